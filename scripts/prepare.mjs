@@ -1,0 +1,65 @@
+// Brings a checkout to the point where it can run: installs and builds what is missing or stale, and nothing else.
+// Everything it says goes to stderr, so that a command's own output stays clean.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const builtStamp = join(root, 'dist', '.built')
+
+/** Installs the packages of the product, or with `everything` those of the tests and benchmarks too. */
+export function install({ everything = false } = {}) {
+  const manifests = everything ? ['package.json', 'tests/package.json'] : ['package.json']
+  if (manifests.every(isInstalled) && !isOlder('node_modules/.package-lock.json', 'package-lock.json')) return
+  say(everything ? 'Installing packages, test tools included…' : 'Installing packages…')
+  const npm = process.env.npm_execpath
+  const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
+  run(command, [...first, 'ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])])
+}
+
+/** Compiles `src` to `dist` when a source file is newer than the last build. */
+export function build() {
+  const sources = newest(join(root, 'src'), 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json')
+  if (existsSync(builtStamp) && statSync(builtStamp).mtimeMs >= sources) return
+  say('Building…')
+  rmSync(join(root, 'dist'), { recursive: true, force: true })
+  tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  chmodSync(join(root, 'dist/cli/main.js'), 0o755)
+  writeFileSync(builtStamp, '')
+}
+
+/** Runs a tool from node_modules by its script, and ends this process when it fails. */
+export function tool(script, ...args) {
+  run(process.execPath, [join(root, 'node_modules', script), ...args])
+}
+
+export function say(line) {
+  process.stderr.write(`${line}\n`)
+}
+
+function run(command, args) {
+  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] })
+  if (error) say(`Could not run ${command}: ${error.message}`)
+  if (status !== 0) process.exit(status ?? (signal ? 130 : 1))
+}
+
+function isInstalled(manifest) {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, manifest), 'utf8'))
+  return Object.entries({ ...dependencies, ...devDependencies }).every(([name, wanted]) => {
+    const path = join(root, 'node_modules', name, 'package.json')
+    return existsSync(path) && wanted.endsWith(JSON.parse(readFileSync(path, 'utf8')).version)
+  })
+}
+
+function isOlder(path, than) {
+  const full = join(root, path)
+  return !existsSync(full) || statSync(full).mtimeMs < statSync(join(root, than)).mtimeMs
+}
+
+function newest(folder, ...files) {
+  const inside = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+  return Math.max(...[...inside, ...files.map((file) => join(root, file))].map((path) => statSync(path).mtimeMs))
+}

@@ -1,0 +1,60 @@
+/**
+ * Networks and tokens: what the three token codes mean on each chain.
+ *
+ * A node proves which chain it speaks for by its genesis hash, and a token is its mint address: names and symbols
+ * are never compared.
+ */
+export const networks = ['mainnet', 'devnet', 'localnet'] as const
+export type Network = (typeof networks)[number]
+
+/** The order is fixed: it is the order of amounts in a requestId. */
+export const tokenCodes = ['NATIVE', 'USDC', 'SOL'] as const
+export type TokenCode = (typeof tokenCodes)[number]
+
+export interface Mint {
+  readonly address: string
+  readonly decimals: number
+  /** Address of the token program that owns the mint: SPL Token or Token-2022. */
+  readonly tokenProgram: string
+}
+
+/** SOL has no mint: it is the chain's own money. Wrapped SOL is another token. */
+export type MintTable = Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>>>
+
+export const splTokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
+
+export const solDecimals = 9
+
+/** A localnet has a genesis hash of its own, so it is pinned at first contact. */
+export const genesisHashes: Readonly<Partial<Record<Network, string>>> = {
+  mainnet: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
+  devnet: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG',
+}
+
+/** Test money: mints of our own, at the same addresses on localnet and devnet. */
+const testMints: MintTable = {
+  NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },
+  USDC: { address: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', decimals: 6, tokenProgram: splTokenProgram },
+}
+
+/** The mints known without configuration. NATIVE on mainnet is the provider's own token, so it has to be given. */
+export const knownMints: Readonly<Record<Network, MintTable>> = {
+  mainnet: {
+    USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
+  },
+  devnet: testMints,
+  localnet: testMints,
+}
+
+export function isTokenCode(value: unknown): value is TokenCode {
+  return tokenCodes.includes(value as TokenCode)
+}
+
+export function isNetwork(value: unknown): value is Network {
+  return networks.includes(value as Network)
+}
+
+export function decimalsOf(token: TokenCode, mints: MintTable): number | undefined {
+  return token === 'SOL' ? solDecimals : mints[token]?.decimals
+}
