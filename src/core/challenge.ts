@@ -1,0 +1,173 @@
+/**
+ * The body of a 402: SPEC.md's seven fields, then ours.
+ *
+ * Only the requestId, the resource and the time differ from one request to the next, so everything else is written once
+ * per offer and the rest is joined in.
+ */
+import type { Allowance } from './allowance.ts'
+import { formatUnits, parseUnits } from './money.ts'
+import type { Mint, MintTable, Network, TokenCode } from './network.ts'
+import { decimalsOf, isNetwork, isTokenCode } from './network.ts'
+import type { ProofKind } from './request-id.ts'
+import { requestIdPattern } from './request-id.ts'
+
+export interface Challenge {
+  readonly status?: 402
+  readonly requestId: string
+  readonly recipient: string
+  readonly amount: string
+  readonly currency: TokenCode
+  readonly acceptedMints: readonly TokenCode[]
+  readonly instructions: string
+  readonly amounts?: Readonly<Partial<Record<TokenCode, string>>>
+  readonly mints?: MintTable
+  readonly network?: Network
+  /** The chain's genesis hash, on a localnet only: elsewhere the network's name says it. */
+  readonly genesis?: string
+  readonly resource?: string
+  readonly expiresAt?: string
+  readonly allowance?: { readonly unit: string; readonly amount: string }
+  readonly proof?: readonly string[]
+  readonly payUrl?: string
+  readonly description?: string
+}
+
+/** What is sold, to whom the money goes, and how much of each token it takes. */
+export interface Offer {
+  readonly recipient: string
+  readonly currency: TokenCode
+  readonly acceptedMints: readonly TokenCode[]
+  readonly amounts: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly mints: MintTable
+  readonly network: Network
+  readonly genesis?: string
+  readonly allowance: Allowance
+  readonly description?: string
+}
+
+export interface ChallengeParts {
+  readonly requestId: string
+  readonly resource: string
+  readonly expiresAt: string
+  readonly proof: ProofKind
+}
+
+/** Prepares an offer; the function it returns writes one challenge as JSON text. */
+export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => string {
+  const { recipient, currency, acceptedMints, network, genesis, allowance, description } = offer
+  const amounts = Object.fromEntries(acceptedMints.map((token) => [token, amountOf(offer, token)]))
+  const mints = Object.fromEntries(acceptedMints.flatMap((token) => mintEntry(token, offer.mints)))
+  const amount = amounts[currency] ?? ''
+  const price = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
+  const spec = JSON.stringify({ recipient, amount, currency, acceptedMints }).slice(1, -1)
+  const ours = JSON.stringify({
+    amounts,
+    mints,
+    network,
+    ...(genesis !== undefined && { genesis }),
+    allowance: { unit: allowance.unit, amount: allowance.amount.toString() },
+    ...(description !== undefined && { description }),
+  }).slice(1, -1)
+  const payHead = `solana:${recipient}?amount=${amount}${splToken(currency, offer.mints)}&memo=`
+
+  return ({ requestId, resource, expiresAt, proof }) => {
+    const extra = proofExtras[proof]
+    return (
+      `{"status":402,"requestId":"${requestId}",${spec},` +
+      `"instructions":"Pay ${price} to ${recipient} on Solana ${network} with the memo ${requestId} before ${expiresAt}. ` +
+      `Then send the same request again with the header ` +
+      `Payment-Proof: tx=<transaction signature>; requestId=${requestId}; payer=<your wallet address>${extra.header}",` +
+      `${ours},"resource":${JSON.stringify(resource)},"expiresAt":"${expiresAt}","proof":${extra.list},` +
+      `"payUrl":"${payHead}${requestId}"}`
+    )
+  }
+}
+
+const proofExtras: Readonly<Record<ProofKind, { readonly header: string; readonly list: string }>> = {
+  bare: { header: '', list: '[]' },
+  claim: { header: '; claim=<the secret whose hash you announced>', list: '["claim"]' },
+  sig: { header: '; ts=<seconds since 1970>; sig=<signature by your wallet>', list: '["sig"]' },
+}
+
+function amountOf(offer: Offer, token: TokenCode): string {
+  return formatUnits(offer.amounts[token] ?? 0n, decimalsOf(token, offer.mints) ?? 0)
+}
+
+function mintEntry(token: TokenCode, mints: MintTable): [string, Mint][] {
+  const mint = token === 'SOL' ? undefined : mints[token]
+  return mint ? [[token, mint]] : []
+}
+
+function splToken(token: TokenCode, mints: MintTable): string {
+  const mint = token === 'SOL' ? undefined : mints[token]
+  return mint ? `&spl-token=${mint.address}` : ''
+}
+
+/**
+ * Reads the body of a 402. Undefined when it is not a challenge of this protocol.
+ *
+ * SPEC.md's fields must be there; ours are taken when they have the right form and left out when not.
+ */
+export function readChallenge(value: unknown): Challenge | undefined {
+  if (!isRecord(value)) return undefined
+  const { requestId, recipient, amount, currency, acceptedMints, instructions } = value
+  if (typeof requestId !== 'string' || !requestIdPattern.test(requestId)) return undefined
+  if (typeof recipient !== 'string' || typeof amount !== 'string' || !isTokenCode(currency)) return undefined
+  if (!isDecimal(amount) || typeof instructions !== 'string') return undefined
+  if (!Array.isArray(acceptedMints) || acceptedMints.length === 0 || !acceptedMints.every(isTokenCode)) return undefined
+  const text = (key: string) => (typeof value[key] === 'string' ? { [key]: value[key] } : {})
+  return {
+    status: 402,
+    requestId,
+    recipient,
+    amount,
+    currency,
+    acceptedMints,
+    instructions,
+    ...readAmounts(value['amounts']),
+    ...readMints(value['mints']),
+    ...(isNetwork(value['network']) && { network: value['network'] }),
+    ...readList(value['proof']),
+    ...readAllowance(value['allowance']),
+    ...text('genesis'),
+    ...text('resource'),
+    ...text('expiresAt'),
+    ...text('payUrl'),
+    ...text('description'),
+  }
+}
+
+function readAmounts(value: unknown): Pick<Challenge, 'amounts'> {
+  if (!isRecord(value)) return {}
+  const entries = Object.entries(value).filter(([token, amount]) => isTokenCode(token) && isDecimal(amount))
+  return { amounts: Object.fromEntries(entries) }
+}
+
+function readMints(value: unknown): Pick<Challenge, 'mints'> {
+  if (!isRecord(value)) return {}
+  const entries = Object.entries(value).filter(([token, mint]) => isTokenCode(token) && token !== 'SOL' && isMint(mint))
+  return { mints: Object.fromEntries(entries) }
+}
+
+function readList(value: unknown): Pick<Challenge, 'proof'> {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? { proof: value } : {}
+}
+
+function readAllowance(value: unknown): Pick<Challenge, 'allowance'> {
+  if (!isRecord(value) || typeof value['unit'] !== 'string' || typeof value['amount'] !== 'string') return {}
+  return { allowance: { unit: value['unit'], amount: value['amount'] } }
+}
+
+function isMint(value: unknown): value is Mint {
+  if (!isRecord(value)) return false
+  const { address, decimals, tokenProgram } = value
+  return typeof address === 'string' && Number.isInteger(decimals) && typeof tokenProgram === 'string'
+}
+
+function isDecimal(value: unknown): value is string {
+  return typeof value === 'string' && parseUnits(value, 18) !== undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

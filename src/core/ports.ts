@@ -1,0 +1,122 @@
+/** What the core and the server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
+import type { Allowance } from './allowance.ts'
+import type { Consequence } from './delivery.ts'
+import type { TokenCode } from './network.ts'
+import type { Effect } from './verify.ts'
+
+/** The service's agreed time. Nothing else may ask what time it is. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Milliseconds that only go forward, for deadlines inside one process. */
+  monotonic(): number
+}
+
+export interface Log {
+  info(event: string, facts?: Facts): void
+  warn(event: string, facts?: Facts): void
+  error(event: string, facts?: Facts): void
+}
+export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
+export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+export type Reading =
+  | { readonly kind: 'found'; readonly effect: Effect }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unavailable'; readonly why: string }
+  | { readonly kind: 'disagreement'; readonly why: string }
+
+/** The chain, read through one or more nodes that may be slow, wrong or lying. */
+export interface Chain {
+  /** What a transaction did. Waits up to `waitMs` for it to appear; simultaneous readers of one share one read. */
+  read(signature: string, waitMs: number): Promise<Reading>
+  /** The genesis hash that all nodes were found to share, once one was reached. */
+  genesis(): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/** What the ledger keeps of a payment. People appear as pseudonyms only. */
+export interface PaymentRecord {
+  /** The 64 bytes of the transaction's signature: the one key under which a payment exists. */
+  readonly tx: Uint8Array
+  /** Pseudonym of the requestId it paid. */
+  readonly request: string
+  /** Pseudonym of the payer. */
+  readonly payer: string
+  readonly scope: string
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly required: bigint
+  readonly received: bigint
+  readonly allowance: Allowance
+  readonly slot: number
+  /** Milliseconds since 1970, as all times of the ledger. */
+  readonly paidAt: number
+  /** Until when what it bought can be used. */
+  readonly usableUntil: number
+}
+
+/** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
+export interface Grant {
+  readonly tx: Uint8Array
+  readonly fence: bigint
+  readonly amount: bigint
+}
+
+/** How a payment stands, without touching it. */
+export interface Standing {
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly token: TokenCode
+  readonly received: bigint
+  readonly state: 'open' | 'busy' | 'spent' | 'late'
+  readonly remaining: bigint
+}
+
+export type Taken =
+  | { readonly kind: 'granted'; readonly grant: Grant; readonly remaining: bigint }
+  /** All that is left is under somebody's lease. */
+  | { readonly kind: 'busy' }
+  /** Used up, delivered too often, or past its time. */
+  | { readonly kind: 'spent' }
+  /** The transaction was used for another requestId. */
+  | { readonly kind: 'foreign' }
+  /** Never registered, and no record was given to register it. */
+  | { readonly kind: 'unknown' }
+
+export interface Take {
+  readonly tx: Uint8Array
+  /** Pseudonym of the requestId the proof names. */
+  readonly request: string
+  /** Registers the payment if it is new. Left out when it is known to be registered. */
+  readonly payment?: PaymentRecord
+  readonly amount: bigint
+  readonly leaseMs: number
+}
+
+/**
+ * The durable record of payments and grants, and the only thing on which all replicas must agree.
+ *
+ * Promise: at most one live grant on any part of an allowance, no grant after that part was settled, and an
+ * acknowledged answer survives the death of the process. A store that cannot be reached throws `LedgerUnavailable`.
+ */
+export interface Ledger {
+  peek(tx: Uint8Array): Promise<Standing | undefined>
+  /** Registers and takes in one atomic step. */
+  take(take: Take): Promise<Taken>
+  /** Extends a lease. False when it was lost. */
+  renew(grant: Grant, leaseMs: number): Promise<boolean>
+  /** Ends a grant: `used` is consumed, the rest goes back. False when the lease was lost; then nothing changed. */
+  end(grant: Grant, consequence: Consequence, used: bigint): Promise<boolean>
+  /** Keeps a payment that came too late, for the operator to see and refund. It does not stop a later valid use. */
+  recordLate(payment: PaymentRecord): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store cannot be reached or cannot promise durability at this moment. The outcome of the call is unknown. */
+export class LedgerUnavailable extends Error {
+  override readonly name = 'LedgerUnavailable'
+}

@@ -1,0 +1,20 @@
+/** Names for wallets and requestIds that only this service can make: a plain hash could be undone by listing payers. */
+import { encodeBase64url } from './base64url.ts'
+import { prepareMac } from './mac.ts'
+
+export interface Pseudonyms {
+  wallet(address: Uint8Array): string
+  request(requestId: string): string
+}
+
+const nameBytes = 16
+
+export function createPseudonyms(key: Uint8Array): Pseudonyms {
+  const encoder = new TextEncoder()
+  const walletMac = prepareMac(key, encoder.encode('wallet\n'))
+  const requestMac = prepareMac(key, encoder.encode('request\n'))
+  return {
+    wallet: (address) => encodeBase64url(walletMac(address), nameBytes),
+    request: (requestId) => encodeBase64url(requestMac(encoder.encode(requestId)), nameBytes),
+  }
+}

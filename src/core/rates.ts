@@ -1,0 +1,35 @@
+/**
+ * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
+ */
+import { parseUnits } from './money.ts'
+import type { TokenCode } from './network.ts'
+
+export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
+
+/** Worth nothing outside test networks, where any fixed number does. */
+export const testRates: RateTable = { NATIVE: '0.1', USDC: '1', SOL: '150' }
+
+const rateDecimals = 12
+
+/** A rate in units of 10⁻¹², or undefined when the text is not a usable rate. */
+export function parseRate(text: string): bigint | undefined {
+  const rate = parseUnits(text, rateDecimals)
+  return rate !== undefined && rate > 0n ? rate : undefined
+}
+
+export interface Amount {
+  readonly token: TokenCode
+  readonly units: bigint
+  readonly decimals: number
+}
+
+/** The same worth in another token, rounded up by less than one base unit, so that no price becomes zero. */
+export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTable): bigint | undefined {
+  if (from.token === to.token) return from.units
+  const fromRate = parseRate(rates[from.token] ?? '')
+  const toRate = parseRate(rates[to.token] ?? '')
+  if (fromRate === undefined || toRate === undefined) return undefined
+  const worth = from.units * fromRate * 10n ** BigInt(to.decimals)
+  const one = toRate * 10n ** BigInt(from.decimals)
+  return (worth + one - 1n) / one
+}

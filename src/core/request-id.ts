@@ -1,0 +1,201 @@
+/**
+ * The requestId: a quote that certifies itself.
+ *
+ * It carries everything that was promised (price per token, what it buys, for which request, until when) under a MAC, so
+ * a challenge needs no row in any table and every replica can open it. `docs/protocol.md` fixes the layout byte by byte.
+ */
+import type { Allowance, Unit } from './allowance.ts'
+import { units } from './allowance.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import type { Mac } from './mac.ts'
+import { equalBytes } from './mac.ts'
+import { maxUnits } from './money.ts'
+import type { TokenCode } from './network.ts'
+import { tokenCodes } from './network.ts'
+import { writeNonce } from './nonce.ts'
+
+export const requestIdPattern = /^[A-Za-z0-9_-]{1,128}$/
+export const routeTagBytes = 4
+export const bindingTagBytes = 8
+const version = 1
+const nonceBytes = 8
+const macBytes = 16
+
+/** What a proof must carry besides transaction, requestId and payer. */
+export const proofKinds = ['bare', 'claim', 'sig'] as const
+export type ProofKind = (typeof proofKinds)[number]
+
+export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+
+export interface Seal {
+  readonly keyId: number
+  readonly proof: ProofKind
+  /** Seconds since 1970, as are all times inside a requestId. */
+  readonly issuedAt: number
+  readonly ttlSeconds: number
+  readonly routeTag: Uint8Array
+  readonly bindingTag: Uint8Array
+  /** Present exactly when `proof` is 'claim'. */
+  readonly claimTag?: Uint8Array
+  readonly allowance: Allowance
+  readonly amounts: Amounts
+}
+
+/** A requestId taken apart. It is only a claim until `isAuthentic` says otherwise. */
+export interface OpenedRequest extends Seal {
+  readonly body: Uint8Array
+  readonly mac: Uint8Array
+}
+
+/** What is the same for all requestIds of a service: the constant head of what the MAC covers. */
+export function sealContext(network: string, service: string, recipient: Uint8Array): Uint8Array {
+  const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
+  const context = new Uint8Array(text.length + recipient.length)
+  context.set(text)
+  context.set(recipient, text.length)
+  return context
+}
+
+const scratch = new Uint8Array(256)
+
+/** Writes a requestId. Called for every 402, so it allocates little. */
+export function sealRequest(seal: Seal, mac: Mac): string {
+  const out = scratch
+  out[0] = version
+  out[1] = seal.keyId
+  out[2] = flagsOf(seal)
+  writeUint32(out, 3, seal.issuedAt)
+  let at = writeVarint(out, 7, BigInt(seal.ttlSeconds))
+  at = writeBytes(out, at, seal.routeTag)
+  at = writeBytes(out, at, seal.bindingTag)
+  if (seal.claimTag) at = writeBytes(out, at, seal.claimTag)
+  at = writeVarint(out, at, seal.allowance.amount)
+  for (const token of tokenCodes) {
+    const amount = seal.amounts[token]
+    if (amount !== undefined) at = writeVarint(out, at, amount)
+  }
+  writeNonce(out, at, nonceBytes)
+  at += nonceBytes
+  const tag = mac(out, at)
+  for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] ?? 0
+  return encodeBase64url(out, at + macBytes)
+}
+
+/** Takes a requestId apart. Undefined unless it is spelled exactly as `sealRequest` would. */
+export function openRequest(text: string): OpenedRequest | undefined {
+  if (!requestIdPattern.test(text)) return undefined
+  const bytes = decodeBase64url(text)
+  if (!bytes || bytes.length < 7 + nonceBytes + macBytes || bytes[0] !== version) return undefined
+  const body = bytes.subarray(0, bytes.length - macBytes)
+  const reader = createReader(body)
+  const [, keyId, flags] = [reader.byte(), reader.byte(), reader.byte()]
+  const proof = proofKinds[flags & 3]
+  const unit = units[(flags >> 2) & 3]
+  if (proof === undefined || unit === undefined || flags > 127) return undefined
+  const issuedAt = reader.uint32()
+  const ttlSeconds = Number(reader.varint())
+  const routeTag = reader.bytes(routeTagBytes)
+  const bindingTag = reader.bytes(bindingTagBytes)
+  const claimTag = proof === 'claim' ? reader.bytes(bindingTagBytes) : undefined
+  const allowance = { unit, amount: reader.varint() }
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  for (const [index, token] of tokenCodes.entries()) {
+    if (flags & (16 << index)) amounts[token] = reader.varint()
+  }
+  reader.bytes(nonceBytes)
+  if (!reader.isDone()) return undefined
+  const mac = bytes.subarray(body.length)
+  return {
+    keyId,
+    proof,
+    issuedAt,
+    ttlSeconds,
+    routeTag,
+    bindingTag,
+    ...(claimTag && { claimTag }),
+    allowance,
+    amounts,
+    body,
+    mac,
+  }
+}
+
+export function isAuthentic(request: OpenedRequest, mac: Mac): boolean {
+  return equalBytes(mac(request.body).subarray(0, macBytes), request.mac)
+}
+
+function flagsOf(seal: Seal): number {
+  let flags = proofKinds.indexOf(seal.proof) | (unitNumber(seal.allowance.unit) << 2)
+  for (let index = 0; index < tokenCodes.length; index += 1) {
+    if (seal.amounts[tokenCodes[index] as TokenCode] !== undefined) flags |= 16 << index
+  }
+  return flags
+}
+
+function unitNumber(unit: Unit): number {
+  return units.indexOf(unit)
+}
+
+function writeUint32(out: Uint8Array, at: number, value: number): void {
+  out[at] = value >>> 24
+  out[at + 1] = value >>> 16
+  out[at + 2] = value >>> 8
+  out[at + 3] = value
+}
+
+function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): number {
+  for (let index = 0; index < bytes.length; index += 1) out[at + index] = bytes[index] as number
+  return at + bytes.length
+}
+
+/** LEB128, least significant group first. Small values, the usual case, do not touch bigint arithmetic. */
+function writeVarint(out: Uint8Array, start: number, value: bigint): number {
+  let at = start
+  let big = value
+  while (big > 0x3fffffffn) {
+    out[at++] = Number(big & 127n) | 128
+    big >>= 7n
+  }
+  let small = Number(big)
+  while (small > 127) {
+    out[at++] = (small & 127) | 128
+    small >>= 7
+  }
+  out[at++] = small
+  return at
+}
+
+/** Reads forward; past the end, or at a padded or oversized varint, it only remembers that the input is bad. */
+function createReader(bytes: Uint8Array) {
+  let at = 0
+  let bad = false
+  const byte = (): number => {
+    const value = bytes[at++]
+    if (value === undefined) bad = true
+    return value ?? 0
+  }
+  return {
+    byte,
+    uint32: () => byte() * 0x1000000 + ((byte() << 16) | (byte() << 8) | byte()),
+    bytes: (length: number) => {
+      at += length
+      if (at > bytes.length) bad = true
+      return bytes.slice(at - length, at)
+    },
+    varint: () => {
+      let value = 0n
+      for (let shift = 0n; shift < 70n; shift += 7n) {
+        const group = byte()
+        value |= BigInt(group & 127) << shift
+        if (group < 128) {
+          if (group === 0 && shift > 0n) bad = true
+          break
+        }
+        if (shift === 63n) bad = true
+      }
+      if (value > maxUnits) bad = true
+      return value
+    },
+    isDone: () => !bad && at === bytes.length,
+  }
+}
