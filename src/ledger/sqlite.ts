@@ -1,0 +1,223 @@
+/**
+ * The ledger in one SQLite file, for one machine. Several processes may share the file.
+ *
+ * Every call is one transaction that holds the write lock while the rule of `account.ts` decides, and is on the disk
+ * before the answer is given.
+ */
+import { resolve } from 'node:path'
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { Clock, PaymentRecord } from '../core/ports.ts'
+import type { Account, Holding } from './account.ts'
+import {
+  checkLease,
+  checkRecord,
+  checkTake,
+  checkTx,
+  checkUsed,
+  judgeTake,
+  renewed,
+  standingOf,
+  tallyAfter,
+  timeOf,
+} from './account.ts'
+import type { LedgerIdentity, LedgerStore, Remembered } from './identity.ts'
+import { checkGenesis, checkIdentity } from './identity.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import { openSqliteFile } from './sqlite-file.ts'
+
+export interface SqliteParts {
+  readonly clock: Clock
+  readonly identity: LedgerIdentity
+  /** How long a call waits for another process's lock. The whole process waits with it. */
+  readonly busyTimeoutMs?: number
+}
+
+export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<LedgerStore> {
+  const full = resolve(path)
+  const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 1000, (db) => remember(db, full, parts.identity))
+  return createSqliteLedger(file, full, parts.clock)
+}
+
+/** The ledger over a file that is already open and up to date. */
+export function createSqliteLedger(file: SqliteFile, path: string, clock: Clock): LedgerStore {
+  const rows = prepareRows(file.db)
+  return {
+    async peek(tx) {
+      checkTx(tx)
+      const now = timeOf(clock)
+      const held = file.read(() => rows.find(tx, now))
+      return held && standingOf(held, now)
+    },
+    async take(take) {
+      checkTake(take)
+      return file.write(() => {
+        const now = timeOf(clock)
+        const held = rows.find(take.tx, now)
+        const { taken, registers, lease } = judgeTake(take, held, now)
+        const id = registers ? rows.register(registers, now) : held?.id
+        if (taken.kind === 'granted' && lease && id !== undefined) {
+          rows.lapse.run(id, BigInt(now))
+          rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline))
+          rows.setFence.run(taken.grant.fence, id)
+        }
+        return taken
+      })
+    },
+    async renew(grant, leaseMs) {
+      checkTx(grant.tx)
+      checkLease(leaseMs)
+      return file.write(() => {
+        const lease = rows.lease(grant.tx, grant.fence)
+        if (!lease) return false
+        const deadline = renewed(lease.deadline, leaseMs, timeOf(clock))
+        rows.setDeadline.run(BigInt(deadline), lease.id, grant.fence)
+        return true
+      })
+    },
+    async end(grant, consequence, used) {
+      checkTx(grant.tx)
+      checkUsed(used)
+      return file.write(() => {
+        const lease = rows.lease(grant.tx, grant.fence)
+        const held = lease && rows.find(grant.tx, timeOf(clock))
+        if (!lease || !held) return false
+        const tally = tallyAfter(held.account, lease.amount, consequence, used)
+        rows.drop.run(lease.id, grant.fence)
+        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, lease.id)
+        return true
+      })
+    },
+    async recordLate(payment) {
+      checkRecord(payment)
+      file.write(() => {
+        const now = timeOf(clock)
+        if (!rows.find(payment.tx, now)) rows.register(payment, now, 'late')
+      })
+    },
+    async pinGenesis(hash) {
+      file.write(() => {
+        checkGenesis(path, readMemory(file.db).genesis, hash)
+        writeMemory(file.db, { genesis: hash })
+      })
+    },
+    async close() {
+      file.close()
+    },
+  }
+}
+
+interface PaymentRow {
+  readonly id: bigint
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly unit: Unit
+  readonly amount: bigint
+  readonly usable_until: bigint
+  readonly registered_at: bigint
+  readonly state: 'valid' | 'late'
+  readonly used: bigint
+  readonly deliveries: bigint
+  readonly free_uses: bigint
+  readonly fence: bigint
+  readonly leased: bigint
+}
+
+interface LeaseRow {
+  readonly id: bigint
+  readonly amount: bigint
+  readonly deadline: bigint
+}
+
+function prepareRows(db: DatabaseSyncInstance) {
+  const prepare = (sql: string): StatementSyncInstance => {
+    const statement = db.prepare(sql)
+    statement.setReadBigInts(true)
+    return statement
+  }
+  const find = prepare(`
+    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, used, deliveries,
+      free_uses, fence,
+      (SELECT coalesce(sum(amount), 0) FROM grants WHERE payment = payments.id AND deadline > ?) AS leased
+    FROM payments WHERE tx = ?`)
+  // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
+  const register = prepare(`
+    INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
+      paid_at, usable_until, registered_at, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+  const lease = prepare(`
+    SELECT payments.id, grants.amount, grants.deadline FROM payments JOIN grants ON grants.payment = payments.id
+    WHERE payments.tx = ? AND grants.fence = ?`)
+
+  return {
+    find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
+      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
+      return row && { id: row.id, account: readAccount(row), leased: row.leased }
+    },
+    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
+      const { tx, request, payer, recipient, token, required, received, allowance } = payment
+      const people = [request, payer, formatScope(payment.scope), recipient] as const
+      const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
+      const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
+      return (register.get(tx, ...people, ...money, ...times, state) as { readonly id: bigint }).id
+    },
+    lease: (tx: Uint8Array, fence: bigint) => {
+      const row = lease.get(tx, fence) as LeaseRow | undefined
+      return row && { id: row.id, amount: row.amount, deadline: Number(row.deadline) }
+    },
+    lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline) VALUES (?, ?, ?, ?)'),
+    drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
+    setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
+    setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
+    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ? WHERE id = ?'),
+  }
+}
+
+function readAccount(row: PaymentRow): Account {
+  const { request, payer, token, used, deliveries, fence } = row
+  return {
+    request,
+    payer,
+    scope: parseScope(row.scope),
+    token,
+    received: BigInt(row.received),
+    allowance: { unit: row.unit, amount: row.amount },
+    usableUntil: Number(row.usable_until),
+    registeredAt: Number(row.registered_at),
+    late: row.state === 'late',
+    used,
+    deliveries,
+    freeUses: row.free_uses,
+    fence,
+  }
+}
+
+/** A scope may be any text, and SQLite's text ends at a NUL and has no lone surrogates: so it is escaped as in JSON. */
+function formatScope(scope: string): string {
+  return JSON.stringify(scope).slice(1, -1)
+}
+
+function parseScope(text: string): string {
+  return JSON.parse(`"${text}"`)
+}
+
+function remember(db: DatabaseSyncInstance, path: string, identity: LedgerIdentity): void {
+  checkIdentity(path, readMemory(db), identity)
+  writeMemory(db, { ...identity })
+}
+
+function readMemory(db: DatabaseSyncInstance): Remembered {
+  const rows = db.prepare('SELECT key, value FROM meta').all() as { readonly key: string; readonly value: string }[]
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+}
+
+/** What is remembered already stays as it is. */
+function writeMemory(db: DatabaseSyncInstance, facts: Remembered): void {
+  const write = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)')
+  for (const [key, value] of Object.entries(facts)) if (value !== undefined) write.run(key, value)
+}

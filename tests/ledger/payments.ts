@@ -1,0 +1,54 @@
+/** Payments, clocks and identities for the tests of the ledger. */
+import { randomBytes } from 'node:crypto'
+import type { Clock, PaymentRecord, Take } from '../../src/core/ports.ts'
+import type { LedgerIdentity } from '../../src/ledger/identity.ts'
+
+export interface TestClock extends Clock {
+  advance(ms: number): void
+}
+
+export const startOfTests = 1_800_000_000_000
+
+export function createTestClock(): TestClock {
+  let now = startOfTests
+  return {
+    now: () => now,
+    monotonic: () => now,
+    advance: (ms) => {
+      now += ms
+    },
+  }
+}
+
+export const identity: LedgerIdentity = { network: 'localnet', service: 'tests', fingerprint: 'fingerprint-1' }
+
+export const leaseMs = 1000
+
+/** A payment for one request that nobody made before. */
+export function createPayment(changes: Partial<PaymentRecord> = {}): PaymentRecord {
+  return {
+    tx: new Uint8Array(randomBytes(64)),
+    request: 'request-1',
+    payer: 'payer-1',
+    scope: 'GET /api/data',
+    recipient: 'recipient-1',
+    token: 'USDC',
+    required: 10_000n,
+    received: 10_000n,
+    allowance: { unit: 'request', amount: 1n },
+    slot: 1,
+    paidAt: startOfTests - 1000,
+    usableUntil: startOfTests + 86_400_000,
+    ...changes,
+  }
+}
+
+/** The take with which a payment's first proof arrives. */
+export function takeOf(payment: PaymentRecord, changes: Partial<Take> = {}): Take {
+  return { tx: payment.tx, request: payment.request, payment, amount: 1n, leaseMs, ...changes }
+}
+
+/** The take of a later proof: the payment is known to be registered. */
+export function againOf(payment: PaymentRecord, changes: Partial<Omit<Take, 'payment'>> = {}): Take {
+  return { tx: payment.tx, request: payment.request, amount: 1n, leaseMs, ...changes }
+}
