@@ -16,12 +16,18 @@ export function decodeSignature(text: string): Uint8Array | undefined {
   return decode(text, signatureBytes, 88)
 }
 
-function decode(text: string, length: number, longest: number): Uint8Array | undefined {
-  if (text.length < length || text.length > longest) return undefined
+/** Bytes of any length. Decoding takes time that grows with the square of the text, so the caller says how long it may be. */
+export function decodeBase58(text: string, longestText: number): Uint8Array | undefined {
+  if (text.length > longestText) return undefined
   try {
-    const bytes = base58.decode(text)
-    return bytes.length === length ? bytes : undefined
+    return base58.decode(text)
   } catch {
     return undefined
   }
+}
+
+function decode(text: string, length: number, longest: number): Uint8Array | undefined {
+  if (text.length < length) return undefined
+  const bytes = decodeBase58(text, longest)
+  return bytes?.length === length ? bytes : undefined
 }

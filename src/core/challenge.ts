@@ -36,6 +36,8 @@ export interface Challenge {
 export interface Offer {
   readonly recipient: string
   readonly currency: TokenCode
+  /** In base units of `currency`, which need not be among the accepted tokens. */
+  readonly price: bigint
   readonly acceptedMints: readonly TokenCode[]
   readonly amounts: Readonly<Partial<Record<TokenCode, bigint>>>
   readonly mints: MintTable
@@ -55,10 +57,12 @@ export interface ChallengeParts {
 /** Prepares an offer; the function it returns writes one challenge as JSON text. */
 export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => string {
   const { recipient, currency, acceptedMints, network, genesis, allowance, description } = offer
-  const amounts = Object.fromEntries(acceptedMints.map((token) => [token, amountOf(offer, token)]))
+  const amounts = Object.fromEntries(
+    acceptedMints.map((token) => [token, amountOf(offer, token, offer.amounts[token])]),
+  )
   const mints = Object.fromEntries(acceptedMints.flatMap((token) => mintEntry(token, offer.mints)))
-  const amount = amounts[currency] ?? ''
-  const price = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
+  const amount = amountOf(offer, currency, offer.price)
+  const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
   const spec = JSON.stringify({ recipient, amount, currency, acceptedMints }).slice(1, -1)
   const ours = JSON.stringify({
     amounts,
@@ -68,13 +72,14 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
     allowance: { unit: allowance.unit, amount: allowance.amount.toString() },
     ...(description !== undefined && { description }),
   }).slice(1, -1)
-  const payHead = `solana:${recipient}?amount=${amount}${splToken(currency, offer.mints)}&memo=`
+  const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
+  const payHead = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
 
   return ({ requestId, resource, expiresAt, proof }) => {
     const extra = proofExtras[proof]
     return (
       `{"status":402,"requestId":"${requestId}",${spec},` +
-      `"instructions":"Pay ${price} to ${recipient} on Solana ${network} with the memo ${requestId} before ${expiresAt}. ` +
+      `"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo ${requestId} before ${expiresAt}. ` +
       `Then send the same request again with the header ` +
       `Payment-Proof: tx=<transaction signature>; requestId=${requestId}; payer=<your wallet address>${extra.header}",` +
       `${ours},"resource":${JSON.stringify(resource)},"expiresAt":"${expiresAt}","proof":${extra.list},` +
@@ -89,8 +94,8 @@ const proofExtras: Readonly<Record<ProofKind, { readonly header: string; readonl
   sig: { header: '; ts=<seconds since 1970>; sig=<signature by your wallet>', list: '["sig"]' },
 }
 
-function amountOf(offer: Offer, token: TokenCode): string {
-  return formatUnits(offer.amounts[token] ?? 0n, decimalsOf(token, offer.mints) ?? 0)
+function amountOf(offer: Offer, token: TokenCode, units: bigint | undefined): string {
+  return formatUnits(units ?? 0n, decimalsOf(token, offer.mints) ?? 0)
 }
 
 function mintEntry(token: TokenCode, mints: MintTable): [string, Mint][] {

@@ -5,12 +5,17 @@ export const maxUnits = 2n ** 64n - 1n
 
 /** Reads plain decimal text with at most `decimals` places. Undefined for anything else, and beyond 64 bits. */
 export function parseUnits(text: string, decimals: number): bigint | undefined {
+  const units = parseDecimal(text, decimals)
+  return units !== undefined && units <= maxUnits ? units : undefined
+}
+
+/** The same without the limit of 64 bits, for numbers that are not amounts. */
+export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = /^(0|[1-9]\d{0,18})(?:\.(\d+))?$/.exec(text)
   if (!match) return undefined
   const fraction = match[2] ?? ''
   if (fraction.length > decimals) return undefined
-  const units = BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
-  return units <= maxUnits ? units : undefined
+  return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
 }
 
 /** Plain decimal text: no exponent, no trailing zeros. */

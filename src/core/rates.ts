@@ -1,7 +1,7 @@
 /**
  * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
  */
-import { parseUnits } from './money.ts'
+import { maxUnits, parseDecimal } from './money.ts'
 import type { TokenCode } from './network.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
@@ -13,7 +13,7 @@ const rateDecimals = 12
 
 /** A rate in units of 10⁻¹², or undefined when the text is not a usable rate. */
 export function parseRate(text: string): bigint | undefined {
-  const rate = parseUnits(text, rateDecimals)
+  const rate = parseDecimal(text, rateDecimals)
   return rate !== undefined && rate > 0n ? rate : undefined
 }
 
@@ -31,5 +31,6 @@ export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTabl
   if (fromRate === undefined || toRate === undefined) return undefined
   const worth = from.units * fromRate * 10n ** BigInt(to.decimals)
   const one = toRate * 10n ** BigInt(from.decimals)
-  return (worth + one - 1n) / one
+  const units = (worth + one - 1n) / one
+  return units <= maxUnits ? units : undefined
 }

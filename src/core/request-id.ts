@@ -20,6 +20,7 @@ export const bindingTagBytes = 8
 const version = 1
 const nonceBytes = 8
 const macBytes = 16
+const longestTtlSeconds = 2 ** 31
 
 /** What a proof must carry besides transaction, requestId and payer. */
 export const proofKinds = ['bare', 'claim', 'sig'] as const
@@ -94,6 +95,7 @@ export function openRequest(text: string): OpenedRequest | undefined {
   if (proof === undefined || unit === undefined || flags > 127) return undefined
   const issuedAt = reader.uint32()
   const ttlSeconds = Number(reader.varint())
+  if (ttlSeconds > longestTtlSeconds) return undefined
   const routeTag = reader.bytes(routeTagBytes)
   const bindingTag = reader.bytes(bindingTagBytes)
   const claimTag = proof === 'claim' ? reader.bytes(bindingTagBytes) : undefined

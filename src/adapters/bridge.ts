@@ -1,0 +1,178 @@
+/**
+ * Between Node's request and response and the paywall. All Node frameworks go through here, so a rule is kept once.
+ *
+ * A paid response is watched where it really happens: `writeHead`, `write` and `end` are wrapped together, bytes are
+ * counted as they are handed to HTTP, and the payment is settled when the socket has taken the last of them.
+ */
+import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Answer, Incoming } from '../core/http.ts'
+import type { Wrapping } from '../server/envelope.ts'
+import { wrappingFor } from '../server/envelope.ts'
+import type { Pass } from '../server/pass.ts'
+import type { Entry, Paywall } from '../server/paywall.ts'
+
+/** Sends a request through the paywall. `fail` takes what should not happen: a defect of ours. */
+export function enterNode(
+  paywall: Paywall,
+  request: IncomingMessage,
+  target: string,
+  turn: {
+    readonly answer: (answer: Answer) => void
+    readonly admit: (pass: Pass) => void
+    readonly fail: (error: unknown) => void
+  },
+): void {
+  const proceed = (entry: Entry): void => (entry.kind === 'answer' ? turn.answer(entry) : turn.admit(entry.pass))
+  const entry = paywall.enter(incomingOf(request, target))
+  if (entry instanceof Promise) entry.then(proceed).catch(turn.fail)
+  else proceed(entry)
+}
+
+export function incomingOf(request: IncomingMessage, target: string): Incoming {
+  const { headers } = request
+  return {
+    method: request.method ?? 'GET',
+    target,
+    header: (name) => {
+      const value = headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+    origin: () =>
+      `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
+  }
+}
+
+export function sendAnswer(response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, { ...answer.headers, 'Content-Length': Buffer.byteLength(answer.body) })
+  response.end(answer.body)
+}
+
+/** Ties a response to its pass. False when the client has left already, and then there is nobody to serve. */
+export function attachPass(response: ServerResponse, pass: Pass): boolean {
+  if (response.destroyed || response.socket?.destroyed === true) {
+    pass.end('aborted', 0)
+    return false
+  }
+  const original = {
+    writeHead: response.writeHead.bind(response),
+    write: response.write.bind(response),
+    end: response.end.bind(response),
+  }
+  let begun = false
+  let bodyBytes = 0
+  let wrapping: Wrapping | undefined
+  let opened = false
+
+  const begin = (status: number): void => {
+    if (begun) return
+    begun = true
+    for (const [name, value] of Object.entries(pass.begin(status))) setPaidHeader(response, name, value)
+    const type = response.getHeader('content-type')?.toString()
+    const encoding = response.getHeader('content-encoding')?.toString()
+    wrapping = wrappingFor(pass.envelope, { status, type, encoding })
+    if (wrapping) growLength(response, wrapping)
+  }
+  const stopIfLost = (): boolean => {
+    if (pass.isAlive()) return false
+    response.destroy()
+    return true
+  }
+  const openWith = (chunk: Chunk | undefined, encoding: BufferEncoding | undefined): Chunk | undefined => {
+    if (!wrapping || opened) return chunk
+    opened = true
+    return join(wrapping.prefix, chunk, encoding)
+  }
+
+  response.writeHead = ((status: number, ...rest: HeadArguments) => {
+    if (begun || status < 200) return (original.writeHead as (...args: unknown[]) => ServerResponse)(status, ...rest)
+    if (stopIfLost()) return response
+    const reason = typeof rest[0] === 'string' ? rest[0] : undefined
+    setHeaders(response, typeof rest[0] === 'string' ? rest[1] : rest[0])
+    begin(status)
+    return reason === undefined ? original.writeHead(status) : original.writeHead(status, reason)
+  }) as ServerResponse['writeHead']
+
+  response.write = ((chunk: Chunk, ...rest: unknown[]) => {
+    begin(response.statusCode)
+    if (stopIfLost()) return false
+    const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : undefined
+    bodyBytes += byteLength(chunk, encoding)
+    return (original.write as (...args: unknown[]) => boolean)(openWith(chunk, encoding), ...rest)
+  }) as ServerResponse['write']
+
+  response.end = ((...args: unknown[]) => {
+    begin(response.statusCode)
+    if (stopIfLost()) return response
+    const hasChunk = args.length > 0 && typeof args[0] !== 'function' && args[0] !== null && args[0] !== undefined
+    const encoding = typeof args[1] === 'string' ? (args[1] as BufferEncoding) : undefined
+    const chunk = hasChunk ? (args[0] as Chunk) : undefined
+    if (chunk !== undefined) bodyBytes += byteLength(chunk, encoding)
+    // A handler that sends nothing still gets a whole document.
+    const body = wrapping && bodyBytes === 0 ? 'null' : chunk
+    const whole = wrapping ? join(openWith(body, encoding) ?? '', wrapping.suffix, 'utf8', encoding) : chunk
+    const callback = args.find((argument) => typeof argument === 'function')
+    const rest = callback === undefined ? [] : [callback]
+    const finish = original.end as (...args: unknown[]) => ServerResponse
+    return whole === undefined ? finish(...rest) : finish(whole, encoding ?? 'utf8', ...rest)
+  }) as ServerResponse['end']
+
+  pass.onLost(() => response.destroy())
+  response.once('finish', () => pass.end('finished', bodyBytes))
+  response.once('close', () => pass.end('aborted', bodyBytes))
+  return true
+}
+
+type Chunk = string | Uint8Array
+type HeadArguments =
+  | [string?, (OutgoingHttpHeaders | OutgoingHttpHeader[])?]
+  | [(OutgoingHttpHeaders | OutgoingHttpHeader[])?]
+
+function join(
+  head: Chunk,
+  tail: Chunk | undefined,
+  tailEncoding?: BufferEncoding,
+  headEncoding?: BufferEncoding,
+): Buffer {
+  const bytes = (chunk: Chunk, encoding?: BufferEncoding) =>
+    typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk)
+  return Buffer.concat([bytes(head, headEncoding), ...(tail === undefined ? [] : [bytes(tail, tailEncoding)])])
+}
+
+function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
+  return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength
+}
+
+/** Node lets headers arrive with `writeHead` in three shapes; all become ordinary headers, so that ours can follow. */
+function setHeaders(response: ServerResponse, headers: OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined): void {
+  if (headers === undefined) return
+  if (!Array.isArray(headers)) {
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
+    return
+  }
+  const flat = headers.flat() as OutgoingHttpHeader[]
+  const seen = new Set<string>()
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const [name, value] = [String(flat[index]), flat[index + 1] as OutgoingHttpHeader]
+    if (seen.has(name.toLowerCase())) response.appendHeader(name, Array.isArray(value) ? value : String(value))
+    else response.setHeader(name, value)
+    seen.add(name.toLowerCase())
+  }
+}
+
+/** What we say of caching is final; to `Vary` and to the exposed headers we only add. */
+function setPaidHeader(response: ServerResponse, name: string, value: string): void {
+  const present = response.getHeader(name)
+  if (present === undefined || name === 'Cache-Control' || !/^(vary|access-control-)/i.test(name)) {
+    response.setHeader(name, value)
+  } else if (name !== 'Access-Control-Allow-Origin' && present !== '*') {
+    response.setHeader(name, `${present}, ${value}`)
+  }
+}
+
+function growLength(response: ServerResponse, { prefix, suffix }: Wrapping): void {
+  const length = response.getHeader('content-length')
+  if (length === undefined) return
+  response.setHeader('content-length', Number(length) + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
+  // An ETag of the bare body would be wrong for the wrapped one.
+  response.removeHeader('etag')
+}

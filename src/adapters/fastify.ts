@@ -1,0 +1,28 @@
+/** Fastify 5: a hook for the routes to protect. */
+import type { onRequestHookHandler } from 'fastify'
+import { openPaywall } from '../server/assemble.ts'
+import type { ProviderOptions } from '../server/options.ts'
+import { attachPass, enterNode } from './bridge.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { withLifecycle } from './lifecycle.ts'
+
+/**
+ * Protects the routes it is an `onRequest` (or `preHandler`) hook of.
+ *
+ * @example
+ * app.get('/report', { onRequest: create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' }) }, handler)
+ */
+export function create402Middleware(options: ProviderOptions): onRequestHookHandler & Lifecycle {
+  const paywall = openPaywall(options)
+  const hook: onRequestHookHandler = (request, reply, done) => {
+    enterNode(paywall, request.raw, request.originalUrl, {
+      answer: (answer) => reply.code(answer.status).headers(answer.headers).send(answer.body),
+      admit: (pass) => {
+        if (attachPass(reply.raw, pass)) done()
+        else reply.hijack()
+      },
+      fail: (error) => done(error instanceof Error ? error : new Error(String(error))),
+    })
+  }
+  return withLifecycle(paywall, hook)
+}

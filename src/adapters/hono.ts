@@ -1,0 +1,39 @@
+/** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { MiddlewareHandler } from 'hono'
+import { openPaywall } from '../server/assemble.ts'
+import type { ProviderOptions } from '../server/options.ts'
+import { attachPass, incomingOf as incomingOfNode } from './bridge.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { withLifecycle } from './lifecycle.ts'
+import { deliver, incomingOf, responseOf } from './web.ts'
+
+/** What `@hono/node-server` puts into the environment. */
+interface NodeBindings {
+  readonly incoming?: IncomingMessage
+  readonly outgoing?: ServerResponse
+}
+
+/**
+ * Protects the routes it is mounted on.
+ *
+ * @example
+ * app.get('/report', create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' }), handler)
+ */
+export function create402Middleware(options: ProviderOptions): MiddlewareHandler & Lifecycle {
+  const paywall = openPaywall(options)
+  const middleware: MiddlewareHandler = async (context, next) => {
+    const { incoming, outgoing } = (context.env ?? {}) as NodeBindings
+    const visit = incoming ? incomingOfNode(incoming, incoming.url ?? '/') : incomingOf(context.req.raw)
+    const entry = await paywall.enter(visit)
+    if (entry.kind === 'answer') return responseOf(entry)
+    if (outgoing) {
+      if (!attachPass(outgoing, entry.pass)) return new Response(null, { status: 499 })
+      await next()
+      return
+    }
+    await next()
+    context.res = deliver(entry.pass, context.res)
+  }
+  return withLifecycle(paywall, middleware)
+}

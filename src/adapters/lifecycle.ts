@@ -1,0 +1,16 @@
+/** What every adapter's middleware carries besides its own call: when it is ready, and how it ends. */
+import type { Paywall } from '../server/paywall.ts'
+
+export interface Lifecycle {
+  /** Resolves when ledger and chain are there; rejects with the reason why not. Waiting for it is optional. */
+  ready(): Promise<void>
+  /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
+  close(): Promise<void>
+}
+
+export function withLifecycle<Middleware extends object>(
+  paywall: Paywall,
+  middleware: Middleware,
+): Middleware & Lifecycle {
+  return Object.assign(middleware, { ready: paywall.ready, close: paywall.close })
+}

@@ -1,0 +1,35 @@
+/** Next.js route handlers, and any other function from `Request` to `Response`. */
+import { openPaywall } from '../server/assemble.ts'
+import type { ProviderOptions } from '../server/options.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { withLifecycle } from './lifecycle.ts'
+import { deliver, incomingOf, responseOf } from './web.ts'
+
+type RouteHandler<Call extends readonly unknown[]> = (request: Request, ...rest: Call) => Response | Promise<Response>
+type Protect = <Call extends readonly unknown[]>(
+  handler: RouteHandler<Call>,
+) => (request: Request, ...rest: Call) => Promise<Response>
+
+/**
+ * Protects a route handler.
+ *
+ * @example
+ * const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })
+ * export const GET = paid(async () => Response.json(report))
+ */
+export function create402Middleware(options: ProviderOptions): Protect & Lifecycle {
+  const paywall = openPaywall(options)
+  const protect: Protect =
+    (handler) =>
+    async (request, ...rest) => {
+      const entry = await paywall.enter(incomingOf(request))
+      if (entry.kind === 'answer') return responseOf(entry)
+      try {
+        return deliver(entry.pass, await handler(request, ...rest))
+      } catch {
+        entry.pass.end('failed', 0)
+        return responseOf(paywall.handlerFailed())
+      }
+    }
+  return withLifecycle(paywall, protect)
+}

@@ -1,0 +1,90 @@
+/**
+ * Frameworks that speak `Request` and `Response` and hide the socket. The nearest to the response's real end that they
+ * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back.
+ */
+import type { Answer, Incoming } from '../core/http.ts'
+import { wrappingFor } from '../server/envelope.ts'
+import type { Pass } from '../server/pass.ts'
+
+export function incomingOf(request: Request): Incoming {
+  const url = new URL(request.url)
+  return {
+    method: request.method,
+    target: `${url.pathname}${url.search}`,
+    header: (name) => request.headers.get(name) ?? undefined,
+    origin: () => url.origin,
+  }
+}
+
+export function responseOf(answer: Answer): Response {
+  // A 204 may not carry a body, not even an empty one.
+  return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers })
+}
+
+/** The handler's response, watched to its end. */
+export function deliver(pass: Pass, response: Response): Response {
+  const headers = new Headers(response.headers)
+  for (const [name, value] of Object.entries(pass.begin(response.status))) setPaidHeader(headers, name, value)
+  const wrapping = wrappingFor(pass.envelope, {
+    status: response.status,
+    type: headers.get('content-type') ?? undefined,
+    encoding: headers.get('content-encoding') ?? undefined,
+  })
+  if (wrapping) {
+    headers.delete('content-length')
+    headers.delete('etag')
+  }
+  const { status, statusText } = response
+  if (response.body === null) {
+    pass.end('finished', 0)
+    return new Response(null, { status, statusText, headers })
+  }
+  const body = watch(pass, response.body, wrapping?.prefix, wrapping?.suffix)
+  return new Response(body, { status, statusText, headers })
+}
+
+function watch(pass: Pass, source: ReadableStream<Uint8Array>, prefix = '', suffix = ''): ReadableStream<Uint8Array> {
+  const reader = source.getReader()
+  const encoder = new TextEncoder()
+  let bodyBytes = 0
+  let head = prefix
+  let tail = suffix
+  const stream: UnderlyingDefaultSource<Uint8Array> = {
+    pull: async (controller) => {
+      try {
+        if (!pass.isAlive()) throw new Error('the lease on this payment was lost')
+        if (head !== '') {
+          controller.enqueue(encoder.encode(head))
+          head = ''
+          return
+        }
+        const { done, value } = await reader.read()
+        if (!done) {
+          bodyBytes += value.byteLength
+          controller.enqueue(value)
+        } else if (tail !== '') {
+          controller.enqueue(encoder.encode(tail))
+          tail = ''
+        } else {
+          controller.close()
+          pass.end('finished', bodyBytes)
+        }
+      } catch (error) {
+        pass.end('failed', bodyBytes)
+        controller.error(error)
+      }
+    },
+    cancel: async (reason) => {
+      pass.end('aborted', bodyBytes)
+      await reader.cancel(reason)
+    },
+  }
+  // No read-ahead: a chunk is asked for only when the one before was taken.
+  return new ReadableStream(stream, { highWaterMark: 0 })
+}
+
+function setPaidHeader(headers: Headers, name: string, value: string): void {
+  const isList = /^(vary|access-control-expose-headers)$/i.test(name)
+  if (isList && headers.has(name)) headers.append(name, value)
+  else if (name !== 'Access-Control-Allow-Origin' || !headers.has(name)) headers.set(name, value)
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { prepareChallenge, readChallenge } from './challenge.ts'
+import { knownMints } from './network.ts'
+
+const recipient = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'
+const write = prepareChallenge({
+  recipient,
+  currency: 'USDC',
+  price: 10_000n,
+  acceptedMints: ['USDC', 'SOL'],
+  amounts: { USDC: 10_000n, SOL: 66_667n },
+  mints: knownMints.localnet,
+  network: 'localnet',
+  genesis: 'G',
+  allowance: { unit: 'request', amount: 1n },
+  description: 'a "quoted" thing',
+})
+const parts = {
+  requestId: 'rid',
+  resource: 'http://a.example/x?"<é',
+  expiresAt: '2026-01-01T00:05:00Z',
+  proof: 'bare',
+} as const
+
+describe('challenge', () => {
+  it('holds the fields of SPEC.md in their order, then ours', () => {
+    const value = JSON.parse(write(parts))
+    expect(Object.keys(value).slice(0, 7)).toEqual([
+      'status',
+      'requestId',
+      'recipient',
+      'amount',
+      'currency',
+      'acceptedMints',
+      'instructions',
+    ])
+    expect(value).toMatchObject({
+      status: 402,
+      requestId: 'rid',
+      recipient,
+      amount: '0.01',
+      currency: 'USDC',
+      acceptedMints: ['USDC', 'SOL'],
+      amounts: { USDC: '0.01', SOL: '0.000066667' },
+      mints: { USDC: knownMints.localnet.USDC },
+      network: 'localnet',
+      genesis: 'G',
+      resource: parts.resource,
+      expiresAt: parts.expiresAt,
+      allowance: { unit: 'request', amount: '1' },
+      proof: [],
+      payUrl: `solana:${recipient}?amount=0.01&spl-token=${knownMints.localnet.USDC?.address}&memo=rid`,
+      description: 'a "quoted" thing',
+    })
+    expect(value.mints).not.toHaveProperty('SOL')
+  })
+
+  it('tells a person what to do, with the header ready to paste', () => {
+    const { instructions } = JSON.parse(write({ ...parts, proof: 'claim' }))
+    expect(instructions).toContain('Pay 0.01 USDC or 0.000066667 SOL to')
+    expect(instructions).toContain(
+      'Payment-Proof: tx=<transaction signature>; requestId=rid; payer=<your wallet address>; claim=',
+    )
+  })
+
+  it('is read back by the client', () => {
+    expect(readChallenge(JSON.parse(write(parts)))).toEqual(JSON.parse(write(parts)))
+  })
+
+  it("reads a challenge that has only SPEC.md's fields", () => {
+    const { requestId, amount, currency, acceptedMints, instructions } = JSON.parse(write(parts))
+    expect(readChallenge({ requestId, recipient, amount, currency, acceptedMints, instructions })).toMatchObject({
+      requestId,
+    })
+  })
+
+  it.each([
+    null,
+    [],
+    'text',
+    {},
+    ...[
+      { requestId: 'a b' },
+      { requestId: 5 },
+      { amount: 1 },
+      { amount: '1e3' },
+      { amount: '-1' },
+      { currency: 'BTC' },
+      { acceptedMints: [] },
+      { acceptedMints: ['BTC'] },
+      { acceptedMints: 'USDC' },
+      { recipient: 7 },
+      { instructions: null },
+    ].map((change) => ({ ...JSON.parse(write(parts)), ...change })),
+  ])('does not take %j for a challenge', (value) => {
+    expect(readChallenge(value)).toBeUndefined()
+  })
+
+  it('leaves out what has the wrong form', () => {
+    const odd = {
+      ...JSON.parse(write(parts)),
+      amounts: { USDC: 5, SOL: '1' },
+      mints: { USDC: 'x' },
+      network: 'moon',
+      proof: [1],
+      allowance: 3,
+    }
+    const read = readChallenge(odd)
+    expect(read).toMatchObject({ amounts: { SOL: '1' }, mints: {} })
+    expect(read).not.toHaveProperty('network')
+    expect(read).not.toHaveProperty('proof')
+    expect(read).not.toHaveProperty('allowance')
+  })
+})

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { consequenceOf } from './delivery.ts'
+
+describe('consequenceOf', () => {
+  it.each([
+    ['GET', 200, 10, 'finished', 'settle'],
+    ['GET', 200, 0, 'finished', 'settle'],
+    ['POST', 201, 5, 'finished', 'settle'],
+    ['GET', 302, 0, 'finished', 'settle'],
+    ['GET', 206, 5, 'finished', 'settle'],
+    ['GET', 200, 5, 'aborted', 'count'],
+    ['GET', 200, 5, 'failed', 'count'],
+    ['GET', 200, 0, 'aborted', 'release'],
+    ['GET', 200, 0, 'failed', 'release'],
+    ['GET', 304, 0, 'finished', 'free'],
+    ['HEAD', 200, 0, 'finished', 'free'],
+    ['OPTIONS', 204, 0, 'finished', 'free'],
+    ['GET', 404, 9, 'finished', 'count'],
+    ['GET', 400, 0, 'aborted', 'count'],
+    ['GET', 500, 9, 'finished', 'release'],
+    ['GET', 503, 9, 'aborted', 'release'],
+    ['HEAD', 500, 0, 'finished', 'release'],
+    ['GET', undefined, 0, 'aborted', 'release'],
+    ['GET', undefined, 0, 'failed', 'release'],
+  ] as const)('%s %s with %i body bytes, %s: %s', (method, status, bodyBytes, ending, consequence) => {
+    expect(consequenceOf({ method, status, bodyBytes, ending })).toBe(consequence)
+  })
+})

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { readPrice } from './price.ts'
+
+describe('readPrice', () => {
+  it.each([
+    [0.01, 10_000n],
+    ['0.01', 10_000n],
+    [1, 1_000_000n],
+    [1e-6, 1n],
+    [0.07, 70_000n],
+  ])('T48: reads %s USDC exactly', (price, units) => {
+    expect(readPrice(price, 'USDC', 6)).toEqual({ kind: 'price', units })
+  })
+
+  it.each([
+    [1e-7, 'finer than USDC goes (6 decimals)'],
+    ['0.0000001', 'finer than USDC goes (6 decimals)'],
+    [0, 'more than zero'],
+    ['0.000', 'more than zero'],
+    [-1, 'more than zero'],
+    [Number.NaN, 'plain decimal'],
+    [Number.POSITIVE_INFINITY, 'plain decimal'],
+    ['1,5', 'plain decimal'],
+    ['', 'plain decimal'],
+    ['1e-3', 'plain decimal'],
+    [undefined, 'a number or decimal text'],
+    [null, 'a number or decimal text'],
+    [1n, 'a number or decimal text'],
+    ['20000000000000', 'can express'],
+  ])('T49, T50: refuses %s with a reason', (price, reason) => {
+    expect(readPrice(price, 'USDC', 6)).toEqual({ kind: 'problem', why: expect.stringContaining(reason) })
+  })
+})

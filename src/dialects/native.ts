@@ -1,0 +1,39 @@
+/** Our own dialect, SPEC.md's: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
+import { prepareChallenge } from '../core/challenge.ts'
+import type { RefusalRow } from '../core/errors.ts'
+import { formatProblem, refusals } from '../core/errors.ts'
+import { parseProof } from '../core/proof.ts'
+import type { Dialect } from './dialect.ts'
+
+const challengeHeaders = Object.freeze({
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  Vary: 'Accept, Payment-Proof, Payment-Accept',
+  'X-Content-Type-Options': 'nosniff',
+})
+
+export const native: Dialect = {
+  readProof: (incoming) => {
+    const header = incoming.header('payment-proof')
+    return header === undefined ? undefined : parseProof(header)
+  },
+
+  prepare: (offer) => {
+    const write = prepareChallenge(offer)
+    return (parts) => ({ kind: 'answer', status: 402, headers: challengeHeaders, body: write(parts) })
+  },
+
+  refusal: (refusal, requestId) => {
+    const row: RefusalRow = refusals[refusal.code]
+    return {
+      kind: 'answer',
+      status: refusal.status ?? row.status,
+      headers: {
+        ...challengeHeaders,
+        'Content-Type': 'application/problem+json',
+        ...(row.retryAfterSeconds !== undefined && { 'Retry-After': String(row.retryAfterSeconds) }),
+      },
+      body: formatProblem(refusal, requestId),
+    }
+  },
+}

@@ -1,0 +1,104 @@
+/**
+ * Where things are kept: `PAYSTILE_HOME`, or `.paystile` in the user's home.
+ *
+ * Each local chain has a directory named by its genesis hash, with everything that belongs to that chain and is worthless
+ * without it. While it runs, `localnet.json` in there tells other programs of the same user how to reach it: a client
+ * never takes a node's address from a challenge, because whoever names the node could have a payment signed for
+ * another chain.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+export function homeDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+  return environment['PAYSTILE_HOME'] || join(homedir(), '.paystile')
+}
+
+export function localnetDirectory(genesis: string): string {
+  return join(homeDirectory(), 'localnets', genesis)
+}
+
+/** A local chain that runs, as other programs find it. */
+export interface LocalnetNote {
+  readonly genesis: string
+  readonly rpcUrl: string
+  readonly pid: number
+  /** A funded wallet of the demo, if there is one. */
+  readonly walletFile?: string
+}
+
+const noteName = 'localnet.json'
+/** Its presence means that the chain was kept on purpose. */
+export const chainFileName = 'chain.sqlite'
+
+export function announceLocalnet(note: LocalnetNote): void {
+  const directory = localnetDirectory(note.genesis)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(join(directory, noteName), `${JSON.stringify(note)}\n`, { mode: 0o600 })
+}
+
+/** Takes the announcement back, and with it everything of a chain that is not kept. */
+export function withdrawLocalnet(genesis: string): void {
+  const directory = localnetDirectory(genesis)
+  if (existsSync(join(directory, chainFileName))) rmSync(join(directory, noteName), { force: true })
+  else rmSync(directory, { recursive: true, force: true })
+}
+
+/** The local chains whose processes are alive; what dead ones left behind is cleared away. */
+export function findLocalnets(): readonly LocalnetNote[] {
+  const parent = join(homeDirectory(), 'localnets')
+  if (!existsSync(parent)) return []
+  return readdirSync(parent).flatMap((genesis) => {
+    const note = readNote(join(parent, genesis, noteName))
+    if (note && isAlive(note.pid)) return [note]
+    if (note) withdrawLocalnet(genesis)
+    return []
+  })
+}
+
+/** The chains kept by `--keep`, by their genesis hash. */
+export function keptLocalnets(): readonly string[] {
+  const parent = join(homeDirectory(), 'localnets')
+  if (!existsSync(parent)) return []
+  return readdirSync(parent).filter((genesis) => existsSync(join(parent, genesis, chainFileName)))
+}
+
+function readNote(path: string): LocalnetNote | undefined {
+  try {
+    const note = JSON.parse(readFileSync(path, 'utf8')) as LocalnetNote
+    return typeof note.rpcUrl === 'string' && Number.isInteger(note.pid) ? note : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The keyring of a local chain: made once, kept beside its data, and shared by all who find it there. */
+export function localSecret(directory: string): string {
+  const path = join(directory, 'secret')
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  // Linked into place, so that nobody reads a half-written file and the first of two rivals wins.
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  writeFileSync(draft, freshSecret(), { mode: 0o600 })
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
+  }
+  return readFileSync(path, 'utf8').trim()
+}
+
+export function freshSecret(): string {
+  return `1:${randomBytes(32).toString('base64url')}`
+}

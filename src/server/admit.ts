@@ -1,0 +1,237 @@
+/**
+ * From a proof to a grant: cheapest check first, and nothing changes before the last step.
+ *
+ * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
+ */
+import { decodeAddress } from '../core/base58.ts'
+import type { Refusal } from '../core/errors.ts'
+import { refuse } from '../core/errors.ts'
+import type { Incoming } from '../core/http.ts'
+import { equalBytes } from '../core/mac.ts'
+import type { TokenCode } from '../core/network.ts'
+import { decimalsOf, tokenCodes } from '../core/network.ts'
+import type { Grant, PaymentRecord, Standing } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import type { Proof } from '../core/proof.ts'
+import { hashClaim, proofText } from '../core/proof.ts'
+import type { OpenedRequest } from '../core/request-id.ts'
+import { openRequest } from '../core/request-id.ts'
+import type { Paid, PaymentOption, Quote } from '../core/verify.ts'
+import { judge } from '../core/verify.ts'
+import type { Route } from './route.ts'
+import type { Service } from './service.ts'
+
+/** Chain time and our own may differ by this much. */
+const driftSeconds = 60
+const signatureAgeSeconds = 300
+
+/** A grant, and what is said about the payment behind it. */
+export interface Admission {
+  readonly kind: 'admitted'
+  readonly grant: Grant
+  /** From which our lease counts, in monotonic milliseconds: before the ledger was asked, so never too late. */
+  readonly takenAt: number
+  readonly remaining: bigint
+  readonly token: TokenCode
+  readonly received: bigint
+  readonly payer: string
+  /** False when the ledger knew the payment already. */
+  readonly first: boolean
+}
+
+export interface Case {
+  readonly service: Service
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly proof: Proof
+}
+
+/** Decides whether a proof opens the door, and if so takes the grant. */
+export async function admit(visit: Case): Promise<Admission | Refusal> {
+  try {
+    return await decide(visit)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
+    visit.service.log.error('ledger unavailable', { why: error.message })
+    return refuse('ledger_unavailable')
+  }
+}
+
+async function decide(visit: Case): Promise<Admission | Refusal> {
+  const { service, route, proof } = visit
+  const request = openRequest(proof.requestId)
+  if (!request) return refuse('unknown_request')
+  const name = service.pseudonyms.request(proof.requestId)
+  const recognition = service.recognise(request)
+  if (recognition.kind === 'forged') return refuse('unknown_request')
+  const mismatch = checkBinding(visit, request) ?? checkClaim(visit, request)
+  let standing: Standing | undefined
+  if (recognition.kind === 'unknown_key') {
+    // A registered requestId was authentic when it was registered, whatever became of its key.
+    standing = await service.ledger.peek(proof.txBytes)
+    if (standing?.request !== name) return refuse('unknown_request')
+  } else if (!route.recipients.includes(recognition.recipient)) {
+    return refuse('binding_mismatch')
+  }
+  if (mismatch) return mismatch
+  standing ??= await service.ledger.peek(proof.txBytes)
+  const known = standing && judgeStanding(visit, standing, name)
+  if (known?.kind === 'refused') return known
+  const unsigned = await checkSignature(visit, request)
+  if (unsigned) return unsigned
+  if (standing && known?.kind === 'usable') return take(visit, name, standing)
+  if (recognition.kind !== 'sealed') return refuse('unknown_request')
+  return register(visit, request, recognition.recipient, name)
+}
+
+function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Refusal | undefined {
+  if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
+    return refuse(service.knowsRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
+  }
+  const bindings = [route.bindingOf('request', incoming), route.bindingOf('path', incoming)]
+  return bindings.some((tag) => equalBytes(tag, request.bindingTag)) ? undefined : refuse('binding_mismatch')
+}
+
+function checkClaim({ service, proof }: Case, request: OpenedRequest): Refusal | undefined {
+  if (request.claimTag) {
+    if (proof.claim === undefined) return refuse('claim_required')
+    const tag = service.tags.claim(hashClaim(proof.claim))
+    return equalBytes(tag, request.claimTag) ? undefined : refuse('claim_invalid')
+  }
+  if (request.proof !== 'sig') return undefined
+  if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
+  const age = Math.abs(service.clock.now() / 1000 - proof.ts)
+  return age > signatureAgeSeconds
+    ? refuse('signature_invalid', { detail: 'ts is too far from the present.' })
+    : undefined
+}
+
+type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
+
+function judgeStanding({ service, proof }: Case, standing: Standing, name: string): KnownPayment {
+  if (standing.state === 'late') return { kind: 'unregistered' }
+  if (standing.request !== name) return refuse('payment_replay')
+  if (standing.payer !== service.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
+  if (standing.state === 'spent') return refuse('payment_replay')
+  return standing.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
+}
+
+/** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
+async function checkSignature({ service, route, incoming, proof }: Case, request: OpenedRequest) {
+  if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
+  const genesis = await service.chain.genesis()
+  if (genesis === undefined) return refuse('chain_unavailable')
+  const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
+  const { tx, requestId, payer, ts, sig } = proof
+  const signed = route
+    .originsOf(incoming)
+    .some((origin) => service.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
+  return signed ? undefined : refuse('signature_invalid')
+}
+
+async function register(visit: Case, request: OpenedRequest, recipient: string, name: string) {
+  const { service, route, proof } = visit
+  const expiresAt = request.issuedAt + request.ttlSeconds
+  const claimUntil = expiresAt + driftSeconds + route.config.proofTtlSeconds
+  if (service.clock.now() / 1000 > claimUntil) {
+    return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
+  }
+  const quote: Quote = {
+    requestId: proof.requestId,
+    recipient,
+    options: await optionsOf(visit, request, recipient),
+    notBefore: request.issuedAt - driftSeconds,
+    notAfter: expiresAt + driftSeconds,
+  }
+  const verdict = await readPayment(visit, quote)
+  if (verdict.kind === 'refused') return verdict
+  const paid = verdict.kind === 'late' ? verdict.paid : verdict
+  const payment: PaymentRecord = {
+    tx: proof.txBytes,
+    request: name,
+    payer: service.pseudonyms.wallet(proof.payerBytes),
+    scope: route.config.scope,
+    recipient,
+    token: paid.option.token,
+    required: paid.option.units,
+    received: paid.received,
+    allowance: request.allowance,
+    slot: verdict.slot,
+    paidAt: verdict.paidAt,
+    usableUntil: claimUntil * 1000,
+  }
+  if (verdict.kind === 'late') {
+    await service.ledger.recordLate(payment)
+    return refuse('payment_expired', {
+      detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
+    })
+  }
+  return take(visit, name, payment, payment)
+}
+
+/** A verdict with when and where the payment landed. */
+type Landed<Verdict> = Verdict & { readonly slot: number; readonly paidAt: number }
+
+async function readPayment({ service, route, proof }: Case, quote: Quote) {
+  if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
+  const reading = await service.chain.read(proof.tx, route.config.waitMs)
+  if (reading.kind === 'missing') return refuse('tx_not_found')
+  if (reading.kind !== 'found') {
+    service.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
+    return refuse(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement')
+  }
+  const { effect } = reading
+  const signer = proof.sig && proof.signer
+  const verdict = judge(effect, quote, { address: proof.payer, ...(signer && { signer }) })
+  if (verdict.kind === 'refused') {
+    if (verdict.code === 'wrong_recipient' && verdict.detail)
+      service.log.error('token account lost', { recipient: quote.recipient })
+    return verdict
+  }
+  return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000 }
+}
+
+/** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
+function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Landed<Paid> | Refusal {
+  const option = quote.options.find(({ token }) => token === route.config.currency) ?? quote.options[0]
+  if (!option) return refuse('route_unknown')
+  return { kind: 'paid', option, payer: proof.payer, received: option.units, slot: 0, paidAt: now }
+}
+
+/** The ways to pay that were sealed into the quote, whatever the configuration says today. */
+async function optionsOf(
+  { service, route }: Case,
+  request: OpenedRequest,
+  recipient: string,
+): Promise<PaymentOption[]> {
+  const options: PaymentOption[] = []
+  for (const token of tokenCodes) {
+    const units = request.amounts[token]
+    const decimals = decimalsOf(token, route.config.mints)
+    if (units === undefined || decimals === undefined) continue
+    const mint = token === 'SOL' ? undefined : route.config.mints[token]
+    const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
+    options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
+  }
+  return options
+}
+
+type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer'>
+
+async function take(
+  { service, route, proof }: Case,
+  name: string,
+  facts: PaymentFacts,
+  payment?: PaymentRecord,
+): Promise<Admission | Refusal> {
+  const takenAt = service.clock.monotonic()
+  const { leaseMs } = route.config
+  const order = { tx: proof.txBytes, request: name, amount: 1n, leaseMs, ...(payment && { payment }) }
+  const taken = await service.ledger.take(order)
+  if (taken.kind === 'granted') {
+    const { token, received, payer } = facts
+    const { grant, remaining } = taken
+    return { kind: 'admitted', grant, takenAt, remaining, token, received, payer, first: payment !== undefined }
+  }
+  return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
+}

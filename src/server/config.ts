@@ -1,0 +1,338 @@
+/**
+ * Options as they are used: checked all at once, completed from the environment and the defaults, frozen.
+ */
+import { z } from 'zod'
+import { decodeAddress } from '../core/base58.ts'
+import type { Keyring } from '../core/keys.ts'
+import { readKeyring } from '../core/keys.ts'
+import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
+import { decimalsOf, knownMints, networks, splTokenProgram, token2022Program, tokenCodes } from '../core/network.ts'
+import type { Ledger, Log } from '../core/ports.ts'
+import { readPrice } from '../core/price.ts'
+import type { RateTable } from '../core/rates.ts'
+import { convert, parseRate, testRates } from '../core/rates.ts'
+import type { Amounts } from '../core/request-id.ts'
+import { nearest } from '../core/suggest.ts'
+import type { Envelope } from './envelope.ts'
+import { envelopes } from './envelope.ts'
+import type { PaywallEvent } from './events.ts'
+import type { ProviderOptions } from './options.ts'
+
+/** The options, the environment or a file cannot be used. The message names every problem and what to write instead. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(
+      problems.length === 1
+        ? `paystile cannot start: ${problems[0]}`
+        : `paystile cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    )
+    this.problems = problems
+  }
+}
+
+/** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
+export interface ServiceConfig {
+  readonly network: Network
+  /** Empty on localnet: a chain is started in this process. */
+  readonly rpc: readonly string[]
+  readonly ledger: string | Ledger | undefined
+  /** Undefined on localnet, where one is made and kept beside the data. */
+  readonly keyring: Keyring | undefined
+  readonly service: string
+}
+
+export interface RouteConfig {
+  readonly recipient: string
+  readonly currency: TokenCode
+  /** In base units of `currency`. */
+  readonly price: bigint
+  readonly acceptedMints: readonly TokenCode[]
+  readonly amounts: Amounts
+  readonly mints: MintTable
+  readonly verifyOnChain: boolean
+  readonly waitMs: number
+  readonly leaseMs: number
+  readonly scope: string
+  readonly bind: 'request' | 'path'
+  readonly proofBinding: 'negotiated' | 'required'
+  readonly challengeTtlSeconds: number
+  readonly proofTtlSeconds: number
+  readonly publicUrl: string | undefined
+  readonly description: string | undefined
+  readonly envelope: Envelope
+  readonly cors: boolean
+  readonly retiredRecipients: readonly string[]
+  readonly retiredScopes: readonly string[]
+}
+
+export interface Config {
+  readonly service: ServiceConfig
+  readonly route: RouteConfig
+  readonly onEvent: ((event: PaywallEvent) => void) | undefined
+  readonly log: Log | undefined
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const address = z.string().refine((text) => decodeAddress(text) !== undefined, 'is not a Solana address')
+const token = z.enum(tokenCodes, { error: `must be one of ${tokenCodes.join(', ')}` })
+const seconds = (least: number, most: number) =>
+  z
+    .number({ error: 'must be a number of seconds' })
+    .min(least, { error: `must be at least ${least}` })
+    .max(most, { error: `must be at most ${most}` })
+const wholeSeconds = (least: number, most: number) =>
+  seconds(least, most).refine(Number.isInteger, { error: 'must be a whole number of seconds' })
+const label = z.string().regex(/^[\x21-\x7e]{1,64}$/, { error: 'must be 1 to 64 printable characters without spaces' })
+const flag = z.boolean({ error: 'must be true or false' })
+const nodeUrl = z.string().refine((text) => isUrl(text), { error: 'must be an http or https URL' })
+const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
+const mint = z.union([
+  address,
+  z.strictObject({
+    address,
+    decimals: z.int().min(0).max(18).optional(),
+    tokenProgram: z.enum([splTokenProgram, token2022Program]).optional(),
+  }),
+])
+
+const schema = z.strictObject({
+  price: z.unknown(),
+  token,
+  recipient: address,
+  verifyOnChain: flag.default(true),
+  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }).default('mainnet'),
+  acceptedMints: z.array(token, { error: 'must be a list of token codes' }).min(1).optional(),
+  settlementToken: token.optional(),
+  autoConversion: flag.default(false),
+  rpc: z
+    .union([nodeUrl, z.array(nodeUrl)], { error: 'must be the http or https URL of a node, or a list of them' })
+    .optional(),
+  ledger: z.custom<string | Ledger>(isLedgerOption, 'must be a file path or a ledger').optional(),
+  secret: z.string().optional(),
+  mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),
+  rates: z
+    .strictObject({ NATIVE: z.string().optional(), USDC: z.string().optional(), SOL: z.string().optional() })
+    .optional(),
+  service: label.default('default'),
+  scope: label.default('default'),
+  publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
+  bind: z.enum(['request', 'path']).default('request'),
+  proofBinding: z.enum(['negotiated', 'required']).default('negotiated'),
+  challengeTtlSeconds: wholeSeconds(10, 86_400).default(300),
+  proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(86_400),
+  waitSeconds: seconds(0, 60).default(10),
+  leaseSeconds: seconds(0.1, 3600).default(30),
+  description: z.string().max(200).optional(),
+  envelope: z.enum(envelopes).default('none'),
+  cors: flag.default(true),
+  retired: z
+    .strictObject({ recipients: z.array(address).default([]), scopes: z.array(label).default([]) })
+    .default({ recipients: [], scopes: [] }),
+  onEvent: callback.optional(),
+  log: z.custom<Log>((value) => typeof value === 'object' && value !== null).optional(),
+})
+type Read = z.infer<typeof schema>
+
+const fromEnvironment = {
+  recipient: 'PAYSTILE_RECIPIENT',
+  network: 'PAYSTILE_NETWORK',
+  ledger: 'PAYSTILE_LEDGER',
+  secret: 'PAYSTILE_SECRET',
+  service: 'PAYSTILE_SERVICE',
+  publicUrl: 'PAYSTILE_PUBLIC_URL',
+} as const
+
+/** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
+export function readConfig(options: ProviderOptions, environment: Environment): Config {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
+  }
+  const given: Record<string, unknown> = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  )
+  for (const [option, variable] of Object.entries(fromEnvironment)) given[option] ??= environment[variable] || undefined
+  given['rpc'] ??= environment['PAYSTILE_RPC']?.split(',').map((url) => url.trim())
+  const reading = schema.safeParse(given)
+  if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain))
+  return complete(reading.data)
+}
+
+function complete(read: Read): Config {
+  const problems: string[] = []
+  const mints = readMints(read, problems)
+  const rates = readRates(read, problems)
+  const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
+  const { price, amounts } = readAmounts(read, acceptedMints, mints, rates, problems)
+  const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
+  checkNetwork(read, acceptedMints, problems)
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? defaultNodes[read.network])
+  const { network, ledger, service, recipient, retired } = read
+  return Object.freeze({
+    service: Object.freeze({ network, rpc, ledger, keyring, service }),
+    route: Object.freeze({
+      recipient,
+      currency: read.token,
+      price,
+      acceptedMints,
+      amounts,
+      mints,
+      verifyOnChain: read.verifyOnChain,
+      waitMs: read.waitSeconds * 1000,
+      leaseMs: read.leaseSeconds * 1000,
+      scope: read.scope,
+      bind: read.bind,
+      proofBinding: read.proofBinding,
+      challengeTtlSeconds: read.challengeTtlSeconds,
+      proofTtlSeconds: read.proofTtlSeconds,
+      publicUrl: read.publicUrl?.replace(/\/$/, ''),
+      description: read.description,
+      envelope: read.envelope,
+      cors: read.cors,
+      retiredRecipients: retired.recipients,
+      retiredScopes: retired.scopes,
+    }),
+    onEvent: read.onEvent as Config['onEvent'],
+    log: read.log,
+  })
+}
+
+const defaultNodes: Readonly<Record<Network, readonly string[]>> = {
+  mainnet: [],
+  devnet: ['https://api.devnet.solana.com'],
+  localnet: [],
+}
+
+function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems: string[]): void {
+  const { network, ledger, secret, rpc, verifyOnChain, autoConversion, settlementToken } = read
+  if (network === 'mainnet') {
+    if (rpc === undefined || rpc.length === 0) {
+      problems.push(
+        "rpc: mainnet needs at least one node URL (option rpc or PAYSTILE_RPC); to try things out, use network: 'localnet'",
+      )
+    }
+    if (!verifyOnChain)
+      problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
+  }
+  if (network !== 'localnet' && secret === undefined) {
+    problems.push(
+      `secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); make one with: echo "1:$(openssl rand -base64 32)"`,
+    )
+  }
+  if (network !== 'localnet' && typeof ledger === 'string' && ledger.startsWith('memory:')) {
+    problems.push(`ledger: memory forgets payments at every restart, so it is refused on ${network}; give a file path`)
+  }
+  const others = acceptedMints.filter((code) => code !== settlementToken)
+  if (autoConversion && settlementToken === undefined)
+    problems.push('autoConversion: needs settlementToken to say into what')
+  else if (autoConversion && others.length > 0) {
+    problems.push(
+      `autoConversion: no settlement worker is running for this recipient, so ${others.join(' and ')} would stay unconverted; ` +
+        `accept only ${settlementToken}, or leave autoConversion out`,
+    )
+  }
+}
+
+function readMints(read: Read, problems: string[]): MintTable {
+  const known = knownMints[read.network]
+  const table: Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>> = { ...known }
+  for (const code of ['NATIVE', 'USDC'] as const) {
+    const option = read.mints[code]
+    if (option === undefined) continue
+    if (read.network === 'mainnet' && known[code]) {
+      problems.push(`mints.${code}: is fixed on mainnet and cannot be replaced`)
+      continue
+    }
+    const given = typeof option === 'string' ? { address: option } : option
+    const decimals = given.decimals ?? known[code]?.decimals
+    if (decimals === undefined) {
+      problems.push(`mints.${code}.decimals: must be given, as the mint says`)
+      continue
+    }
+    table[code] = { address: given.address, decimals, tokenProgram: given.tokenProgram ?? splTokenProgram }
+  }
+  return table
+}
+
+function readRates(read: Read, problems: string[]): RateTable {
+  const rates = { ...(read.network === 'mainnet' ? { USDC: '1' } : testRates), ...withoutUndefined(read.rates ?? {}) }
+  for (const [code, rate] of Object.entries(rates)) {
+    if (parseRate(rate) === undefined) problems.push(`rates.${code}: must be a decimal above zero such as "150.25"`)
+  }
+  return rates
+}
+
+function readAmounts(
+  read: Read,
+  accepted: readonly TokenCode[],
+  mints: MintTable,
+  rates: RateTable,
+  problems: string[],
+): Pick<RouteConfig, 'price' | 'amounts'> {
+  const decimals = decimalsOf(read.token, mints)
+  if (decimals === undefined) {
+    problems.push(`mints.${read.token}: ${read.token} has no mint on ${read.network}; give its address and decimals`)
+    return { price: 0n, amounts: {} }
+  }
+  const price = readPrice(read.price, read.token, decimals)
+  if (price.kind === 'problem') {
+    problems.push(`price: ${price.why}`)
+    return { price: 0n, amounts: {} }
+  }
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  const from = { token: read.token, units: price.units, decimals }
+  for (const code of accepted) {
+    const target = decimalsOf(code, mints)
+    const units = target === undefined ? undefined : convert(from, { token: code, decimals: target }, rates)
+    if (target === undefined)
+      problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
+    else if (units === undefined)
+      problems.push(`rates.${code}: ${code} is accepted for a price in ${read.token}, so a rate is needed for both`)
+    else amounts[code] = units
+  }
+  return { price: price.units, amounts }
+}
+
+function openKeyring(secret: string, problems: string[]): Keyring | undefined {
+  const reading = readKeyring(secret)
+  if (reading.kind === 'keyring') return reading.keyring
+  problems.push(`secret: ${reading.why}; it is written as id:secret,id:secret`)
+  return undefined
+}
+
+function explain(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.join('.')
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const guess = nearest(key, Object.keys(schema.shape))
+      return `${[path, key].filter(Boolean).join('.')}: is not an option${guess ? `; did you mean ${guess}?` : ''}`
+    })
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined) return [`${path}: is missing`]
+  if (issue.code === 'invalid_value')
+    return [
+      `${path}: ${issue.message.startsWith('must') ? issue.message : `must be one of ${issue.values.join(', ')}`}`,
+    ]
+  return [`${path}: ${issue.message}`]
+}
+
+function withoutUndefined<T extends object>(record: T): { [K in keyof T]: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never
+}
+
+function isLedgerOption(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || (typeof value === 'object' && value !== null && 'take' in value)
+}
+
+function isUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+}
+
+function isPublicUrl(text: string): boolean {
+  if (!isUrl(text)) return false
+  const url = new URL(text)
+  return url.search === '' && url.hash === '' && url.username === ''
+}

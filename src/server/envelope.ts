@@ -1,0 +1,24 @@
+/** SPEC.md's two shapes of an access-granted body, put around a JSON resource as it streams by. */
+export const envelopes = ['none', 'verified', 'result'] as const
+export type Envelope = (typeof envelopes)[number]
+
+export interface Wrapping {
+  readonly prefix: string
+  readonly suffix: string
+}
+
+const wrappings: Readonly<Record<Envelope, Wrapping | undefined>> = {
+  none: undefined,
+  verified: { prefix: '{"status":"verified","message":"Payment verified, access granted","data":', suffix: '}' },
+  result: { prefix: '{"result":"success","data":', suffix: '}' },
+}
+
+/** Only a whole, unencoded JSON body can be wrapped; everything else passes bare. */
+export function wrappingFor(
+  envelope: Envelope,
+  response: { readonly status: number; readonly type: string | undefined; readonly encoding: string | undefined },
+): Wrapping | undefined {
+  const isJson = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(response.type ?? '')
+  const isPlain = response.encoding === undefined || response.encoding === 'identity'
+  return response.status === 200 && isJson && isPlain ? wrappings[envelope] : undefined
+}

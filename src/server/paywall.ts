@@ -1,0 +1,178 @@
+/**
+ * The paywall: the one place where it is decided whether a request pays, has paid, or is turned away. Frameworks only
+ * translate to and from it.
+ */
+
+import type { Refusal } from '../core/errors.ts'
+import { refuse } from '../core/errors.ts'
+import type { Answer, Incoming } from '../core/http.ts'
+import { formatUnits } from '../core/money.ts'
+import { decimalsOf } from '../core/network.ts'
+import type { Proof } from '../core/proof.ts'
+import { formatReceipt, receiptHeader } from '../core/receipt.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { native } from '../dialects/native.ts'
+import type { Admission } from './admit.ts'
+import { admit } from './admit.ts'
+import type { Config } from './config.ts'
+import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeader } from './cors.ts'
+import type { PaywallEvent } from './events.ts'
+import type { Pass } from './pass.ts'
+import { openPass } from './pass.ts'
+import type { Route } from './route.ts'
+import { createRoute } from './route.ts'
+import type { Service } from './service.ts'
+
+export interface Admitted {
+  readonly kind: 'admitted'
+  readonly pass: Pass
+}
+export type Entry = Answer | Admitted
+
+export interface Paywall {
+  /** Synchronous for an unpaid request, once the service is up. */
+  enter(incoming: Incoming): Entry | Promise<Entry>
+  /** The answer for a handler that failed before it had sent anything. */
+  handlerFailed(): Answer
+  /** Resolves when the service is up; rejects with the reason why not. */
+  ready(): Promise<void>
+  /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
+  close(): Promise<void>
+}
+
+/** A service that may still be starting. */
+export interface ServiceHandle {
+  /** The service, or a promise of it while it starts. A start that failed is tried again by the next call. */
+  get(): Service | Promise<Service>
+  release(): Promise<void>
+}
+
+/** How long a running response may hold up the end of the process. */
+const drainMs = 30_000
+
+export function createPaywall(config: Config, handle: ServiceHandle, dialect: Dialect = native): Paywall {
+  const running = new Set<Promise<void>>()
+  const gate: Gate = { dialect, tell: config.onEvent, running, open: true }
+  let route: Route | undefined
+
+  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
+    route ??= createRoute(service, config.route, dialect)
+    return enterRoute(gate, service, route, incoming)
+  }
+  const withCors = (entry: Entry, incoming: Incoming): Entry => {
+    if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
+    return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
+  }
+
+  return {
+    enter: (incoming) => {
+      if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
+      const service = handle.get()
+      if (!(service instanceof Promise)) {
+        const entry = visit(service, incoming)
+        return entry instanceof Promise ? entry.then((done) => withCors(done, incoming)) : withCors(entry, incoming)
+      }
+      return service.then(
+        async (started) => withCors(await visit(started, incoming), incoming),
+        () => withCors(dialect.refusal(refuse('chain_unavailable')), incoming),
+      )
+    },
+    handlerFailed: () => dialect.refusal(refuse('handler_failed')),
+    ready: async () => {
+      await handle.get()
+    },
+    close: async () => {
+      gate.open = false
+      await Promise.race([Promise.all(running), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
+      await handle.release()
+    },
+  }
+}
+
+interface Gate {
+  readonly dialect: Dialect
+  readonly tell: ((event: PaywallEvent) => void) | undefined
+  readonly running: Set<Promise<void>>
+  open: boolean
+}
+
+function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incoming): Entry | Promise<Entry> {
+  const reading = gate.dialect.readProof(incoming)
+  const { method, target } = incoming
+  if (reading === undefined) {
+    const { answer, requestId } = route.quote(incoming)
+    gate.tell?.({ kind: 'challenged', method, target, requestId, amount: route.price, token: route.config.currency })
+    return answer
+  }
+  const turnAway = (refusal: Refusal, requestId?: string): Answer => {
+    gate.tell?.({ kind: 'refused', method, target, code: refusal.code })
+    return gate.dialect.refusal(refusal, requestId)
+  }
+  if (reading.kind === 'malformed')
+    return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
+  const { proof } = reading
+  if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
+  return admit({ service, route, incoming, proof }).then((admission) =>
+    admission.kind === 'refused'
+      ? turnAway(admission, proof.requestId)
+      : { kind: 'admitted', pass: passFor(gate, service, route, incoming, proof, admission) },
+  )
+}
+
+function passFor(
+  gate: Gate,
+  service: Service,
+  route: Route,
+  incoming: Incoming,
+  proof: Proof,
+  admission: Admission,
+): Pass {
+  const { method, target } = incoming
+  const { token, received, payer, first } = admission
+  const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
+  gate.tell?.({ kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  let finished: () => void = () => {}
+  const whole = new Promise<void>((resolve) => {
+    finished = resolve
+  })
+  gate.running.add(whole)
+  const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
+
+  return openPass({
+    admission,
+    method,
+    envelope: route.config.envelope,
+    ledger: service.ledger,
+    clock: service.clock,
+    log: service.log,
+    leaseMs: route.config.leaseMs,
+    headersFor: (status) => {
+      if (status >= 500) return { ...cors, [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
+      const headers = { ...cors, 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
+      if (status >= 400) return headers
+      const receipt = {
+        status: 'success',
+        method: 'solana',
+        reference: proof.tx,
+        timestamp: new Date(service.clock.now()).toISOString(),
+        requestId: proof.requestId,
+        resource: `${route.config.publicUrl ?? incoming.origin()}${target}`,
+        token,
+        amount,
+        payer,
+      } as const
+      return {
+        ...headers,
+        [receiptHeader]: formatReceipt(receipt, service.identity.sign),
+        [allowanceHeader]: `unit=request; remaining=${admission.remaining}`,
+      }
+    },
+    onEnd: (consequence, recorded) => {
+      gate.tell?.({ kind: 'ended', target, tx: proof.tx, consequence })
+      void recorded.finally(() => {
+        gate.running.delete(whole)
+        finished()
+      })
+    },
+  })
+}

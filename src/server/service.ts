@@ -1,0 +1,99 @@
+/**
+ * One service: the keys, ledger and nodes that its routes share, and the list of routes and recipients by which an old
+ * requestId is recognised.
+ */
+
+import { decodeAddress } from '../core/base58.ts'
+import type { Keyring } from '../core/keys.ts'
+import type { Mac } from '../core/mac.ts'
+import { equalBytes, prepareMac } from '../core/mac.ts'
+import type { Mint } from '../core/network.ts'
+import type { Chain, Clock, Ledger, Log, Verifier } from '../core/ports.ts'
+import type { Pseudonyms } from '../core/privacy.ts'
+import { createPseudonyms } from '../core/privacy.ts'
+import type { OpenedRequest } from '../core/request-id.ts'
+import { isAuthentic, sealContext } from '../core/request-id.ts'
+import type { Tags } from '../core/tags.ts'
+import { createTags } from '../core/tags.ts'
+import type { ServiceConfig } from './config.ts'
+
+/** What `assemble` brings together. */
+export interface ServiceParts {
+  readonly chain: Chain
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly verifier: Verifier
+  /** Signs receipts. */
+  readonly identity: Identity
+  /** The chain's genesis hash, where it had to be asked for. */
+  readonly genesis: string | undefined
+  readonly tokenAccountOf: (owner: string, mint: Mint) => Promise<string>
+  readonly log: Log
+}
+
+export interface Identity {
+  readonly publicKey: Uint8Array
+  sign(text: Uint8Array): Uint8Array
+}
+
+export type Recognition =
+  | { readonly kind: 'sealed'; readonly recipient: string }
+  | { readonly kind: 'forged' }
+  /** Sealed, if at all, with a key that was retired. Only the ledger can say. */
+  | { readonly kind: 'unknown_key' }
+
+export interface Service extends ServiceParts {
+  readonly config: ServiceConfig
+  readonly pseudonyms: Pseudonyms
+  readonly tags: Tags
+  /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
+  register(scopes: readonly string[], recipients: readonly string[]): void
+  sealWith(recipient: string): Mac
+  recognise(request: OpenedRequest): Recognition
+  knowsRoute(tag: Uint8Array): boolean
+}
+
+export function createService(config: ServiceConfig, parts: ServiceParts): Service {
+  const { keyring } = parts
+  const tags = createTags(keyring.tagKey)
+  const macs = new Map<string, Mac>()
+  const recipients = new Set<string>()
+  const routeTags = new Map<string, Uint8Array>()
+
+  const macOf = (keyId: number, recipient: string): Mac | undefined => {
+    const name = `${keyId}:${recipient}`
+    const known = macs.get(name)
+    const key = keyring.sealKeys.get(keyId)
+    if (known || !key) return known
+    const bytes = decodeAddress(recipient) ?? new Uint8Array()
+    const mac = prepareMac(key, sealContext(config.network, config.service, bytes))
+    macs.set(name, mac)
+    return mac
+  }
+
+  return {
+    ...parts,
+    config,
+    tags,
+    pseudonyms: createPseudonyms(keyring.pseudonymKey),
+    register: (scopes, added) => {
+      for (const scope of scopes) routeTags.set(scope, tags.route(scope))
+      for (const recipient of added) recipients.add(recipient)
+    },
+    sealWith: (recipient) => {
+      const mac = macOf(keyring.sealing, recipient)
+      if (!mac) throw new Error('the sealing key is missing from its own keyring')
+      return mac
+    },
+    recognise: (request) => {
+      if (!keyring.sealKeys.has(request.keyId)) return { kind: 'unknown_key' }
+      for (const recipient of recipients) {
+        const mac = macOf(request.keyId, recipient)
+        if (mac && isAuthentic(request, mac)) return { kind: 'sealed', recipient }
+      }
+      return { kind: 'forged' }
+    },
+    knowsRoute: (tag) => [...routeTags.values()].some((known) => equalBytes(known, tag)),
+  }
+}
