@@ -1,0 +1,176 @@
+/**
+ * From what was signed and what the node says happened to what a transaction did: transfers, balances, memos.
+ *
+ * Instructions come from the signed bytes and from the programs' calls; logs are never read, since any program may
+ * write anything there.
+ */
+import { decodeBase58, encodeBase58 } from '../core/base58.ts'
+import type { Effect, Holding, Transfer } from '../core/verify.ts'
+import { type Act, type Indices, isOfInterest, type Move, readActs } from './acts.ts'
+import { type Meta, readMeta, type TokenBalance } from './meta.ts'
+import type { Transaction } from './transaction.ts'
+
+export interface Landed {
+  readonly signature: string
+  readonly slot: number
+  readonly blockTime: number
+  readonly transaction: Transaction
+  /** As the node sent it. */
+  readonly meta: unknown
+}
+
+export type EffectReading =
+  | { readonly kind: 'effect'; readonly effect: Effect }
+  | { readonly kind: 'unusable'; readonly why: string }
+
+/** What a transaction did; unusable when the node's answer does not let it be told for certain. */
+export function readEffect(landed: Landed): EffectReading {
+  const { signature, slot, blockTime, transaction } = landed
+  const reading = readMeta(landed.meta, transaction)
+  if (reading.kind === 'unusable') return reading
+  const { meta } = reading
+  const accounts = [...transaction.keys.map(encodeBase58), ...meta.loaded]
+  if (new Set(accounts).size !== accounts.length) return unusable('an account is listed twice')
+  const scene: Scene = { accounts, signers: transaction.header.requiredSignatures, meta }
+  // A failed transaction did nothing but pay its fee, whatever its instructions say.
+  const deeds = meta.failed ? idle : readDeeds(transaction, scene)
+  if ('why' in deeds) return unusable(deeds.why)
+  const [feePayer = ''] = accounts
+  const holdings = readHoldings(scene)
+  const { failed, fee } = meta
+  return { kind: 'effect', effect: { signature, slot, blockTime, failed, feePayer, fee, ...deeds, holdings } }
+}
+
+interface Scene {
+  readonly accounts: readonly string[]
+  /** So many of the first accounts signed. */
+  readonly signers: number
+  readonly meta: Meta
+}
+
+type Deeds = Pick<Effect, 'memos' | 'transfers'>
+interface Unclear {
+  readonly why: string
+}
+
+const idle: Deeds = { memos: [], transfers: [] }
+
+/** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
+const longestInnerData = 700
+
+function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
+  const memos: string[] = []
+  const transfers: Transfer[] = []
+  let problem: Unclear | undefined
+  const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, top?: Indices) => {
+    const acts: readonly Act[] | undefined = data && readActs(program, accounts, data)
+    if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
+    for (const act of acts ?? []) {
+      if (act.kind === 'memo') memos.push(latin1(act.data))
+      else {
+        const transfer = resolve(act, top ?? act.given, scene)
+        if (transfer && 'why' in transfer) problem = transfer
+        else if (transfer) transfers.push(transfer)
+      }
+    }
+  }
+  for (const [position, { program, accounts, data }] of transaction.instructions.entries()) {
+    perform(scene.accounts[program] ?? '', accounts, data)
+    for (const inner of scene.meta.inner) {
+      const called = scene.accounts[inner.program] ?? ''
+      if (inner.under !== position || !isOfInterest(called) || inner.data.length > longestInnerData) continue
+      perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), accounts)
+    }
+  }
+  return problem ?? { memos, transfers }
+}
+
+/** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
+function resolve(move: Move, given: Indices, scene: Scene): Transfer | Unclear | undefined {
+  const address = (index: number) => scene.accounts[index] ?? ''
+  const signers = signersAmong(given, scene)
+  const destination = address(move.destination)
+  const { units } = move
+  if (move.money === 'lamports') {
+    const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
+    return { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
+  }
+  const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta
+  for (const account of [move.source, move.destination]) {
+    // A token account that still exists has a balance, if only zero. Without it nobody can say whose account it is.
+    if (!tokensAfter.has(account) && lamportsAfter[account] !== 0n) return { why: 'a token balance is missing' }
+  }
+  const sourceOwner = (tokensBefore.get(move.source) ?? tokensAfter.get(move.source))?.owner
+  const destinationOwner = (tokensAfter.get(move.destination) ?? tokensBefore.get(move.destination))?.owner
+  const asset = move.mint === undefined ? mintOf(move, scene.meta) : address(move.mint)
+  if (asset === undefined) return undefined
+  const authority = move.authority === undefined ? (sourceOwner ?? '') : address(move.authority)
+  return { asset, destination, destinationOwner, sourceOwner, authority, units, signers }
+}
+
+/**
+ * An unchecked transfer does not name its mint, but both its accounts are of that mint. The destination is asked first:
+ * it is the account we care about. An account closed and opened again under another mint tells nothing.
+ */
+function mintOf(move: Move, { tokensBefore, tokensAfter }: Meta): string | undefined {
+  for (const account of [move.destination, move.source]) {
+    const [before, after] = [tokensBefore.get(account)?.mint, tokensAfter.get(account)?.mint]
+    if (before === undefined || after === undefined || before === after) {
+      const mint = after ?? before
+      if (mint !== undefined) return mint
+    }
+  }
+  return undefined
+}
+
+function signersAmong(given: Indices, { accounts, signers }: Scene): readonly string[] {
+  const found = new Set<string>()
+  for (let index = 0; index < given.length; index += 1) {
+    const account = given[index] ?? signers
+    if (account < signers) found.add(accounts[account] ?? '')
+  }
+  return [...found]
+}
+
+function readHoldings({ accounts, meta }: Scene): readonly Holding[] {
+  const holdings: Holding[] = accounts.map((account, index) => ({
+    asset: 'SOL',
+    account,
+    ownerBefore: account,
+    ownerAfter: account,
+    before: meta.lamportsBefore[index] ?? 0n,
+    after: meta.lamportsAfter[index] ?? 0n,
+  }))
+  for (const [index, account] of accounts.entries()) {
+    const [before, after] = [meta.tokensBefore.get(index), meta.tokensAfter.get(index)]
+    if (before?.mint === after?.mint) {
+      if (before && after) holdings.push(holding(account, before, after))
+      continue
+    }
+    if (before) holdings.push(holding(account, before, undefined))
+    if (after) holdings.push(holding(account, undefined, after))
+  }
+  return holdings
+}
+
+function holding(account: string, before: TokenBalance | undefined, after: TokenBalance | undefined): Holding {
+  return {
+    asset: before?.mint ?? after?.mint ?? '',
+    account,
+    ownerBefore: before?.owner,
+    ownerAfter: after?.owner,
+    before: before?.units ?? 0n,
+    after: after?.units ?? 0n,
+  }
+}
+
+/** One character per byte: equal texts are equal bytes, which no decoding of UTF-8 could promise. */
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return text
+}
+
+function unusable(why: string): EffectReading {
+  return { kind: 'unusable', why }
+}

@@ -1,0 +1,64 @@
+/** JSON that came over the wire: unknown until each part has been looked at. */
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Parses JSON; undefined when it is none. A whole number too long for a `number` comes as text of its digits: an
+ * account with more than nine million SOL has such a balance, and must not be rounded.
+ */
+export function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    // Safe only on text known to be JSON: on other text this pattern could take quadratic time.
+    return /\d{16}/.test(text) ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
+  } catch {
+    return undefined
+  }
+}
+
+const stringsAndNumbers = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+function keepDigits(token: string): string {
+  return /^\d{16,}$/.test(token) ? `"${token}"` : token
+}
+
+const largest = 2n ** 64n - 1n
+
+/** A whole number that fits the chain's 64 bits, as `parseJson` gives it. */
+export function readU64(value: unknown): bigint | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined
+  return typeof value === 'string' && value.length >= 16 ? readDigits(value) : undefined
+}
+
+/** The same, written as text. */
+export function readDigits(value: unknown): bigint | undefined {
+  if (typeof value !== 'string' || !/^\d{1,20}$/.test(value)) return undefined
+  const number = BigInt(value)
+  return number <= largest ? number : undefined
+}
+
+/** A position, a slot, a time: a whole number that a `number` holds exactly. */
+export function readCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+/** Reads every item, or gives nothing at all. */
+export function readList<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const items: T[] = []
+  for (const entry of value) {
+    const item = read(entry)
+    if (item === undefined) return undefined
+    items.push(item)
+  }
+  return items
+}
+
+/** An address by its look. Only ever compared with one that is known to be right. */
+export function readAddress(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value) ? value : undefined
+}

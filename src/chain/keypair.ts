@@ -1,0 +1,71 @@
+/**
+ * Wallets that sign with a key at hand: from bytes, from a kit signer, from a web3.js `Keypair`.
+ *
+ * The key goes into WebCrypto and cannot be read back from the wallet, in Node and in browsers alike.
+ */
+import {
+  createKeyPairFromBytes,
+  createKeyPairFromPrivateKeyBytes,
+  getAddressFromPublicKey,
+  type KeyPairSigner,
+  signBytes,
+  verifySignature,
+} from '@solana/kit'
+import { decodeAddress } from '../core/base58.ts'
+import { equalBytes } from '../core/mac.ts'
+
+export interface Wallet {
+  readonly address: string
+  /** The signature under a transaction's message bytes. */
+  signTransaction(message: Uint8Array): Promise<Uint8Array>
+  /** The signature under a text, such as a proof's. */
+  signMessage(text: Uint8Array): Promise<Uint8Array>
+}
+
+/** What web3.js 1.x calls a `Keypair`, as far as it matters. */
+export interface KeypairLike {
+  readonly publicKey: { toBytes(): Uint8Array }
+  readonly secretKey: Uint8Array
+}
+
+/** 64 secret bytes (as in a key file, also as plain numbers), a seed of 32, a kit signer, or a `Keypair`. */
+export type KeySource = ArrayLike<number> | KeyPairSigner | KeypairLike
+
+/** Throws a `TypeError` when the source is not a key, or when its public half belongs to another secret. */
+export async function createWallet(source: KeySource): Promise<Wallet> {
+  const pair = await readKeyPair(source)
+  const address = await getAddressFromPublicKey(pair.publicKey)
+  const sign = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await signBytes(pair.privateKey, bytes))
+  if ('keyPair' in source) await prove(pair, source.address, address)
+  return { address, signTransaction: sign, signMessage: sign }
+}
+
+async function readKeyPair(source: KeySource): Promise<CryptoKeyPair> {
+  if ('keyPair' in source) return source.keyPair
+  if (!('secretKey' in source)) return importKey(Uint8Array.from(source))
+  const secret = Uint8Array.from(source.secretKey)
+  if (secret.length !== 64) throw new TypeError('secretKey must hold 64 bytes')
+  if (!equalBytes(secret.subarray(32), Uint8Array.from(source.publicKey.toBytes()))) throw mismatch()
+  return importKey(secret)
+}
+
+async function importKey(bytes: Uint8Array): Promise<CryptoKeyPair> {
+  if (bytes.length === 32) return createKeyPairFromPrivateKeyBytes(bytes)
+  if (bytes.length !== 64) throw new TypeError('a key has 64 bytes, or 32 as a seed')
+  try {
+    return await createKeyPairFromBytes(bytes)
+  } catch {
+    throw mismatch()
+  }
+}
+
+/** A signer made elsewhere may have been put together from halves that do not match. */
+async function prove(pair: CryptoKeyPair, claimed: string, actual: string): Promise<void> {
+  const sample = decodeAddress(actual) ?? new Uint8Array()
+  const good = await verifySignature(pair.publicKey, await signBytes(pair.privateKey, sample), sample)
+  if (!good || claimed !== actual) throw mismatch()
+}
+
+function mismatch(): TypeError {
+  return new TypeError('the public half of the key does not belong to its secret half')
+}

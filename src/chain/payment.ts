@@ -1,0 +1,142 @@
+/**
+ * Building a payment: compute budget, the recipient's account where it is missing, memo, transfer; one signer.
+ *
+ * The memo stands right before the transfer: that is where Solana Pay wants it, and where a Token-2022 account that
+ * demands memos looks for it.
+ */
+import {
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  type Blockhash,
+  compileTransaction,
+  createNoopSigner,
+  createTransactionMessage,
+  getBase64Decoder,
+  type Instruction,
+  pipe,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+} from '@solana/kit'
+import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
+import { getTransferSolInstruction } from '@solana-program/system'
+import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token'
+import { encodeBase58 } from '../core/base58.ts'
+import type { Asset } from '../core/verify.ts'
+import type { Wallet } from './keypair.ts'
+import { findTokenAccount, memoProgram } from './tokens.ts'
+
+/** The token to pay in, and how much of it. */
+export interface TokenAmount {
+  readonly asset: Asset
+  readonly units: bigint
+  readonly decimals: number
+  /** The program that owns the mint. SOL has none. */
+  readonly tokenProgram?: string
+}
+
+export interface Priority {
+  /** What a unit of computation is worth to the payer, in millionths of a lamport. */
+  readonly microLamports?: bigint
+  readonly computeUnitLimit?: number
+}
+
+/** Until when a transaction can land. */
+export interface Lifetime {
+  readonly blockhash: string
+  readonly lastValidBlockHeight: number
+}
+
+export interface PaymentOrder extends Lifetime {
+  readonly token: TokenAmount
+  /** The recipient's wallet; for a mint, its associated token account is paid. */
+  readonly recipient: string
+  readonly requestId: string
+  /** Opens the recipient's token account at the payer's cost where it does not exist yet. */
+  readonly createAccount?: boolean
+  readonly priority?: Priority
+}
+
+export interface SignedPayment {
+  /** The whole transaction, base64. */
+  readonly wire: string
+  readonly signature: string
+  readonly lastValidBlockHeight: number
+}
+
+/** About twice what each part was seen to use, for programs that cost more than the ones it was measured with. */
+const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
+const defaultMicroLamports = 10_000n
+
+/** Builds and signs. The signature is known from here on: write it down before sending. */
+export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
+  const message = await composePayment(order, wallet.address)
+  const signature = await wallet.signTransaction(message)
+  if (signature.length !== 64) throw new TypeError('the wallet did not return a signature')
+  const bytes = new Uint8Array(1 + signature.length + message.length)
+  bytes[0] = 1
+  bytes.set(signature, 1)
+  bytes.set(message, 1 + signature.length)
+  return {
+    wire: getBase64Decoder().decode(bytes),
+    signature: encodeBase58(signature),
+    lastValidBlockHeight: order.lastValidBlockHeight,
+  }
+}
+
+/** The message bytes that the payer has to sign. */
+export async function composePayment(order: PaymentOrder, payer: string): Promise<Uint8Array> {
+  const lifetime = {
+    blockhash: order.blockhash as Blockhash,
+    lastValidBlockHeight: BigInt(order.lastValidBlockHeight),
+  }
+  const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (draft) => setTransactionMessageFeePayer(address(payer), draft),
+    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
+    (draft) => appendTransactionMessageInstructions(instructions, draft),
+  )
+  return new Uint8Array(compileTransaction(message).messageBytes)
+}
+
+function budget({ token, createAccount, priority }: PaymentOrder): readonly Instruction[] {
+  const transfer = token.asset === 'SOL' ? 0 : unitsOf.transfer
+  const units = priority?.computeUnitLimit ?? unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0)
+  return [
+    getSetComputeUnitLimitInstruction({ units }),
+    getSetComputeUnitPriceInstruction({ microLamports: priority?.microLamports ?? defaultMicroLamports }),
+  ]
+}
+
+async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {
+  const { token, recipient } = order
+  // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
+  const signer = createNoopSigner(address(payer))
+  const memo = memoInstruction(order.requestId)
+  if (token.asset === 'SOL') {
+    return [memo, getTransferSolInstruction({ source: signer, destination: address(recipient), amount: token.units })]
+  }
+  const { asset, decimals, units: amount, tokenProgram } = token
+  if (tokenProgram === undefined) throw new TypeError('a mint needs its token program')
+  const [mint, programAddress] = [address(asset), address(tokenProgram)]
+  const source = address(await findTokenAccount(payer, asset, tokenProgram))
+  const destination = address(await findTokenAccount(recipient, asset, tokenProgram))
+  const transfer = getTransferCheckedInstruction(
+    { source, mint, destination, authority: signer, amount, decimals },
+    { programAddress },
+  )
+  if (!order.createAccount) return [memo, transfer]
+  const open = getCreateAssociatedTokenIdempotentInstruction({
+    payer: signer,
+    ata: destination,
+    owner: address(recipient),
+    mint,
+    tokenProgram: programAddress,
+  })
+  return [open, memo, transfer]
+}
+
+function memoInstruction(text: string): Instruction {
+  return { programAddress: memoProgram as Address, data: new TextEncoder().encode(text) }
+}

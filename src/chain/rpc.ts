@@ -1,0 +1,148 @@
+/**
+ * JSON-RPC to Solana nodes, over a transport that is passed in.
+ *
+ * An answer is one of three things: a result, the node's own refusal with a code, or nothing that can be used. What is
+ * said about the last never holds the node's address, which may carry an API key.
+ */
+import { isFields, parseJson } from './json.ts'
+
+export interface TransportOptions {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Posts a body of JSON. Follows no redirect, gives up at `timeoutMs` or when `signal` fires, reads at most 1 MB. */
+export type Transport = (
+  url: string,
+  body: string,
+  options: TransportOptions,
+) => Promise<{ readonly status: number; readonly text: string }>
+
+export type Answer =
+  | { readonly kind: 'answered'; readonly result: unknown }
+  | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly data: unknown }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+export type Call = (method: string, params: readonly unknown[]) => Promise<Answer>
+
+export interface Node {
+  /** Its place in the configuration, since its address is not for the logs. */
+  readonly name: string
+  readonly call: Call
+}
+
+export interface Rpc {
+  readonly nodes: readonly Node[]
+  /** Asks one node, and the next when it is of no help. */
+  readonly call: Call
+  /** How often each method was sent to a node. */
+  calls(): ReadonlyMap<string, number>
+  /** Ends what is under way and refuses what comes. */
+  close(): void
+}
+
+export interface RpcParts {
+  readonly urls: readonly string[]
+  readonly transport: Transport
+  readonly timeoutMs?: number
+}
+
+export const longestAnswer = 1_000_000
+const defaultTimeoutMs = 2_000
+
+/** Refusals that speak of the node and not of the question: it lags, has no memory so far back, is overloaded. */
+const nodeTroubles: ReadonlySet<number> = new Set([
+  -32603, -32429, -32016, -32014, -32011, -32008, -32007, -32005, -32004, -32001, 429,
+])
+
+export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: RpcParts): Rpc {
+  if (urls.length === 0) throw new TypeError('at least one RPC node is needed')
+  const counts = new Map<string, number>()
+  const closing = new AbortController()
+  let lastId = 0
+  let preferred = 0
+
+  const nodes = urls.map((url, index): Node => {
+    const call: Call = async (method, params) => {
+      if (closing.signal.aborted) return unavailable('the connection is closed')
+      counts.set(method, (counts.get(method) ?? 0) + 1)
+      const id = ++lastId
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+      return post(transport, url, body, timeoutMs, closing.signal).then((reply) =>
+        'status' in reply ? readAnswer(reply.status, reply.text, id) : reply,
+      )
+    }
+    return { name: `node ${index + 1}`, call }
+  })
+
+  const call: Call = async (method, params) => {
+    const start = preferred
+    let answer: Answer = unavailable('no node was asked')
+    for (let step = 0; step < nodes.length; step += 1) {
+      const index = (start + step) % nodes.length
+      answer = (await nodes[index]?.call(method, params)) ?? answer
+      if (answer.kind === 'unavailable' || (answer.kind === 'refused' && nodeTroubles.has(answer.code))) continue
+      preferred = index
+      return answer
+    }
+    return answer
+  }
+
+  return { nodes, call, calls: () => counts, close: () => closing.abort() }
+}
+
+/** Keeps the time-out itself: a transport that forgets it must not hold up a paid request. */
+async function post(
+  transport: Transport,
+  url: string,
+  body: string,
+  timeoutMs: number,
+  closing: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string } | Answer> {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  const timer = setTimeout(stop, timeoutMs)
+  closing.addEventListener('abort', stop)
+  const stopped = new Promise<Answer>((resolve) => {
+    controller.signal.addEventListener('abort', () =>
+      resolve(unavailable(closing.aborted ? 'the connection is closed' : 'the node did not answer in time')),
+    )
+  })
+  try {
+    return await Promise.race([transport(url, body, { timeoutMs, signal: controller.signal }), stopped])
+  } catch (error) {
+    return unavailable(`the node cannot be reached${codeOf(error)}`)
+  } finally {
+    clearTimeout(timer)
+    closing.removeEventListener('abort', stop)
+  }
+}
+
+/** Only the bare code of an error is repeated: messages hold hosts, ports and paths. */
+function codeOf(error: unknown): string {
+  const code = isFields(error) || error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : ''
+}
+
+/** Checks an HTTP reply down to the shape of its result. */
+function readAnswer(status: number, text: string, id: number): Answer {
+  if (text.length > longestAnswer) return unavailable('the answer is larger than 1 MB')
+  const value = parseJson(text)
+  if (!isFields(value)) return unavailable(`the node answered with status ${status} and no JSON`)
+  const error = value['error']
+  if (isFields(error) && typeof error['code'] === 'number') {
+    const message = typeof error['message'] === 'string' ? error['message'].slice(0, 300) : ''
+    return { kind: 'refused', code: error['code'], message, data: error['data'] }
+  }
+  if (status !== 200) return unavailable(`the node answered with status ${status}`)
+  // The id of another question means another answer: a proxy or cache mixed them up.
+  if (value['id'] !== id) return unavailable('the answer belongs to another question')
+  if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
+    return unavailable('the answer has neither result nor error')
+  }
+  return { kind: 'answered', result: value['result'] }
+}
+
+function unavailable(why: string): Answer {
+  return { kind: 'unavailable', why }
+}

@@ -1,0 +1,136 @@
+/**
+ * Sending a signed payment and learning its fate.
+ *
+ * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
+ * failed, or expired; anything else is unknown, and then nobody may pay again.
+ */
+import type { Clock } from '../core/ports.ts'
+import { isFields, readCount } from './json.ts'
+import type { Lifetime, SignedPayment } from './payment.ts'
+import type { Answer, Call, Rpc } from './rpc.ts'
+
+export type Submission =
+  | { readonly kind: 'sent' }
+  /** The node says it did not pass it on, and why. Only its expiry makes certain that it never lands. */
+  | { readonly kind: 'rejected'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export type Fate =
+  | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
+  | { readonly kind: 'failed'; readonly slot: number; readonly error: string }
+  /** It is not on chain and can no longer get there. */
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export interface SendParts {
+  readonly rpc: Rpc
+  readonly clock: Clock
+}
+
+/** A recent block to build a payment on; undefined when no node tells. */
+export async function readLifetime(rpc: Rpc): Promise<Lifetime | undefined> {
+  const value = resultValue(await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }]))
+  if (!isFields(value)) return undefined
+  const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])
+  const blockhash = value['blockhash']
+  if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined) return undefined
+  return { blockhash, lastValidBlockHeight }
+}
+
+/** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
+export async function submit(rpc: Rpc, payment: SignedPayment): Promise<Submission> {
+  const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
+  if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
+  if (answer.kind === 'answered') {
+    if (answer.result === payment.signature) return { kind: 'sent' }
+    return { kind: 'unknown', why: 'the node answered with another signature' }
+  }
+  const reason = isFields(answer.data) ? describe(answer.data['err']) : ''
+  if (reason === 'AlreadyProcessed') return { kind: 'sent' }
+  return { kind: 'rejected', why: reason || answer.message || `code ${answer.code}` }
+}
+
+const firstPauseMs = 5
+const longestPauseMs = 500
+const resendMs = 2_000
+const expiryCheckMs = 3_000
+
+/** Waits until the payment is confirmed, has failed or has expired; unknown after `timeoutMs`. Sends it again meanwhile. */
+export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<Fate> {
+  const { rpc, clock } = parts
+  const start = clock.monotonic()
+  let [sentAt, checkedAt, pause] = [start, start, firstPauseMs]
+  for (;;) {
+    const askedAt = clock.monotonic()
+    const status = await readStatus(rpc.call, payment.signature, false)
+    if (status.kind === 'landed' || status.kind === 'failed') return status
+    const now = clock.monotonic()
+    if (now - checkedAt >= expiryCheckMs) {
+      checkedAt = now
+      const fate = await fateOf(rpc, payment)
+      if (fate.kind !== 'unknown') return fate
+    }
+    if (now - start >= timeoutMs) return { kind: 'unknown', why: 'it was not confirmed in time' }
+    if (now - sentAt >= resendMs) {
+      sentAt = now
+      await send(rpc, payment, { skipPreflight: true, maxRetries: 0 })
+    }
+    // Twice as long as the node takes to answer: a near node is asked often, a far one is not hammered.
+    pause = Math.min(Math.max(pause * 1.2, 2 * (now - askedAt)), longestPauseMs)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pause, Math.max(0, timeoutMs - (now - start)))))
+  }
+}
+
+/**
+ * One look at a payment's fate, also long after it was sent. `expired` needs two nodes, where there are two, to say that
+ * the finalized chain has passed its last valid height and does not hold it.
+ */
+export async function fateOf(rpc: Rpc, payment: SignedPayment): Promise<Fate> {
+  let absent = 0
+  let why = 'it may still land'
+  for (const node of rpc.nodes) {
+    // The height first: a transaction that is absent after the height has passed can no longer come.
+    const answer = await node.call('getBlockHeight', [{ commitment: 'finalized' }])
+    const height = answer.kind === 'answered' ? readCount(answer.result) : undefined
+    const status = await readStatus(node.call, payment.signature, true)
+    if (status.kind === 'landed' || status.kind === 'failed') return status
+    if (status.kind === 'unknown') why = status.why
+    else if (height === undefined) why = 'the height of the chain is not known'
+    else if (status.kind === 'absent' && height > payment.lastValidBlockHeight) absent += 1
+    if (absent >= Math.min(2, rpc.nodes.length)) return { kind: 'expired' }
+  }
+  return { kind: 'unknown', why }
+}
+
+type Status = Exclude<Fate, { readonly kind: 'expired' }> | { readonly kind: 'absent' } | { readonly kind: 'processed' }
+
+async function readStatus(call: Call, signature: string, searchTransactionHistory: boolean): Promise<Status> {
+  const answer = await call('getSignatureStatuses', [[signature], { searchTransactionHistory }])
+  const value = resultValue(answer)
+  if (!Array.isArray(value) || value.length !== 1) return { kind: 'unknown', why: 'the status cannot be read' }
+  const status: unknown = value[0]
+  if (status === null) return { kind: 'absent' }
+  const slot = isFields(status) ? readCount(status['slot']) : undefined
+  if (!isFields(status) || slot === undefined || status['err'] === undefined) {
+    return { kind: 'unknown', why: 'the status cannot be read' }
+  }
+  const finalized = status['confirmationStatus'] === 'finalized'
+  if (!finalized && status['confirmationStatus'] !== 'confirmed') return { kind: 'processed' }
+  return status['err'] === null
+    ? { kind: 'landed', slot, finalized }
+    : { kind: 'failed', slot, error: describe(status['err']) }
+}
+
+function send(rpc: Rpc, payment: SignedPayment, options: Readonly<Record<string, unknown>>): Promise<Answer> {
+  return rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', ...options }])
+}
+
+/** Many results stand beside the slot they were read at. */
+function resultValue(answer: Answer): unknown {
+  return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
+}
+
+function describe(error: unknown): string {
+  if (error === undefined || error === null) return ''
+  return (typeof error === 'string' ? error : JSON.stringify(error)).slice(0, 300)
+}

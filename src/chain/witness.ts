@@ -1,0 +1,146 @@
+/**
+ * One node as a witness: what it says about a transaction, believed as far as it can be checked.
+ *
+ * Before anything else it must prove to be of the right chain, and again each time it was lost: behind one address there
+ * may be another node today.
+ */
+import { getBase64Encoder } from '@solana/kit'
+import { encodeBase58 } from '../core/base58.ts'
+import type { Log, Verifier } from '../core/ports.ts'
+import type { Effect } from '../core/verify.ts'
+import { readEffect } from './effects.ts'
+import { isFields, readCount } from './json.ts'
+import type { Answer, Node } from './rpc.ts'
+import { decodeTransaction, type Transaction, verifySignatures } from './transaction.ts'
+
+export type Testimony =
+  | { readonly kind: 'found'; readonly effect: Effect }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+/** The genesis hash by which the chain is known. On a localnet, the first node to be reached sets it. */
+export interface Pin {
+  hash: string | undefined
+}
+
+/** Transactions whose signatures were found good, by their wire text, so that a second witness costs no second check. */
+export type Verified = Map<string, Transaction>
+
+export interface Witness {
+  readonly name: string
+  /** How many times in a row it was of no use. */
+  failures(): number
+  /** True when it is of the right chain, false when of another, undefined when it does not say. */
+  belongs(): Promise<boolean | undefined>
+  /** What it knows of a transaction at the moment. */
+  testify(signature: string, verified: Verified): Promise<Testimony>
+}
+
+export interface WitnessParts {
+  readonly node: Node
+  readonly pin: Pin
+  readonly verifier: Verifier
+  readonly log: Log
+}
+
+const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }
+
+export function createWitness({ node, pin, verifier, log }: WitnessParts): Witness {
+  let known = false
+  let asking: Promise<boolean | undefined> | undefined
+  let failures = 0
+
+  function fail(why: string): Testimony {
+    // Once per outage: a dead node is asked again with every payment.
+    if (failures === 0) log.warn('chain.node_unavailable', { node: node.name, why })
+    failures += 1
+    return { kind: 'unavailable', why }
+  }
+
+  async function askGenesis(): Promise<boolean | undefined> {
+    const answer = await node.call('getGenesisHash', [])
+    if (answer.kind !== 'answered' || typeof answer.result !== 'string') return undefined
+    pin.hash ??= answer.result
+    known = answer.result === pin.hash
+    if (!known) log.error('chain.wrong_cluster', { node: node.name })
+    return known
+  }
+
+  async function belongs(): Promise<boolean | undefined> {
+    if (known) return true
+    asking ??= askGenesis().finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
+
+  async function testify(signature: string, verified: Verified): Promise<Testimony> {
+    const member = await belongs()
+    if (member === undefined) return fail('the node does not tell its genesis hash')
+    if (!member) return fail('the node speaks for another chain')
+    const answer = await node.call('getTransaction', [signature, config])
+    if (answer.kind === 'unavailable') known = false
+    if (answer.kind !== 'answered') return fail(describe(answer))
+    const testimony = await readTestimony(signature, answer.result, verified)
+    if (testimony.kind === 'unavailable') return fail(testimony.why)
+    failures = 0
+    return testimony
+  }
+
+  async function readTestimony(signature: string, result: unknown, verified: Verified): Promise<Testimony> {
+    if (result === null) return { kind: 'missing' }
+    if (!isFields(result)) return useless('the answer is not a transaction')
+    const slot = readCount(result['slot'])
+    const wire = readWire(result['transaction'])
+    if (slot === undefined || wire === undefined) return useless('the answer is not a transaction')
+    const transaction = verified.get(wire) ?? authenticate(wire, verifier)
+    if ('why' in transaction) return useless(transaction.why)
+    if (encodeBase58(transaction.signatures[0] ?? new Uint8Array()) !== signature) {
+      return useless('the node sent another transaction than it was asked for')
+    }
+    verified.set(wire, transaction)
+    const blockTime = readCount(result['blockTime']) ?? (await askBlockTime(slot))
+    if (blockTime === undefined) return useless('the time of the block is not known')
+    const reading = readEffect({ signature, slot, blockTime, transaction, meta: result['meta'] })
+    return reading.kind === 'effect' ? { kind: 'found', effect: reading.effect } : useless(reading.why)
+  }
+
+  async function askBlockTime(slot: number): Promise<number | undefined> {
+    const answer = await node.call('getBlockTime', [slot])
+    return answer.kind === 'answered' ? readCount(answer.result) : undefined
+  }
+
+  return { name: node.name, failures: () => failures, belongs, testify }
+}
+
+function readWire(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length !== 2 || value[1] !== 'base64') return undefined
+  return typeof value[0] === 'string' ? value[0] : undefined
+}
+
+/** From base64 to a transaction that its signers signed. */
+function authenticate(wire: string, verifier: Verifier): Transaction | { readonly why: string } {
+  const bytes = decodeBase64(wire)
+  const decoding = bytes && decodeTransaction(bytes)
+  if (decoding?.kind !== 'transaction') return { why: 'the transaction cannot be read' }
+  if (!verifySignatures(decoding.transaction, verifier)) return { why: 'a signature of the transaction is not valid' }
+  return decoding.transaction
+}
+
+const base64 = getBase64Encoder()
+
+function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return new Uint8Array(base64.encode(text))
+  } catch {
+    return undefined
+  }
+}
+
+function describe(answer: Exclude<Answer, { readonly kind: 'answered' }>): string {
+  return answer.kind === 'refused' ? `the node refused with code ${answer.code}` : answer.why
+}
+
+function useless(why: string): Testimony {
+  return { kind: 'unavailable', why }
+}

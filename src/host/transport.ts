@@ -1,0 +1,71 @@
+/**
+ * The RPC transport of servers: undici with connections kept open, at a fraction of what `fetch` costs per call.
+ *
+ * It follows no redirect, reads no more than 1 MB, and sends one question at a time over a connection, so that a slow
+ * answer holds up nobody else's.
+ */
+import { Agent } from 'undici'
+
+export interface HttpTransport {
+  readonly transport: (
+    url: string,
+    body: string,
+    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ) => Promise<{ readonly status: number; readonly text: string }>
+  close(): Promise<void>
+}
+
+export interface HttpTransportOptions {
+  /** Open connections to one node at most. */
+  readonly connections?: number
+}
+
+const longestAnswer = 1_000_000
+
+export function createHttpTransport({ connections = 64 }: HttpTransportOptions = {}): HttpTransport {
+  const agent = new Agent({
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 120_000,
+    connect: { timeout: 2_000 },
+    maxResponseSize: longestAnswer,
+  })
+  const targets = new Map<string, Target>()
+  return {
+    async transport(url, body, { timeoutMs, signal }) {
+      const target = targets.get(url) ?? readTarget(url)
+      targets.set(url, target)
+      const response = await agent.request({
+        ...target,
+        method: 'POST',
+        body,
+        signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      })
+      return { status: response.statusCode, text: await response.body.text() }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+interface Target {
+  readonly origin: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A name and password in the address become a header, as in every HTTP client. */
+function readTarget(text: string): Target {
+  const url = new URL(text)
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    headers: {
+      'content-type': 'application/json',
+      ...(credentials !== ':' && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+    },
+  }
+}
