@@ -54,9 +54,21 @@ const applicationId = 0x70617973
 
 /** Brings the schema up to date. To be called inside a transaction that holds the write lock. */
 export function migrate(db: DatabaseSyncInstance, file: string): void {
+  const version = checkOrigin(db, file)
+  if (version === steps.length) return
+  for (const step of steps.slice(version)) db.exec(step)
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`)
+}
+
+/**
+ * Refuses what another program or a newer version wrote, and answers the version of the schema, 0 for a new file.
+ * To be called inside a transaction, since it looks more than once.
+ */
+export function checkOrigin(db: DatabaseSyncInstance, file: string): number {
   const version = Number(readPragma(db, 'user_version'))
-  const isNew = version === 0 && readPragma(db, 'application_id') === 0 && isEmpty(db)
-  if (!isNew && readPragma(db, 'application_id') !== applicationId) {
+  const origin = readPragma(db, 'application_id')
+  const isNew = version === 0 && origin === 0 && isEmpty(db)
+  if (!isNew && origin !== applicationId) {
     throw new LedgerConfigurationError(
       `The file ${file} is the database of another program: give the ledger a file of its own.`,
     )
@@ -67,9 +79,7 @@ export function migrate(db: DatabaseSyncInstance, file: string): void {
         'run that version or a later one.',
     )
   }
-  if (version === steps.length) return
-  for (const step of steps.slice(version)) db.exec(step)
-  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`)
+  return version
 }
 
 /** Refuses a database that could forget what it has acknowledged: kept in memory, or not written through to the disk. */

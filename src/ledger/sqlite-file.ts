@@ -1,28 +1,28 @@
-/** One SQLite file, opened so that what was committed stays committed, and used one transaction at a time. */
+/** One SQLite file, opened so that what was committed stays committed. */
+import type { BigIntStats } from 'node:fs'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { LedgerConfigurationError } from './identity.ts'
-import { checkDurability, migrate } from './migrations.ts'
+import { checkDurability, checkOrigin, migrate } from './migrations.ts'
+import { codeOf, createWriter, isOutage, patiently, rollBack } from './sqlite-writer.ts'
 
 export interface SqliteFile {
   readonly db: DatabaseSyncInstance
-  /** Runs one transaction that holds the write lock from its start, so nothing it reads can change under it. */
-  write<T>(work: () => T): T
-  /** Runs one read that needs no lock. */
-  read<T>(work: () => T): T
-  close(): void
+  /**
+   * Runs `work` inside a transaction that holds the write lock, so nothing it reads can change under it. Resolves when
+   * its changes are on the disk; when it throws, they are undone.
+   */
+  write<T>(work: () => T): Promise<T>
+  /** Runs one read, which waits for no writer. */
+  read<T>(work: () => T): Promise<T>
+  close(): Promise<void>
 }
 
-const busy = 5
-const constraint = 19
 const unwritable: readonly (number | undefined)[] = [3, 8, 14]
 const notDatabase: readonly (number | undefined)[] = [11, 26]
-
-const walAttempts = 100
-const walPauseMs = 20
 
 /** Opens the file, makes it if it is new, and has `agree` look into it before the first change is committed. */
 export async function openSqliteFile(
@@ -31,90 +31,107 @@ export async function openSqliteFile(
   agree: (db: DatabaseSyncInstance) => void,
 ): Promise<SqliteFile> {
   checkPlace(path)
-  let db: DatabaseSyncInstance | undefined
+  let opened: DatabaseSyncInstance | undefined
   try {
-    db = new DatabaseSync(path, { timeout: busyTimeoutMs })
-    await keepLog(db)
-    // The driver's own default is NORMAL with a log, which may lose the last commits with the power: a double spend.
-    // Without fullfsync a Mac's disk is not told to write its cache.
-    db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
-    checkDurability(db, path)
-    db.exec('BEGIN IMMEDIATE')
-    migrate(db, path)
-    agree(db)
-    db.exec('COMMIT')
-    return useFile(db, path)
+    const db = new DatabaseSync(path)
+    opened = db
+    const wait = <T>(work: () => T) => patiently(work, busyTimeoutMs)
+    // Before anything is changed, even the mode of the log.
+    await wait(() => transact(db, 'BEGIN', () => checkOrigin(db, path)))
+    await wait(() => makeDurable(db, path))
+    await wait(() =>
+      transact(db, 'BEGIN IMMEDIATE', () => {
+        migrate(db, path)
+        agree(db)
+      }),
+    )
+    return useFile(db, path, busyTimeoutMs)
   } catch (error) {
-    db?.close()
+    opened?.close()
     throw explainOpening(path, error)
   }
 }
 
-/** Uses an opened database. The file must stay where it is: one that was moved away may not be there after a restart. */
-export function useFile(db: DatabaseSyncInstance, path: string): SqliteFile {
+function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number): SqliteFile {
   const place = placeOf(path)
-  const attempt = <T>(work: () => T): T => {
-    if (!db.isOpen) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
-    try {
-      const result = work()
-      if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
-      return result
-    } catch (error) {
-      if (db.isTransaction) rollBack(db)
-      throw explain(path, error)
-    }
+  let closed = false
+  const checkOpen = () => {
+    if (closed) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
   }
-  const begin = db.prepare('BEGIN IMMEDIATE')
-  const commit = db.prepare('COMMIT')
+  /** A file that was moved or replaced may not be there after a restart, so nothing is acknowledged from it. */
+  const checkInPlace = () => {
+    if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
+  }
+  const writer = createWriter(db, busyTimeoutMs, checkInPlace)
+  const explained = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error) => {
+      throw explain(path, error)
+    })
   return {
     db,
-    read: attempt,
-    write: (work) =>
-      attempt(() => {
-        begin.run()
+    async write(work) {
+      checkOpen()
+      return explained(writer.write(work))
+    },
+    async read(work) {
+      checkOpen()
+      const look = () => {
         const result = work()
-        commit.run()
+        checkInPlace()
         return result
-      }),
-    close: () => {
-      if (db.isOpen) db.close()
+      }
+      return explained(patiently(look, busyTimeoutMs))
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      await writer.drain()
+      db.close()
     },
   }
 }
 
-/** SQLite cannot always wait for a rival that is switching the same new file at the same moment, so we do. */
-async function keepLog(db: DatabaseSyncInstance): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return db.exec('PRAGMA journal_mode = WAL')
-    } catch (error) {
-      if (codeOf(error) !== busy || attempt === walAttempts) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, walPauseMs))
-  }
+function makeDurable(db: DatabaseSyncInstance, path: string): void {
+  // With a log, SQLite's own default is NORMAL, which may lose the last commits with the power: a double spend.
+  // Without fullfsync a Mac's disk is not told to write its cache.
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  db.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
+  checkDurability(db, path)
 }
 
-function rollBack(db: DatabaseSyncInstance): void {
+function transact(db: DatabaseSyncInstance, begin: 'BEGIN' | 'BEGIN IMMEDIATE', work: () => void): void {
+  db.exec(begin)
   try {
-    db.exec('ROLLBACK')
-  } catch {
-    // The first error is the one to report, and SQLite has often rolled back by itself.
+    work()
+    db.exec('COMMIT')
+  } catch (error) {
+    rollBack(db)
+    throw error
   }
 }
 
 function placeOf(path: string): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  const stats = look(path)
   return stats && `${stats.dev}/${stats.ino}`
+}
+
+/** Undefined where nothing is, and also where we may not look. */
+function look(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 function checkPlace(path: string): void {
   const directory = dirname(path)
-  if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
+  if (!look(directory)?.isDirectory()) {
     throw new LedgerConfigurationError(
       `The ledger ${path} has no place, because ${directory} is not a directory: make it first, or name another file.`,
     )
   }
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+  if (look(path)?.isDirectory()) {
     throw new LedgerConfigurationError(`The ledger ${path} is a directory: name a file inside it.`)
   }
 }
@@ -136,16 +153,8 @@ function explainOpening(path: string, error: unknown): unknown {
   return explain(path, error)
 }
 
-/** What the store could not do is an outage; what it was wrongly asked to do is a fault of the program. */
 function explain(path: string, error: unknown): unknown {
-  const code = codeOf(error)
-  if (code === undefined || code === constraint) return error
+  if (!isOutage(error)) return error
   const what = error instanceof Error ? error.message : 'unknown'
   return new LedgerUnavailable(`The ledger ${path} cannot be used at this moment: ${what}.`, { cause: error })
-}
-
-/** SQLite's primary error code. */
-function codeOf(error: unknown): number | undefined {
-  const code = (error as { readonly errcode?: unknown } | undefined)?.errcode
-  return typeof code === 'number' ? code & 0xff : undefined
 }

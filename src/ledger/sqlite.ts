@@ -1,8 +1,8 @@
 /**
  * The ledger in one SQLite file, for one machine. Several processes may share the file.
  *
- * Every call is one transaction that holds the write lock while the rule of `account.ts` decides, and is on the disk
- * before the answer is given.
+ * Every call holds the write lock while the rule of `account.ts` decides, takes effect as a whole or not at all, and is
+ * on the disk before the answer is given.
  */
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
@@ -30,13 +30,13 @@ import { openSqliteFile } from './sqlite-file.ts'
 export interface SqliteParts {
   readonly clock: Clock
   readonly identity: LedgerIdentity
-  /** How long a call waits for another process's lock. The whole process waits with it. */
+  /** How long a call waits while another process holds the lock. */
   readonly busyTimeoutMs?: number
 }
 
 export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<LedgerStore> {
   const full = resolve(path)
-  const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 1000, (db) => remember(db, full, parts.identity))
+  const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 5000, (db) => remember(db, full, parts.identity))
   return createSqliteLedger(file, full, parts.clock)
 }
 
@@ -47,7 +47,7 @@ export function createSqliteLedger(file: SqliteFile, path: string, clock: Clock)
     async peek(tx) {
       checkTx(tx)
       const now = timeOf(clock)
-      const held = file.read(() => rows.find(tx, now))
+      const held = await file.read(() => rows.find(tx, now))
       return held && standingOf(held, now)
     },
     async take(take) {
@@ -91,19 +91,19 @@ export function createSqliteLedger(file: SqliteFile, path: string, clock: Clock)
     },
     async recordLate(payment) {
       checkRecord(payment)
-      file.write(() => {
+      await file.write(() => {
         const now = timeOf(clock)
         if (!rows.find(payment.tx, now)) rows.register(payment, now, 'late')
       })
     },
     async pinGenesis(hash) {
-      file.write(() => {
+      await file.write(() => {
         checkGenesis(path, readMemory(file.db).genesis, hash)
         writeMemory(file.db, { genesis: hash })
       })
     },
     async close() {
-      file.close()
+      await file.close()
     },
   }
 }

@@ -1,0 +1,115 @@
+/**
+ * The one writer of a process on a SQLite file.
+ *
+ * Work that is waiting at the same moment is committed together: the disk is asked once for all of it, and nobody has
+ * an answer before that. While another process holds the lock this one waits without standing still, and when it has
+ * waited too long, all that waited with it learn so at once.
+ */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+
+export interface Writer {
+  write<T>(work: () => T): Promise<T>
+  /** Resolves when nothing is waiting any more. */
+  drain(): Promise<void>
+}
+
+interface Job {
+  readonly work: () => unknown
+  readonly done: (result: unknown) => void
+  readonly failed: (error: unknown) => void
+}
+
+/** Bounds for how long one commit can hold up the process. */
+const mostJobs = 256
+const pauseMs = 2
+
+const busy = 5
+const constraint = 19
+
+/** `check` runs after each commit: what it throws is the answer instead of the results. */
+export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, check: () => void): Writer {
+  const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
+  const [mark, keep, undo] = [db.prepare('SAVEPOINT job'), db.prepare('RELEASE job'), db.prepare('ROLLBACK TO job')]
+  const waiting: Job[] = []
+  let serving: Promise<void> | undefined
+
+  /** Runs one job of several. What it throws concerns nobody else, unless the store itself has failed. */
+  const attempt = (job: Job): (() => void) => {
+    mark.run()
+    try {
+      const result = job.work()
+      keep.run()
+      return () => job.done(result)
+    } catch (error) {
+      if (isOutage(error)) throw error
+      undo.run()
+      keep.run()
+      return () => job.failed(error)
+    }
+  }
+  const finish = (jobs: readonly Job[]) => {
+    try {
+      const answers = jobs.map(attempt)
+      commit.run()
+      check()
+      for (const answer of answers) answer()
+    } catch (error) {
+      rollBack(db)
+      for (const job of jobs) job.failed(error)
+    }
+  }
+  const serve = async () => {
+    while (waiting.length > 0) {
+      // Whatever else this turn of the event loop brings in can join.
+      await new Promise((resolve) => setImmediate(resolve))
+      try {
+        await patiently(() => begin.run(), busyTimeoutMs)
+        finish(waiting.splice(0, mostJobs))
+      } catch (error) {
+        for (const job of waiting.splice(0)) job.failed(error)
+      }
+    }
+    serving = undefined
+  }
+
+  return {
+    write: <T>(work: () => T) =>
+      new Promise<T>((resolve, reject) => {
+        waiting.push({ work, done: resolve as (result: unknown) => void, failed: reject })
+        serving ??= serve()
+      }),
+    drain: async () => serving,
+  }
+}
+
+/** Tries until the lock is free or the time is over. SQLite's own way of waiting would stop the whole process. */
+export async function patiently<T>(work: () => T, timeoutMs: number): Promise<T> {
+  for (let left = Math.ceil(timeoutMs / pauseMs); ; left--) {
+    try {
+      return work()
+    } catch (error) {
+      if (codeOf(error) !== busy || left <= 0) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+}
+
+export function rollBack(db: DatabaseSyncInstance): void {
+  try {
+    if (db.isTransaction) db.exec('ROLLBACK')
+  } catch {
+    // The first error is the one to report, and SQLite has often rolled back by itself.
+  }
+}
+
+/** What the store could not do is an outage; what it was wrongly asked to do is a fault of the program. */
+export function isOutage(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && code !== constraint
+}
+
+/** SQLite's primary error code. */
+export function codeOf(error: unknown): number | undefined {
+  const code = (error as { readonly errcode?: unknown } | undefined)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}

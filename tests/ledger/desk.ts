@@ -1,0 +1,46 @@
+/** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
+import { afterEach, beforeEach } from 'vitest'
+import type { Consequence } from '../../src/core/delivery.ts'
+import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
+import type { LedgerStore } from '../../src/ledger/identity.ts'
+import type { TestClock } from './payments.ts'
+import { createTestClock } from './payments.ts'
+import type { OpenShelf, Shelf } from './stores.ts'
+
+export interface Desk {
+  readonly ledger: LedgerStore
+  readonly clock: TestClock
+  kindOf(take: Take): Promise<Taken['kind']>
+  stateOf(payment: PaymentRecord): Promise<Standing['state'] | undefined>
+  grantOf(take: Take): Promise<Grant>
+  /** Takes, and ends what was granted. */
+  use(take: Take, consequence: Consequence, used?: bigint): Promise<boolean>
+}
+
+export function useDesk(open: OpenShelf): Desk {
+  let clock: TestClock
+  let shelf: Shelf
+  beforeEach(async () => {
+    clock = createTestClock()
+    shelf = await open(clock)
+  })
+  afterEach(() => shelf.clear())
+  const grantOf = async (take: Take) => granted(await shelf.ledger.take(take)).grant
+  return {
+    get ledger() {
+      return shelf.ledger
+    },
+    get clock() {
+      return clock
+    },
+    kindOf: async (take) => (await shelf.ledger.take(take)).kind,
+    stateOf: async (payment) => (await shelf.ledger.peek(payment.tx))?.state,
+    grantOf,
+    use: async (take, consequence, used = 1n) => shelf.ledger.end(await grantOf(take), consequence, used),
+  }
+}
+
+export function granted(taken: Taken): Extract<Taken, { kind: 'granted' }> {
+  if (taken.kind !== 'granted') throw new Error(`not granted but ${taken.kind}`)
+  return taken
+}

@@ -1,0 +1,141 @@
+/** Random histories, told to SQLite over two connections, to the memory ledger, and to a witness that trusts neither. */
+import { deepEqual } from 'node:assert/strict'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { it, onTestFinished } from 'vitest'
+import type { Unit } from '../../src/core/allowance.ts'
+import type { Consequence } from '../../src/core/delivery.ts'
+import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports.ts'
+import type { LedgerStore } from '../../src/ledger/identity.ts'
+import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import type { TestClock } from './payments.ts'
+import { createPayment, createTestClock, identity } from './payments.ts'
+import { createFolder } from './stores.ts'
+import { createWitness } from './witness.ts'
+
+type Step =
+  | {
+      readonly act: 'take'
+      readonly amount: bigint
+      readonly leaseMs: number
+      readonly from: 'payer' | 'stranger' | 'again'
+    }
+  | { readonly act: 'renew'; readonly which: number; readonly leaseMs: number }
+  | { readonly act: 'end'; readonly which: number; readonly consequence: Consequence; readonly used: bigint }
+  | { readonly act: 'wait'; readonly ms: number }
+  | { readonly act: 'late' }
+  | { readonly act: 'crash' }
+
+const consequences = fc.constantFrom<Consequence>('settle', 'count', 'count', 'free', 'free', 'free', 'release')
+const lease = fc.integer({ min: 1, max: 60 })
+const which = fc.nat({ max: 5 })
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      act: fc.constant('take' as const),
+      amount: fc.bigInt({ min: 1n, max: 4n }),
+      leaseMs: lease,
+      from: fc.constantFrom(
+        'payer' as const,
+        'payer' as const,
+        'payer' as const,
+        'stranger' as const,
+        'again' as const,
+      ),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ act: fc.constant('renew' as const), which, leaseMs: lease }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      act: fc.constant('end' as const),
+      which,
+      consequence: consequences,
+      used: fc.bigInt({ min: 0n, max: 5n }),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ act: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 70 }) }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant('late' as const) }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant('crash' as const) }) },
+)
+
+/** The same use over and over, so that limits are reached. */
+const burst = fc.tuple(consequences, fc.integer({ min: 2, max: 21 })).map(([consequence, times]) =>
+  Array.from({ length: times }, (): readonly Step[] => [
+    { act: 'take', amount: 1n, leaseMs: 60, from: 'payer' },
+    { act: 'end', which: 0, consequence, used: 1n },
+  ]).flat(),
+)
+const passage = fc.oneof({ weight: 30, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: burst })
+
+const history = fc.record({
+  unit: fc.constantFrom<Unit>('request', 'request', 'byte', 'second'),
+  amount: fc.bigInt({ min: 1n, max: 5n }),
+  lifetimeMs: fc.constantFrom(150, 2500, 1_000_000),
+  steps: fc.array(passage, { minLength: 5, maxLength: 40, size: 'max' }).map((passages) => passages.flat()),
+})
+
+it('tells one story over every store, which the witness accepts', async () => {
+  const folder = createFolder()
+  onTestFinished(folder.remove)
+  const path = join(folder.path, 'ledger.db')
+  const clock = createTestClock()
+  const open = () => openSqliteLedger(path, { clock, identity })
+  const connections = [await open(), await open()] as [LedgerStore, LedgerStore]
+  const memory = createMemoryLedger({ clock })
+  const crash = async () => {
+    await connections[0].close()
+    connections.splice(0, 2, connections[1], await open())
+  }
+  let turn = 0
+  const ask = async <T>(call: (ledger: Ledger) => Promise<T>): Promise<T> => {
+    const answer = await call(connections[turn++ % 2] as Ledger)
+    deepEqual(answer, await call(memory))
+    return answer
+  }
+  await fc.assert(
+    fc.asyncProperty(history, async ({ unit, amount, lifetimeMs, steps }) => {
+      const payment = createPayment({ allowance: { unit, amount }, usableUntil: clock.now() + lifetimeMs })
+      await play(payment, steps, { clock, ask, crash })
+    }),
+    { numRuns: 2000 },
+  )
+  for (const ledger of connections) await ledger.close()
+})
+
+interface Stage {
+  readonly clock: TestClock
+  readonly ask: <T>(call: (ledger: Ledger) => Promise<T>) => Promise<T>
+  readonly crash: () => Promise<void>
+}
+
+async function play(payment: PaymentRecord, steps: readonly Step[], { clock, ask, crash }: Stage): Promise<void> {
+  const witness = createWitness(payment)
+  const grants: Grant[] = []
+  for (const step of steps) {
+    if (step.act === 'wait') clock.advance(step.ms)
+    if (step.act === 'late') await ask((ledger) => ledger.recordLate(payment))
+    if (step.act === 'crash') await crash()
+    if (step.act === 'take') {
+      const { amount, leaseMs, from } = step
+      const request = from === 'stranger' ? 'request-2' : payment.request
+      const take = { tx: payment.tx, request, amount, leaseMs, ...(from === 'payer' && { payment }) }
+      const taken = await ask((ledger) => ledger.take(take))
+      if (taken.kind === 'granted') grants.unshift(taken.grant)
+      witness.sawTake(take, taken, clock.now())
+    }
+    const grant = step.act === 'renew' || step.act === 'end' ? grants[step.which] : undefined
+    if (step.act === 'renew' && grant) {
+      const kept = await ask((ledger) => ledger.renew(grant, step.leaseMs))
+      witness.sawRenew(grant.fence, step.leaseMs, kept, clock.now())
+    }
+    if (step.act === 'end' && grant) {
+      const done = await ask((ledger) => ledger.end(grant, step.consequence, step.used))
+      witness.sawEnd(grant.fence, step.consequence, step.used, done)
+    }
+    witness.sawStanding(await ask((ledger) => ledger.peek(payment.tx)), clock.now())
+  }
+}

@@ -1,0 +1,136 @@
+/** Several processes on one file, and their sudden deaths. */
+import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { granted } from './desk.ts'
+import { createPayment, createTestClock, identity, takeOf } from './payments.ts'
+import { createFolder } from './stores.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const script = fileURLToPath(new URL('./child.mjs', import.meta.url))
+const workshop = createFolder()
+const built = join(workshop.path, 'built', 'ledger', 'open.js')
+
+/** Node 20 cannot run TypeScript, and `dist` may be stale: the children get a build of their own. */
+beforeAll(() => {
+  const config = {
+    extends: join(root, 'tsconfig.build.json'),
+    compilerOptions: { rootDir: join(root, 'src'), outDir: join(workshop.path, 'built'), noCheck: true },
+    files: [join(root, 'src/ledger/open.ts')],
+    include: [],
+  }
+  writeFileSync(join(workshop.path, 'tsconfig.json'), JSON.stringify(config))
+  writeFileSync(join(workshop.path, 'package.json'), '{"type":"module"}')
+  symlinkSync(join(root, 'node_modules'), join(workshop.path, 'node_modules'))
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', workshop.path])
+})
+afterAll(workshop.remove)
+
+interface Child {
+  readonly lines: readonly string[]
+  /** Resolves when the child has said so many lines, and fails when it ends before. */
+  said(count: number): Promise<void>
+  kill(): Promise<void>
+}
+
+function start(path: string, first: number, signal: string): Child {
+  const child: ChildProcess = spawn(process.execPath, [script, built, path, String(first), signal])
+  const lines: string[] = []
+  let rest = ''
+  let complaint = ''
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const listeners = new Set<() => void>()
+  child.stdout?.on('data', (bytes) => {
+    const parts = `${rest}${bytes}`.split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts)
+    for (const listener of listeners) listener()
+  })
+  child.stderr?.on('data', (bytes) => {
+    complaint += bytes
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return {
+    lines,
+    said: (count) =>
+      new Promise((resolve, reject) => {
+        const look = () => lines.length >= count && resolve()
+        listeners.add(look)
+        look()
+        void ended.then(() => reject(new Error(`the child ended early: ${complaint}`)))
+      }),
+    kill: () => {
+      child.kill('SIGKILL')
+      return ended
+    },
+  }
+}
+
+function newFolder(): string {
+  const folder = createFolder()
+  onTestFinished(folder.remove)
+  return folder.path
+}
+
+const numbersOf = (lines: readonly string[], word: string) =>
+  lines.filter((line) => line.startsWith(word)).map((line) => Number(line.slice(word.length + 1)))
+
+describe('processes that share a file', () => {
+  it('T92: may all open a new one at the same moment, and never both serve a payment', async () => {
+    for (let round = 0; round < 4; round++) {
+      const folder = newFolder()
+      const signal = join(folder, 'go')
+      const children = Array.from({ length: 4 }, () => start(join(folder, 'ledger.db'), 0, signal))
+      for (const child of children) await child.said(1)
+      writeFileSync(signal, '')
+      for (const child of children) await child.said(20)
+      for (const child of children) await child.kill()
+      const all = children.flatMap((child) => numbersOf(child.lines, 'granted'))
+      expect(new Set(all).size).toBe(all.length)
+    }
+  })
+
+  it('T115, T116: lose no acknowledged grant and make no double when they are killed', async () => {
+    const folder = newFolder()
+    const path = join(folder, 'ledger.db')
+    const signal = join(folder, 'go')
+    writeFileSync(signal, '')
+    const lines: string[] = []
+    for (let round = 0; round < 20; round++) {
+      const next = Math.max(-1, ...numbersOf(lines, 'granted')) - 3
+      const children = [start(path, Math.max(next, 0), signal), start(path, Math.max(next, 0), signal)]
+      for (const [index, child] of children.entries()) await child.said(3 + ((round * 7 + index * 11) % 40))
+      await Promise.all(children.map((child) => child.kill()))
+      lines.push(...children.flatMap((child) => child.lines))
+    }
+    const [served, settled] = [numbersOf(lines, 'granted'), new Set(numbersOf(lines, 'settled'))]
+    expect(served.length).toBeGreaterThan(100)
+    expect(new Set(served).size).toBe(served.length)
+    await audit(path, served, settled)
+  })
+})
+
+/** Every grant that was acknowledged is known; what was settled stays spent; all the rest can still be used, once. */
+async function audit(path: string, served: readonly number[], settled: ReadonlySet<number>): Promise<void> {
+  const clock = createTestClock()
+  const ledger = await openSqliteLedger(path, { clock, identity })
+  onTestFinished(() => ledger.close())
+  const left = []
+  for (const number of served) {
+    const tx = new Uint8Array(createHash('sha512').update(String(number)).digest())
+    const state = (await ledger.peek(tx))?.state
+    expect([number, state]).toEqual([number, settled.has(number) ? 'spent' : expect.stringMatching(/^(busy|spent)$/)])
+    if (state === 'busy') left.push(createPayment({ tx }))
+  }
+  expect(left.length).toBeGreaterThan(0)
+  clock.advance(60_000)
+  for (const payment of left) {
+    expect(await ledger.end(granted(await ledger.take(takeOf(payment))).grant, 'settle', 1n)).toBe(true)
+    expect((await ledger.take(takeOf(payment))).kind).toBe('spent')
+  }
+}

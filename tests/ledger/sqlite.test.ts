@@ -1,0 +1,316 @@
+/** What is special about SQLite: files that must not be used, outages that pass, and what a file remembers. */
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { PaymentRecord } from '../../src/core/ports.ts'
+import { LedgerUnavailable } from '../../src/core/ports.ts'
+import type { LedgerIdentity } from '../../src/ledger/identity.ts'
+import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
+import { checkDurability } from '../../src/ledger/migrations.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { createSqliteLedger, openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
+import { granted } from './desk.ts'
+import { againOf, createPayment, createTestClock, identity, leaseMs, takeOf } from './payments.ts'
+import { createFolder } from './stores.ts'
+
+const clock = createTestClock()
+
+function newPath(name = 'ledger.db'): string {
+  const folder = createFolder()
+  onTestFinished(folder.remove)
+  return join(folder.path, name)
+}
+
+async function open(path: string, who: LedgerIdentity = identity, busyTimeoutMs = 20) {
+  const ledger = await openSqliteLedger(path, { clock, identity: who, busyTimeoutMs })
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+function runSql(path: string, sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+async function makeLedger(path: string, who = identity): Promise<void> {
+  await (await open(path, who)).close()
+}
+
+describe('a file that must not be used', () => {
+  const other = (path: string) => runSql(path, 'CREATE TABLE notes (text TEXT)')
+  const genesis = 'genesis-1'
+  type Case = [name: string, make: (path: string) => unknown, why: RegExp, who?: LedgerIdentity]
+  it.each<Case>([
+    ['is a directory', (path) => mkdirSync(path), /is a directory: name a file inside it/],
+    ['is no database', (path) => writeFileSync(path, 'garbage '.repeat(2000)), /is not a SQLite database/],
+    ['only begins like one', (path) => writeFileSync(path, `SQLite format 3\0${'x'.repeat(9000)}`), /not a SQLite/],
+    ["is another program's", other, /of another program: give the ledger a file of its own/],
+    ['is of another program without tables', (path) => runSql(path, 'PRAGMA user_version = 7'), /of another program/],
+    [
+      'is newer than the code',
+      async (path) => {
+        await makeLedger(path)
+        runSql(path, 'PRAGMA user_version = 99')
+      },
+      /newer paystile \(schema 99, this one knows 1\): run that version/,
+    ],
+    [
+      'is of another network',
+      makeLedger,
+      /of localnet, not of mainnet: give each/,
+      { ...identity, network: 'mainnet' },
+    ],
+    [
+      'is of another root secret',
+      makeLedger,
+      /another root secret \(fingerprint fingerprint-1, not fingerprint-2\): set PAYSTILE_SECRET back/,
+      { ...identity, fingerprint: 'fingerprint-2' },
+    ],
+    [
+      'is of another chain',
+      (path) => makeLedger(path, { ...identity, genesis }),
+      /another chain \(genesis hash genesis-1, not genesis-2\): point the RPC nodes back/,
+      { ...identity, genesis: 'genesis-2' },
+    ],
+  ])('%s', async (_name, make, why, who = identity) => {
+    const path = newPath()
+    await make(path)
+    const before = contentOf(path)
+    const error: unknown = await open(path, who).catch((reason) => reason)
+    expect(error).toBeInstanceOf(LedgerConfigurationError)
+    const { message } = error as Error
+    expect(message).toMatch(why)
+    expect(message).toContain(path)
+    expect(message).toMatch(/^[A-Z].*[^.]\.$/)
+    expect(contentOf(path)).toEqual(before)
+  })
+
+  it.each([
+    ['is in no directory', (path: string) => join(path, 'deeper', 'ledger.db')],
+    ['is below a file', (path: string) => join(path, 'ledger.db')],
+  ])('%s', async (_name, place) => {
+    const path = newPath()
+    writeFileSync(path, '')
+    await expect(open(place(path))).rejects.toThrow(/is not a directory: make it first/)
+  })
+
+  it.skipIf(process.geteuid === undefined).each([
+    ['may not be written', (path: string) => chmodSync(path, 0o444)],
+    ['lies where nothing may be written', (path: string) => chmodSync(join(path, '..'), 0o555)],
+  ])('%s', async (_name, forbid) => {
+    const path = newPath()
+    await makeLedger(path)
+    chmodSync(join(path, '..'), 0o755)
+    forbid(path)
+    const opening = asNobody(() => openSqliteLedger(path, { clock, identity }))
+    await expect(opening).rejects.toThrow(/ledger\.db cannot be opened for writing: let this process write/)
+    await expect(opening).rejects.toBeInstanceOf(LedgerConfigurationError)
+    chmodSync(join(path, '..'), 0o755)
+  })
+
+  it('would not survive the power', () => {
+    const inMemory = new DatabaseSync(':memory:')
+    expect(() => checkDurability(inMemory, 'x.db')).toThrow(/x\.db cannot keep a write-ahead log.*"memory"/)
+    const lazy = new DatabaseSync(newPath())
+    lazy.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    expect(() => checkDurability(lazy, 'x.db')).toThrow(/x\.db is not written through.*synchronous=1/)
+    for (const db of [inMemory, lazy]) db.close()
+  })
+})
+
+describe('the name of a ledger', () => {
+  it.each([
+    ['a bare path', (path: string) => path],
+    ['sqlite:', (path: string) => `sqlite:${path}`],
+    ['sqlite://', (path: string) => `sqlite://${path}`],
+    ['SQLITE:', (path: string) => `SQLITE:${path}`],
+  ])('may be %s', async (_name, urlOf) => {
+    const path = newPath()
+    const ledger = await openLedger(urlOf(path), { clock, identity })
+    const payment = createPayment()
+    await ledger.take(takeOf(payment))
+    await ledger.close()
+    expect(await (await open(path)).peek(payment.tx)).toBeDefined()
+  })
+
+  it.each([
+    '',
+    'sqlite:',
+    'sqlite://',
+    'sqlite::memory:',
+    ':memory:',
+    'sqlite:file::memory:?cache=shared',
+    'memory:x',
+    'redis://localhost',
+    'file:ledger.db',
+    'postgres://paystile:hunter2@db/paystile',
+  ])('may not be "%s"', async (url) => {
+    const opening = openLedger(url, { clock, identity })
+    await expect(opening).rejects.toBeInstanceOf(LedgerConfigurationError)
+    await expect(opening).rejects.toThrow(/: write sqlite: and the path of a file\.$/)
+    await expect(opening).rejects.not.toThrow(/hunter2/)
+  })
+})
+
+describe('an outage', () => {
+  it('T119: of the lock passes when the rival lets go, and readers never notice', async () => {
+    const path = newPath()
+    const ledger = await open(path)
+    const payment = createPayment()
+    const { grant } = granted(await ledger.take(takeOf(payment)))
+    const rival = new DatabaseSync(path)
+    rival.exec('BEGIN IMMEDIATE')
+    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
+    await expect(ledger.end(grant, 'settle', 1n)).rejects.toThrow(/ledger\.db cannot be used at this moment/)
+    expect(await ledger.peek(payment.tx)).toMatchObject({ state: 'busy' })
+    rival.close()
+    expect(await ledger.end(grant, 'settle', 1n)).toBe(true)
+  })
+
+  it('T119: of the disk leaves nothing half done, and passes when there is room', async () => {
+    const path = newPath()
+    const file = await openSqliteFile(path, 20, () => {})
+    onTestFinished(file.close)
+    const ledger = createSqliteLedger(file, path, clock)
+    file.db.exec('PRAGMA max_page_count = 1')
+    const payments = Array.from({ length: 200 }, () => createPayment({ scope: 'x'.repeat(500) }))
+    const refused: PaymentRecord[] = []
+    for (const payment of payments) {
+      await ledger.take(takeOf(payment)).catch((error) => {
+        expect(error).toBeInstanceOf(LedgerUnavailable)
+        refused.push(payment)
+      })
+    }
+    expect(refused.length).toBeGreaterThan(0)
+    for (const payment of refused) expect(await ledger.peek(payment.tx)).toBeUndefined()
+    file.db.exec('PRAGMA max_page_count = 1000000')
+    for (const payment of refused) expect((await ledger.take(takeOf(payment))).kind).toBe('granted')
+  })
+
+  it('of a file that was moved away passes when it is back', async () => {
+    const path = newPath()
+    const ledger = await open(path)
+    const payment = createPayment()
+    renameSync(path, `${path}.away`)
+    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
+    await expect(ledger.peek(payment.tx)).rejects.toThrow(/no longer in its place/)
+    writeFileSync(path, '')
+    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
+    renameSync(`${path}.away`, path)
+    expect(await ledger.peek(payment.tx)).toBeDefined()
+  })
+
+  it('is no excuse for a fault of the program, which concerns nobody else in the same commit', async () => {
+    const path = newPath()
+    const file = await openSqliteFile(path, 20, () => {})
+    onTestFinished(file.close)
+    const insert = (key: string, value: string) => () => {
+      file.db.exec(`INSERT INTO meta VALUES ('${key} 1', 'x')`)
+      file.db.exec(`INSERT INTO meta VALUES ('${key} 2', ${value})`)
+    }
+    const calls = [file.write(insert('a', "'x'")), file.write(insert('b', 'NULL')), file.write(insert('c', "'x'"))]
+    const [, fault] = await Promise.allSettled(calls)
+    expect(fault).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/NOT NULL/) } })
+    expect(fault).not.toMatchObject({ reason: expect.any(LedgerUnavailable) })
+    const keys = await file.read(() => file.db.prepare('SELECT key FROM meta ORDER BY key').all())
+    expect(keys.map(({ key }) => key)).toEqual(['a 1', 'a 2', 'c 1', 'c 2'])
+  })
+
+  it('of the lock is told to all who wait for it at once', async () => {
+    const path = newPath()
+    const ledger = await open(path, identity, 100)
+    const rival = new DatabaseSync(path)
+    rival.exec('BEGIN IMMEDIATE')
+    const before = performance.now()
+    const takes = Array.from({ length: 1000 }, () => ledger.take(takeOf(createPayment())))
+    const answers = await Promise.allSettled(takes)
+    rival.close()
+    expect(answers.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(performance.now() - before).toBeLessThan(10_000)
+  })
+})
+
+describe('a file', () => {
+  it('remembers everything: uses, leases, fences, limits and late payments', async () => {
+    const path = newPath()
+    const first = await open(path)
+    const [spent, held, tired, late] = [createPayment(), createPayment(), createPayment(), createPayment()]
+    await first.end(granted(await first.take(takeOf(spent))).grant, 'settle', 1n)
+    const { grant } = granted(await first.take(takeOf(held)))
+    for (let time = 0; time < 2; time++) {
+      await first.end(granted(await first.take(takeOf(tired))).grant, 'count', 1n)
+    }
+    await first.recordLate(late)
+    await first.close()
+
+    const second = await open(path)
+    expect((await second.take(takeOf(spent))).kind).toBe('spent')
+    expect((await second.take(againOf(held))).kind).toBe('busy')
+    expect(await second.renew(grant, leaseMs)).toBe(true)
+    expect(await second.end(grant, 'release', 0n)).toBe(true)
+    expect(granted(await second.take(againOf(held))).grant.fence).toBe(grant.fence + 1n)
+    await second.end(granted(await second.take(againOf(tired))).grant, 'count', 1n)
+    expect((await second.take(takeOf(tired))).kind).toBe('spent')
+    expect((await second.peek(late.tx))?.state).toBe('late')
+  })
+
+  it('remembers its chain, and may be opened by another service or before the chain is known', async () => {
+    const path = newPath()
+    await (await open(path)).pinGenesis('genesis-1')
+    await makeLedger(path, { ...identity, service: 'other' })
+    await makeLedger(path, { ...identity, genesis: 'genesis-1' })
+    const ledger = await open(path)
+    await expect(ledger.pinGenesis('genesis-2')).rejects.toThrow(LedgerConfigurationError)
+    await ledger.pinGenesis('genesis-1')
+  })
+
+  it('may be empty at first', async () => {
+    const path = newPath()
+    writeFileSync(path, '')
+    const ledger = await open(path)
+    expect((await ledger.take(takeOf(createPayment()))).kind).toBe('granted')
+  })
+
+  it('finishes what was asked before it is closed', async () => {
+    const path = newPath()
+    const ledger = await open(path)
+    const payments = Array.from({ length: 600 }, () => createPayment())
+    const takes = Promise.all(payments.map((payment) => ledger.take(takeOf(payment))))
+    await ledger.close()
+    expect(new Set((await takes).map(({ kind }) => kind))).toEqual(new Set(['granted']))
+    const again = await open(path)
+    for (const payment of payments) expect((await again.peek(payment.tx))?.state).toBe('busy')
+  })
+
+  it('T92: gives one of two hundred takes over four connections the grant', async () => {
+    const path = newPath()
+    const ledgers = await Promise.all(Array.from({ length: 4 }, () => open(path)))
+    const payment = createPayment()
+    const takes = Array.from({ length: 50 }, () => ledgers.map((ledger) => ledger.take(takeOf(payment)))).flat()
+    const kinds = (await Promise.all(takes)).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'granted')).toHaveLength(1)
+    expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(199)
+  })
+})
+
+function contentOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Root may write everywhere, so it steps down for a moment. Anybody else stays who they are. */
+async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65534)
+  try {
+    return await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
