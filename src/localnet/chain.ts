@@ -1,0 +1,99 @@
+/** Puts a chain together: a new one, or the one a data directory holds. */
+import { randomBytes } from 'node:crypto'
+import { encodeBase58 } from '../core/base58.ts'
+import { createAccounts } from './accounts.ts'
+import { type Bank, createBank } from './bank.ts'
+import { type Clock, createClock, wallTime } from './clock.ts'
+import { createFaucet, type Faucet } from './faucet.ts'
+import { builtinAccounts, firstAccounts } from './genesis.ts'
+import { createHistory } from './history.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { createMempool, type Mempool } from './mempool.ts'
+import { keypairFrom, newSecret } from './signature.ts'
+import { LocalnetDataError, openStore, type Store } from './store.ts'
+import { createTimeline, finalityDepth, type TimelineParts } from './timeline.ts'
+import { createVm } from './vm.ts'
+
+export interface ChainOptions {
+  /** Length of a slot; 400 as on a cluster. A very long one stops the clock, for tests that move it themselves. */
+  readonly slotMs?: number
+  /** Keeps the chain here, and goes on with it when it is there already. Default: memory. */
+  readonly dataDir?: string
+  /** Chain time of the first slot, in milliseconds since 1970. Default: now. Only a new chain asks. */
+  readonly startTime?: number
+}
+
+export interface Chain {
+  readonly bank: Bank
+  readonly faucet: Faucet
+  readonly mempool: Mempool
+  readonly genesisHash: string
+  readonly slotMs: number
+}
+
+export async function openChain(options: ChainOptions): Promise<Chain> {
+  const slotMs = options.slotMs ?? 400
+  if (!Number.isInteger(slotMs) || slotMs < 1 || slotMs > 2 ** 31 - 1)
+    throw new RangeError('slotMs must be a whole number of milliseconds')
+  const vm = await createVm()
+  const store = openStore(options.dataDir)
+  if (store.isNew) writeGenesis(store, options.startTime ?? wallTime())
+  const ledger = createLedger(store)
+  const clock = createClock(Number(Buffer.from(readMeta(store, 'offset')).toString()))
+  const faucetKey = keypairFrom(readMeta(store, 'faucet'))
+  const identity = keypairFrom(readMeta(store, 'identity')).address
+  if (store.isNew) {
+    const ms = clock.now()
+    // Slot 0 is the genesis block: closed from the start.
+    ledger.addAnchors([
+      { slot: 0, ms },
+      { slot: 1, ms },
+    ])
+    ledger.save(firstAccounts(faucetKey.address, identity, vm))
+  }
+  const accounts = createAccounts()
+  const all = [...builtinAccounts(vm), ...ledger.accounts()]
+  accounts.apply(0, all)
+  accounts.forget(0)
+  vm.put(all)
+  const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
+  const history = createHistory(store)
+  const bank = createBank({ vm, clock, timeline, accounts, history, ledger, store, identity })
+  // How accounts were before the last slots is not kept, so what the file holds is final from here on.
+  if (history.countAfter(bank.view().finalized) > 0) bank.jump(finalityDepth + 1, 0)
+  return {
+    bank,
+    faucet: createFaucet(bank, faucetKey),
+    mempool: createMempool(bank),
+    genesisHash: encodeBase58(readMeta(store, 'genesis')),
+    slotMs,
+  }
+}
+
+/** The past keeps the slot length it had: a chain reopened with another one goes on from an anchor. */
+function readTimeline(store: Store, ledger: Ledger, slotMs: number, clock: Clock): Omit<TimelineParts, 'slotMs'> {
+  const parts = { seed: readMeta(store, 'seed'), anchors: ledger.anchors(), gaps: ledger.gaps() }
+  const before = Number(Buffer.from(store.getMeta('slotMs') ?? Buffer.from(String(slotMs))).toString())
+  store.setMeta('slotMs', Buffer.from(String(slotMs)))
+  if (before === slotMs) return parts
+  const past = createTimeline({ slotMs: before, ...parts })
+  const now = clock.now()
+  ledger.addAnchors(past.jump(past.tipAt(now), 1, now))
+  return { ...parts, anchors: ledger.anchors() }
+}
+
+function writeGenesis(store: Store, startTime: number): void {
+  store.begin()
+  store.setMeta('genesis', randomBytes(32))
+  store.setMeta('seed', randomBytes(32))
+  store.setMeta('faucet', newSecret())
+  store.setMeta('identity', newSecret())
+  store.setMeta('offset', Buffer.from(String(startTime - wallTime())))
+  store.commit()
+}
+
+function readMeta(store: Store, key: string): Uint8Array {
+  const value = store.getMeta(key)
+  if (!value) throw new LocalnetDataError(`the localnet's chain lacks its ${key}: it was not created completely`)
+  return value
+}

@@ -1,0 +1,46 @@
+/** The accounts of a new chain: programs and sysvars of the VM, our mock mints, the faucet and the node itself. */
+import { knownMints, type Mint } from '../core/network.ts'
+import { type Account, addressBytesOf, emptyAccount } from './account.ts'
+import { programs, sysvars } from './addresses.ts'
+import type { Vm } from './vm.ts'
+
+const faucetLamports = 500_000_000n * 1_000_000_000n
+const nodeLamports = 500n * 1_000_000_000n
+
+/** Sysvars that change from slot to slot are made when somebody looks, and are never stored. */
+const changing: ReadonlySet<string> = new Set([
+  sysvars.clock,
+  sysvars.slotHashes,
+  sysvars.recentBlockhashes,
+  sysvars.slotHistory,
+])
+
+/** What every chain has, and what therefore need not be kept in its file. */
+export function builtinAccounts(vm: Vm): readonly (readonly [string, Account])[] {
+  return vm.genesis.filter(([address]) => !changing.has(address))
+}
+
+/** What this chain begins with of its own. */
+export function firstAccounts(faucet: string, identity: string, vm: Vm): readonly (readonly [string, Account])[] {
+  const mints = Object.entries(knownMints.localnet)
+  return [
+    [faucet, emptyAccount(programs.system, faucetLamports)],
+    [identity, emptyAccount(programs.system, nodeLamports)],
+    ...mints.map(([code, mint]) => [mint.address, mintAccount(mint, faucet, code === 'USDC', vm)] as const),
+  ]
+}
+
+/** USDC can be frozen by its issuer on mainnet, so its double here can too. */
+function mintAccount(mint: Mint, authority: string, freezable: boolean, vm: Vm): Account {
+  const data = new Uint8Array(82)
+  const view = new DataView(data.buffer)
+  view.setUint32(0, 1, true)
+  data.set(addressBytesOf(authority), 4)
+  data[44] = mint.decimals
+  data[45] = 1
+  if (freezable) {
+    view.setUint32(46, 1, true)
+    data.set(addressBytesOf(authority), 50)
+  }
+  return { ...emptyAccount(mint.tokenProgram, vm.rentExemption(82)), data }
+}

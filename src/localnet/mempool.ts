@@ -1,0 +1,64 @@
+/**
+ * What happens between "sent" and "landed".
+ *
+ * Normally a transaction runs the moment it arrives. Tests can make it wait for some slots, or get lost, as on a busy
+ * cluster; and one that cannot land yet (its payer has no money so far) is tried again while its blockhash is alive.
+ */
+import type { Bank, Submission } from './bank.ts'
+import type { Transaction } from './wire.ts'
+
+export interface Delivery {
+  /** Slots a transaction waits before it runs. */
+  readonly delaySlots: number
+  /** Accepted with a smile, and never seen again. */
+  readonly lose: boolean
+}
+
+export interface Mempool {
+  send(transaction: Transaction, delivery: Delivery, maxRetries: number | undefined): void
+  waiting(): number
+}
+
+interface Waiting {
+  readonly transaction: Transaction
+  readonly due: number
+  readonly retriesLeft: number
+}
+
+const maxWaiting = 10_000
+
+export function createMempool(bank: Bank): Mempool {
+  let queue: Waiting[] = []
+
+  function attempt({ transaction, retriesLeft }: Waiting, slot: number): void {
+    const result = bank.submit(transaction)
+    if (!canRetry(result) || retriesLeft === 0 || queue.length >= maxWaiting) return
+    queue.push({ transaction, due: slot + 1, retriesLeft: retriesLeft - 1 })
+  }
+
+  bank.listen({
+    moved(_from, slot) {
+      if (queue.length === 0) return
+      const due = queue.filter((waiting) => waiting.due <= slot)
+      queue = queue.filter((waiting) => waiting.due > slot)
+      for (const waiting of due) attempt(waiting, slot)
+    },
+  })
+
+  return {
+    send(transaction, { delaySlots, lose }, maxRetries) {
+      if (lose) return
+      const slot = bank.sync()
+      const waiting = { transaction, due: slot + delaySlots, retriesLeft: maxRetries ?? Number.POSITIVE_INFINITY }
+      if (delaySlots === 0) attempt(waiting, slot)
+      else if (queue.length < maxWaiting) queue.push(waiting)
+    },
+    waiting: () => queue.length,
+  }
+}
+
+/** Whether time may mend it. An expired blockhash never comes back, and a transaction lands only once. */
+function canRetry(result: Submission): boolean {
+  if (result.kind === 'landed') return false
+  return result.failure === 'AccountNotFound' || result.failure === 'InsufficientFundsForFee'
+}

@@ -1,0 +1,85 @@
+/** Methods that read accounts. */
+import type { Account } from '../account.ts'
+import { type AccountFormat, formatAccount, readAccountFormat } from './account-data.ts'
+import { matchesFilters, readFilters } from './account-filters.ts'
+import { invalidParams } from './errors.ts'
+import { type Bearing, type Methods, type Node, readBearing, withContext } from './node.ts'
+import { readAddress, readBoolean, readConfig, wrongType } from './params.ts'
+import { parseAccountAt } from './parsed-account.ts'
+
+const maxMultipleAccounts = 100
+
+/** Formats accounts as of one slot. */
+export function accountFormatter(format: AccountFormat, slot: number, { bank }: Node) {
+  const parse = parseAccountAt((address) => bank.read(address, slot), bank.timeline.timeOf(slot))
+  return (address: string, account: Account) => formatAccount(address, account, format, parse)
+}
+
+/** A list of accounts, bare or with its slot, as the caller asked. */
+export function formatKeyed(
+  found: Iterable<readonly [string, Account]>,
+  format: AccountFormat,
+  { slot }: Bearing,
+  node: Node,
+): readonly unknown[] {
+  const show = accountFormatter(format, slot, node)
+  return [...found].map(([pubkey, account]) => ({ account: show(pubkey, account), pubkey }))
+}
+
+export const accountMethods: Methods = {
+  getBalance: {
+    required: 1,
+    run(params, node) {
+      const address = readAddress(params[0])
+      const { slot } = readBearing(readConfig(params[1]), node)
+      return withContext(slot, node.bank.read(address, slot)?.lamports ?? 0)
+    },
+  },
+  getAccountInfo: {
+    required: 1,
+    run(params, node) {
+      const address = readAddress(params[0])
+      const config = readConfig(params[1])
+      const format = readAccountFormat(config)
+      const { slot } = readBearing(config, node)
+      const account = node.bank.read(address, slot)
+      return withContext(slot, account ? accountFormatter(format, slot, node)(address, account) : null)
+    },
+  },
+  getMultipleAccounts: {
+    required: 1,
+    run(params, node) {
+      const list = params[0]
+      if (!Array.isArray(list)) throw wrongType(list, 'a sequence')
+      if (list.length > maxMultipleAccounts) throw invalidParams(`Too many inputs provided; max ${maxMultipleAccounts}`)
+      const addresses = list.map(readAddress)
+      const config = readConfig(params[1])
+      const format = readAccountFormat(config, 'base64')
+      const { slot } = readBearing(config, node)
+      const show = accountFormatter(format, slot, node)
+      return withContext(
+        slot,
+        addresses.map((address) => {
+          const account = node.bank.read(address, slot)
+          return account ? show(address, account) : null
+        }),
+      )
+    },
+  },
+  getProgramAccounts: {
+    required: 1,
+    run(params, node) {
+      const program = readAddress(params[0])
+      const config = readConfig(params[1])
+      const format = readAccountFormat(config)
+      const filters = readFilters(config['filters'])
+      const bearing = readBearing(config, node)
+      const found = [...node.bank.accounts.ownedBy(program, bearing.slot)].filter(([, account]) =>
+        matchesFilters(account, filters),
+      )
+      if (readBoolean(config, 'sortResults', true)) found.sort(([left], [right]) => (left < right ? -1 : 1))
+      const list = formatKeyed(found, format, bearing, node)
+      return readBoolean(config, 'withContext', false) ? withContext(bearing.slot, list) : list
+    },
+  },
+}

@@ -1,0 +1,34 @@
+/**
+ * JSON whose integers keep all their digits.
+ *
+ * A validator writes 64-bit numbers bare, and clients read them so; JavaScript's own functions would round them.
+ */
+const marker = '\u0000integer:'
+
+/** Integers beyond the safe range come out as bigint. Throws a SyntaxError as JSON.parse does. */
+export function parseJson(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text)
+  // Strings are matched first, so that digits inside them are left alone.
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (token) =>
+    token.startsWith('"') ? token : `"${marker.replace('\u0000', '\\u0000')}${token}"`,
+  )
+  // A sender's string that looks like our marker becomes a number too; a number is all it can become.
+  return JSON.parse(marked, (_key, value) => {
+    if (typeof value !== 'string' || !value.startsWith(marker)) return value
+    const digits = value.slice(marker.length)
+    if (!/^-?\d{1,40}$/.test(digits)) return value
+    const number = Number(digits)
+    return Number.isSafeInteger(number) ? number : BigInt(digits)
+  })
+}
+
+export function stringifyJson(value: unknown): string {
+  if (typeof value === 'bigint') return value.toString()
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map((item) => stringifyJson(item)).join(',')}]`
+  const members: string[] = []
+  for (const [key, member] of Object.entries(value)) {
+    if (member !== undefined) members.push(`${JSON.stringify(key)}:${stringifyJson(member)}`)
+  }
+  return `{${members.join(',')}}`
+}

@@ -1,0 +1,48 @@
+/** The node behind the RPC: the chain as this caller is to see it. */
+import type { Bank } from '../bank.ts'
+import type { Faucet } from '../faucet.ts'
+import type { Commitment, View } from '../view.ts'
+import type { Transaction } from '../wire.ts'
+import { minContextSlotNotReached } from './errors.ts'
+import { type Config, readCommitment, readOptionalInteger } from './params.ts'
+
+export interface Node {
+  readonly bank: Bank
+  readonly faucet: Faucet
+  readonly genesisHash: string
+  /** The latest slots, as far as this node has got. */
+  view(): View
+  /** Passes a transaction on; whether it lands is another matter. */
+  send(transaction: Transaction, maxRetries: number | undefined): void
+}
+
+export interface Method {
+  /** Parameters without which the method cannot be called. */
+  readonly required: number
+  readonly run: (params: readonly unknown[], node: Node) => unknown
+}
+
+export type Methods = Readonly<Record<string, Method>>
+
+/** The crates the VM is made of. */
+export const coreVersion = '4.2.1'
+
+export interface Bearing {
+  readonly commitment: Commitment
+  readonly slot: number
+  readonly view: View
+}
+
+/** The slot a request is answered at. */
+export function readBearing(config: Config, node: Node, fallback: Commitment = 'finalized'): Bearing {
+  const commitment = readCommitment(config, fallback)
+  const view = node.view()
+  const slot = view[commitment]
+  const least = readOptionalInteger(config, 'minContextSlot')
+  if (least !== undefined && slot < least) throw minContextSlotNotReached(slot)
+  return { commitment, slot, view }
+}
+
+export function withContext(slot: number, value: unknown): unknown {
+  return { context: { apiVersion: coreVersion, slot }, value }
+}

@@ -1,0 +1,26 @@
+/** Commitments: how sure a reader wants to be that a slot stays part of the chain. */
+import { finalityDepth, type Timeline } from './timeline.ts'
+
+export type Commitment = 'processed' | 'confirmed' | 'finalized'
+
+/**
+ * The latest slot at each commitment, as one node sees it.
+ *
+ * The open slot is processed. A slot is confirmed as soon as it has closed and another is open, and final when 32
+ * slots have begun after it.
+ */
+export type View = Readonly<Record<Commitment, number>>
+
+export function viewFrom(open: number, lagSlots: number, timeline: Timeline): View {
+  const processed = lagSlots === 0 ? open : timeline.lastUpTo(Math.max(0, open - lagSlots))
+  return {
+    processed,
+    confirmed: timeline.parentOf(processed),
+    finalized: timeline.lastUpTo(Math.max(0, processed - finalityDepth)),
+  }
+}
+
+export function commitmentOf(slot: number, view: View): Commitment {
+  if (slot <= view.finalized) return 'finalized'
+  return slot <= view.confirmed ? 'confirmed' : 'processed'
+}
