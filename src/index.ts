@@ -1,1 +1,20 @@
-export {}
+/** SPEC.md's helpers, and the types that go with them. */
+export { create402Middleware } from './adapters/express.ts'
+export type {
+  AgentWallet,
+  AgentWalletOptions,
+  ClientEvent,
+  ClientOptions,
+  PaymentOffer,
+  Wallet,
+} from './client/index.ts'
+export { fetchWith402, initAgentWallet, PaymentError } from './client/index.ts'
+export type { Challenge } from './core/challenge.ts'
+export type { RefusalCode } from './core/errors.ts'
+export type { Network, TokenCode } from './core/network.ts'
+export type { CheckOptions, VerifyOptions } from './server/assemble-verdict.ts'
+export { checkPayment, verifyPayment } from './server/assemble-verdict.ts'
+export { ConfigurationError } from './server/config.ts'
+export type { PaywallEvent } from './server/events.ts'
+export type { ProviderOptions } from './server/options.ts'
+export type { Verdict } from './server/verdict.ts'

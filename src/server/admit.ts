@@ -9,20 +9,18 @@ import { refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
-import { decimalsOf, tokenCodes } from '../core/network.ts'
 import type { Grant, PaymentRecord, Standing } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
-import type { Paid, PaymentOption, Quote } from '../core/verify.ts'
+import type { Paid, Quote } from '../core/verify.ts'
 import { judge } from '../core/verify.ts'
+import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
 
-/** Chain time and our own may differ by this much. */
-const driftSeconds = 60
 const signatureAgeSeconds = 300
 
 /** A grant, and what is said about the payment behind it. */
@@ -77,7 +75,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   standing ??= await service.ledger.peek(proof.txBytes)
   const known = standing && judgeStanding(visit, standing, name)
   if (known?.kind === 'refused') return known
-  const unsigned = await checkSignature(visit, request)
+  const unsigned = checkSignature(visit, request)
   if (unsigned) return unsigned
   if (standing && known?.kind === 'usable') return take(visit, name, standing)
   if (recognition.kind !== 'sealed') return refuse('unknown_request')
@@ -117,10 +115,9 @@ function judgeStanding({ service, proof }: Case, standing: Standing, name: strin
 }
 
 /** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
-async function checkSignature({ service, route, incoming, proof }: Case, request: OpenedRequest) {
+function checkSignature({ service, route, incoming, proof }: Case, request: OpenedRequest): Refusal | undefined {
   if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
-  const genesis = await service.chain.genesis()
-  if (genesis === undefined) return refuse('chain_unavailable')
+  const { genesis } = service
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
   const { tx, requestId, payer, ts, sig } = proof
   const signed = route
@@ -131,17 +128,15 @@ async function checkSignature({ service, route, incoming, proof }: Case, request
 
 async function register(visit: Case, request: OpenedRequest, recipient: string, name: string) {
   const { service, route, proof } = visit
-  const expiresAt = request.issuedAt + request.ttlSeconds
-  const claimUntil = expiresAt + driftSeconds + route.config.proofTtlSeconds
-  if (service.clock.now() / 1000 > claimUntil) {
+  const usableUntil = claimableUntil(request, route.config.proofTtlSeconds)
+  if (service.clock.now() > usableUntil) {
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote: Quote = {
     requestId: proof.requestId,
     recipient,
-    options: await optionsOf(visit, request, recipient),
-    notBefore: request.issuedAt - driftSeconds,
-    notAfter: expiresAt + driftSeconds,
+    options: await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf),
+    ...paymentWindow(request),
   }
   const verdict = await readPayment(visit, quote)
   if (verdict.kind === 'refused') return verdict
@@ -158,7 +153,7 @@ async function register(visit: Case, request: OpenedRequest, recipient: string, 
     allowance: request.allowance,
     slot: verdict.slot,
     paidAt: verdict.paidAt,
-    usableUntil: claimUntil * 1000,
+    usableUntil,
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)
@@ -196,24 +191,6 @@ function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Land
   const option = quote.options.find(({ token }) => token === route.config.currency) ?? quote.options[0]
   if (!option) return refuse('route_unknown')
   return { kind: 'paid', option, payer: proof.payer, received: option.units, slot: 0, paidAt: now }
-}
-
-/** The ways to pay that were sealed into the quote, whatever the configuration says today. */
-async function optionsOf(
-  { service, route }: Case,
-  request: OpenedRequest,
-  recipient: string,
-): Promise<PaymentOption[]> {
-  const options: PaymentOption[] = []
-  for (const token of tokenCodes) {
-    const units = request.amounts[token]
-    const decimals = decimalsOf(token, route.config.mints)
-    if (units === undefined || decimals === undefined) continue
-    const mint = token === 'SOL' ? undefined : route.config.mints[token]
-    const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
-    options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
-  }
-  return options
 }
 
 type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer'>

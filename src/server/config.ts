@@ -121,7 +121,7 @@ const schema = z.strictObject({
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
   bind: z.enum(['request', 'path']).default('request'),
   proofBinding: z.enum(['negotiated', 'required']).default('negotiated'),
-  challengeTtlSeconds: wholeSeconds(10, 86_400).default(300),
+  challengeTtlSeconds: wholeSeconds(120, 86_400).default(300),
   proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(86_400),
   waitSeconds: seconds(0, 60).default(10),
   leaseSeconds: seconds(0.1, 3600).default(30),

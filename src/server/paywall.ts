@@ -74,7 +74,11 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
       }
       return service.then(
         async (started) => withCors(await visit(started, incoming), incoming),
-        () => withCors(dialect.refusal(refuse('chain_unavailable')), incoming),
+        () =>
+          withCors(
+            dialect.refusal(refuse('chain_unavailable', { detail: 'The service has not started yet.' })),
+            incoming,
+          ),
       )
     },
     handlerFailed: () => dialect.refusal(refuse('handler_failed')),

@@ -38,6 +38,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
   service.register(scopes, recipients)
+  service.welcome(recipient)
   const tags = scopes.map(service.tags.route)
   const mac = service.sealWith(recipient)
   const answerWith = dialect.prepare(offerOf(service, config))
@@ -105,7 +106,7 @@ function offerOf(service: Service, config: RouteConfig): Offer {
     mints,
     network,
     allowance: oneRequest,
-    ...(network === 'localnet' && service.genesis !== undefined && { genesis: service.genesis }),
+    ...(network === 'localnet' && { genesis: service.genesis }),
     ...(description !== undefined && { description }),
   }
 }

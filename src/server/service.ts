@@ -7,7 +7,6 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
-import type { Mint } from '../core/network.ts'
 import type { Chain, Clock, Ledger, Log, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
@@ -16,6 +15,7 @@ import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
 import { createTags } from '../core/tags.ts'
 import type { ServiceConfig } from './config.ts'
+import type { TokenAccountOf } from './quote.ts'
 
 /** What `assemble` brings together. */
 export interface ServiceParts {
@@ -26,9 +26,10 @@ export interface ServiceParts {
   readonly verifier: Verifier
   /** Signs receipts. */
   readonly identity: Identity
-  /** The chain's genesis hash, where it had to be asked for. */
-  readonly genesis: string | undefined
-  readonly tokenAccountOf: (owner: string, mint: Mint) => Promise<string>
+  readonly genesis: string
+  /** Makes a recipient able to receive, where test money is free. */
+  readonly welcome: (recipient: string) => void
+  readonly tokenAccountOf: TokenAccountOf
   readonly log: Log
 }
 

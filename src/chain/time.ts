@@ -1,0 +1,19 @@
+/** What time a chain says it is: finely from our own localnet, in whole seconds from any other. */
+import { isFields } from './json.ts'
+import type { Rpc } from './rpc.ts'
+
+const clockSysvar = 'SysvarC1ock11111111111111111111111111111111'
+const unixTimestampOffset = 32
+
+/** Milliseconds since 1970, or undefined when the chain does not say. */
+export async function readChainTime(rpc: Rpc): Promise<number | undefined> {
+  const own = await rpc.call('paystile_clock', [])
+  if (own.kind === 'answered' && isFields(own.result) && typeof own.result['now'] === 'number') return own.result['now']
+  const answer = await rpc.call('getAccountInfo', [clockSysvar, { encoding: 'base64', commitment: 'processed' }])
+  const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
+  const [data] = isFields(value) && Array.isArray(value['data']) ? value['data'] : []
+  if (typeof data !== 'string') return undefined
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))
+  if (bytes.length < unixTimestampOffset + 8) return undefined
+  return Number(new DataView(bytes.buffer).getBigInt64(unixTimestampOffset, true)) * 1000
+}

@@ -1,0 +1,120 @@
+/**
+ * Shows a proof until the resource comes. The payment is made; whatever the server says in between, the same proof is
+ * sent again, and no other payment is made.
+ */
+import type { Wallet } from '../chain/keypair.ts'
+import type { Clock } from '../core/ports.ts'
+import { formatProof, proofHeader, proofText } from '../core/proof.ts'
+import { PaymentError } from './errors.ts'
+import type { Intent, Journal } from './journal.ts'
+import type { ClientEvent } from './options.ts'
+
+export interface DeliverParts {
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly wallet: Wallet
+  readonly genesis: string
+  readonly timeoutMs: number
+  /** Whether the caller has given up. */
+  readonly isCancelled: () => boolean
+  readonly tell: (event: ClientEvent) => void
+  /** Sends the request with more headers; never follows a redirect. */
+  readonly send: (headers: Readonly<Record<string, string>>) => Promise<Response>
+}
+
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+
+type Outcome =
+  | { readonly kind: 'delivered'; readonly response: Response }
+  | { readonly kind: 'refused'; readonly response: Response; readonly code: string; readonly detail: string }
+  | { readonly kind: 'again'; readonly reason: string; readonly afterMs: number }
+
+/** The resource, or a `PaymentError`; `used` tells that the payment was found to be used up. */
+export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Response | 'used'> {
+  const { clock, journal, timeoutMs, tell } = parts
+  const { requestId, tx = '' } = intent
+  const deadline = clock.monotonic() + timeoutMs
+  for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    const proof = await proofFor(parts, intent, url)
+    const outcome = await attempt(parts, proof)
+    if (outcome.kind === 'delivered') {
+      await journal.change(requestId, { state: 'done' })
+      tell({ kind: 'delivered', tx, requestId, status: outcome.response.status })
+      return outcome.response
+    }
+    if (outcome.kind === 'refused') {
+      await journal.change(requestId, { state: 'done' })
+      if (outcome.code === 'payment_replay') return 'used'
+      throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
+        requestId,
+        tx,
+        proof,
+        refusal: outcome.code,
+        status: outcome.response.status,
+      })
+    }
+    const afterMs = Math.max(pause, outcome.afterMs)
+    if (clock.monotonic() + afterMs > deadline) {
+      throw new PaymentError(
+        'paid_not_delivered',
+        `The payment was made, but the resource did not come (${outcome.reason}); call again, and the same payment will be used.`,
+        { requestId, tx, proof },
+      )
+    }
+    tell({ kind: 'retrying', reason: outcome.reason, afterMs })
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
+  }
+}
+
+async function proofFor({ clock, wallet, genesis }: DeliverParts, intent: Intent, url: URL): Promise<string> {
+  const { tx = '', requestId, payer, claim } = intent
+  if (intent.proof !== 'sig') return formatProof({ tx, requestId, payer, ...(claim !== undefined && { claim }) })
+  const ts = Math.floor(clock.now() / 1000)
+  const sig = await wallet.signMessage(proofText({ origin: url.origin, genesis, tx, requestId, payer, ts }))
+  return formatProof({ tx, requestId, payer, ts, sig })
+}
+
+async function attempt({ send, isCancelled }: DeliverParts, proof: string): Promise<Outcome> {
+  let response: Response
+  try {
+    response = await send({ [proofHeader]: proof })
+  } catch (error) {
+    if (isCancelled()) throw error
+    return { kind: 'again', reason: error instanceof Error ? error.message : 'the connection broke', afterMs: 0 }
+  }
+  const { status } = response
+  const problem = await readProblem(response)
+  const afterMs = retryAfterMs(response)
+  if (problem && !problem.retryable) return { kind: 'refused', response, code: problem.code, detail: problem.detail }
+  if (problem || status >= 500 || status === 429 || status === 402) {
+    await response.body?.cancel()
+    return { kind: 'again', reason: problem?.code ?? `status ${status}`, afterMs }
+  }
+  return { kind: 'delivered', response }
+}
+
+interface Problem {
+  readonly code: string
+  readonly retryable: boolean
+  readonly detail: string
+}
+
+/** A refusal of ours, as opposed to an error of the resource itself that merely looks alike. */
+async function readProblem(response: Response): Promise<Problem | undefined> {
+  if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return undefined
+  const value: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  if (typeof value !== 'object' || value === null) return undefined
+  const { code, retryable, detail, type } = value as Record<string, unknown>
+  if (typeof code !== 'string' || typeof retryable !== 'boolean' || type !== `urn:paystile:problem:${code}`)
+    return undefined
+  return { code, retryable, detail: typeof detail === 'string' ? detail : code }
+}
+
+function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get('retry-after') ?? 0)
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestPauseMs) : 0
+}

@@ -1,0 +1,47 @@
+/** What can go wrong for somebody who pays. Every message is one sentence and, where there is one, the next step. */
+export const paymentErrorCodes = [
+  /** The policy, or the person asked, does not allow this payment. Nothing was signed. */
+  'price_too_high',
+  'budget_exceeded',
+  'token_not_allowed',
+  'recipient_not_allowed',
+  'mint_not_allowed',
+  'network_not_allowed',
+  'wrong_origin',
+  'insecure_url',
+  'challenge_expiring',
+  'declined',
+  /** The payment cannot be made as things are. Nothing was signed. */
+  'insufficient_funds',
+  'chain_unavailable',
+  'wrong_chain',
+  'body_not_replayable',
+  /** Something was signed. What it means for the money is in the message. */
+  'payment_failed',
+  'payment_unknown',
+  'payment_refused',
+  'paid_not_delivered',
+  'redirect_refused',
+] as const
+export type PaymentErrorCode = (typeof paymentErrorCodes)[number]
+
+export interface PaymentErrorFacts {
+  readonly requestId?: string
+  readonly tx?: string
+  /** The whole `Payment-Proof` header, where the payment was made and may still be used. */
+  readonly proof?: string
+  /** The server's own code, where it refused. */
+  readonly refusal?: string
+  readonly status?: number
+}
+
+export class PaymentError extends Error {
+  override readonly name = 'PaymentError'
+  readonly code: PaymentErrorCode
+  readonly facts: PaymentErrorFacts
+  constructor(code: PaymentErrorCode, message: string, facts: PaymentErrorFacts = {}) {
+    super(message)
+    this.code = code
+    this.facts = facts
+  }
+}

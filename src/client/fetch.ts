@@ -1,0 +1,235 @@
+/**
+ * `fetch` that pays: request, 402, check against the policy, pay, resend, response.
+ */
+
+import { sha256 } from '@noble/hashes/sha2.js'
+import type { Wallet } from '../chain/keypair.ts'
+import { encodeBase64url } from '../core/base64url.ts'
+import type { Challenge } from '../core/challenge.ts'
+import { readChallenge } from '../core/challenge.ts'
+import type { Clock } from '../core/ports.ts'
+import { acceptHeader, formatAccept, hashClaim } from '../core/proof.ts'
+import { deliver } from './deliver.ts'
+import { PaymentError } from './errors.ts'
+import type { Intent, Journal } from './journal.ts'
+import type { Nodes } from './nodes.ts'
+import type { ClientOptions } from './options.ts'
+import { readCall, timeoutOf } from './options.ts'
+import type { PayParts } from './pay.ts'
+import { land, pay } from './pay.ts'
+import { candidatesOf, checkChallenge } from './policy.ts'
+import { toWallet } from './wallet.ts'
+
+export interface ClientParts {
+  readonly clock: Clock
+  readonly nodes: Nodes
+  readonly journal: () => Journal
+  /** Nodes to use when the caller names none: `PAYSTILE_RPC`. */
+  readonly defaultRpc: readonly string[] | undefined
+}
+
+export interface FetchWith402 {
+  (url: string | URL | Request, options: ClientOptions & RequestInit): Promise<Response>
+  (url: string | URL | Request, init: RequestInit | undefined, options: ClientOptions): Promise<Response>
+}
+
+/** One request of the caller, ready to be sent as often as it takes. */
+interface Errand {
+  readonly url: URL
+  readonly options: ClientOptions
+  readonly wallet: Wallet
+  readonly journal: Journal
+  readonly key: string
+  readonly isCancelled: () => boolean
+  readonly send: (url: URL, headers: Readonly<Record<string, string>>, redirect: RequestRedirect) => Promise<Response>
+}
+
+export function createFetchWith402(parts: ClientParts): FetchWith402 {
+  return async (target: string | URL | Request, first?: RequestInit | ClientOptions, second?: ClientOptions) => {
+    const { init, options } = readCall(first, second)
+    const errand = await prepare(parts, target, init, options)
+    const resumed = options.dryRun ? undefined : await resume(parts, errand)
+    return resumed ?? buy(parts, errand)
+  }
+}
+
+async function prepare(
+  parts: ClientParts,
+  target: string | URL | Request,
+  init: RequestInit,
+  options: ClientOptions,
+): Promise<Errand> {
+  const wallet = await toWallet(options.wallet)
+  const given = target instanceof Request ? target : undefined
+  const url = new URL(given?.url ?? String(target))
+  const method = (init.method ?? given?.method ?? 'GET').toUpperCase()
+  const body = init.body ?? (given?.body ? await given.arrayBuffer() : undefined)
+  if (body instanceof ReadableStream) {
+    throw new PaymentError(
+      'body_not_replayable',
+      'A stream can be sent only once, and paying means sending twice; pass the body as text or bytes.',
+    )
+  }
+  const headers = new Headers(init.headers ?? given?.headers)
+  const doFetch = options.fetch ?? fetch
+  return {
+    url,
+    options,
+    wallet,
+    journal: options.journal ?? parts.journal(),
+    key: keyOf(method, url, body, wallet.address),
+    isCancelled: () => init.signal?.aborted === true,
+    send: async (to, more, redirect) => {
+      const all = new Headers(headers)
+      for (const [name, value] of Object.entries(more)) all.set(name, value)
+      // Only the wait for the answer's beginning is limited: a long answer may take its time.
+      const limit = new AbortController()
+      const timer = setTimeout(
+        () => limit.abort(new Error('the server did not answer in time')),
+        timeoutOf(options) / 2,
+      )
+      const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal
+      try {
+        const more = body === undefined || body === null ? {} : { body }
+        return await doFetch(to, { ...init, ...more, method, headers: all, redirect, signal })
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+/** Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. */
+async function resume(parts: ClientParts, errand: Errand): Promise<Response | undefined> {
+  const intent = await errand.journal.adopt(errand.key)
+  if (!intent) return undefined
+  try {
+    const { tx = '', requestId, network } = intent
+    const { rpc, genesis } = await parts.nodes.connect(network, undefined, errand.options.rpc ?? parts.defaultRpc)
+    errand.options.onEvent?.({ kind: 'resumed', tx, requestId })
+    const landed = intent.state === 'landed' ? intent : await follow(payParts(parts, errand, rpc), intent)
+    const response = landed && (await bring(parts, errand, landed, errand.url, genesis))
+    return response === 'used' ? undefined : response
+  } finally {
+    await errand.journal.release(intent.requestId)
+  }
+}
+
+/** Undefined when the payment is known to be dead, so that a new one may be made. */
+async function follow(parts: PayParts, intent: Intent): Promise<Intent | undefined> {
+  try {
+    return await land(parts, intent)
+  } catch (error) {
+    if (error instanceof PaymentError && error.code === 'payment_failed') return undefined
+    throw error
+  }
+}
+
+async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
+  const { options, journal } = errand
+  const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
+  const accept =
+    options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
+  const response = await errand.send(errand.url, { [acceptHeader]: formatAccept(accept) ?? '' }, 'follow')
+  if (response.status !== 402) return response
+  const challenge = readChallenge(
+    await response
+      .clone()
+      .json()
+      .catch(() => undefined),
+  )
+  if (!challenge) return response
+  const url = whereToPay(errand.url, response, challenge)
+  const network = checkChallenge(challenge, url, options, parts.clock.now())
+  const candidates = candidatesOf(challenge, network, options)
+  if (options.dryRun) return response
+  await response.body?.cancel()
+  const { rpc, genesis } = await parts.nodes.connect(network, challenge.genesis, options.rpc ?? parts.defaultRpc)
+  const kind = challenge.proof?.includes('sig') ? 'sig' : challenge.proof?.includes('claim') ? 'claim' : 'bare'
+  const claim = kind === 'claim' && accept.kind === 'claim' ? secret : undefined
+  try {
+    const purchase = { challenge, network, candidates, url, key: errand.key, claim, proof: kind } as const
+    const intent = await pay(payParts(parts, errand, rpc), purchase)
+    const answer = await bring(parts, errand, intent, url, genesis)
+    if (answer !== 'used') return answer
+    throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
+      requestId: challenge.requestId,
+      ...(intent.tx !== undefined && { tx: intent.tx }),
+      refusal: 'payment_replay',
+      status: 409,
+    })
+  } finally {
+    await journal.release(challenge.requestId)
+  }
+}
+
+function payParts(parts: ClientParts, { journal, wallet, options }: Errand, rpc: PayParts['rpc']): PayParts {
+  return { rpc, clock: parts.clock, journal, wallet, options, tell: options.onEvent ?? (() => {}) }
+}
+
+async function bring(
+  parts: ClientParts,
+  errand: Errand,
+  intent: Intent,
+  url: URL,
+  genesis: string,
+): Promise<Response | 'used'> {
+  const { journal, wallet, options } = errand
+  const response = await deliver(
+    {
+      clock: parts.clock,
+      journal,
+      wallet,
+      genesis,
+      timeoutMs: timeoutOf(options),
+      isCancelled: () => errand.isCancelled(),
+      tell: options.onEvent ?? (() => {}),
+      send: (headers) => errand.send(url, headers, 'manual'),
+    },
+    intent,
+    url,
+  )
+  return response === 'used' ? response : followRedirect(errand, response, url)
+}
+
+/** A proof never goes where the server points: a redirect is followed without it, and only within the origin. */
+async function followRedirect({ send }: Errand, response: Response, url: URL): Promise<Response> {
+  const location = response.headers.get('location')
+  const isRedirect =
+    response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && response.status !== 304)
+  if (!isRedirect) return response
+  const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
+  if (to?.origin !== url.origin) {
+    throw new PaymentError(
+      'redirect_refused',
+      `The paid answer points to ${to?.origin ?? 'another place'}, which was not paid; fetch it yourself if you trust it.`,
+    )
+  }
+  return send(to, {}, 'follow')
+}
+
+/** The address that asked for money: where the request ended up, if that is still the host the caller meant. */
+function whereToPay(asked: URL, response: Response, { requestId }: Challenge): URL {
+  const url = response.url === '' ? asked : new URL(response.url)
+  if (url.origin === asked.origin) return url
+  throw new PaymentError(
+    'wrong_origin',
+    `${asked.origin} sent us to ${url.origin}, which asks for money; call that address itself if you mean it.`,
+    { requestId },
+  )
+}
+
+/** Equal for equal requests of one wallet. A body that cannot be compared makes every request its own. */
+function keyOf(method: string, url: URL, body: unknown, wallet: string): string {
+  const digest = (bytes: Uint8Array) => encodeBase64url(sha256(bytes))
+  const encode = (text: string) => new TextEncoder().encode(text)
+  const bytes = bytesOf(body, encode)
+  return digest(encode([method, url.href, bytes ? digest(bytes) : crypto.randomUUID(), wallet].join('\n')))
+}
+
+function bytesOf(body: unknown, encode: (text: string) => Uint8Array): Uint8Array | undefined {
+  if (body === undefined || body === null) return new Uint8Array()
+  if (typeof body === 'string' || body instanceof URLSearchParams) return encode(String(body))
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : undefined
+}

@@ -1,0 +1,57 @@
+/** The client for Node: a journal in a file, connections kept open, and the wallet of an agent. */
+
+import { join } from 'node:path'
+import { createWallClock } from '../host/clock.ts'
+import { findLocalnets, homeDirectory } from '../host/home.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { createFetchWith402 } from './fetch.ts'
+import { openFileJournal } from './file-journal.ts'
+import type { Journal } from './journal.ts'
+import { createNodes } from './nodes.ts'
+
+export type { KeySource, Wallet } from '../chain/keypair.ts'
+export { createWallet } from '../chain/keypair.ts'
+export type { Challenge } from '../core/challenge.ts'
+export type { Receipt, SignedReceipt } from '../core/receipt.ts'
+export { isReceiptGenuine, parseReceipt } from '../core/receipt.ts'
+export { type AgentWallet, type AgentWalletOptions, initAgentWallet } from './agent-wallet.ts'
+export { PaymentError, type PaymentErrorCode } from './errors.ts'
+export type { FetchWith402 } from './fetch.ts'
+export { createMemoryJournal, type Journal } from './journal.ts'
+export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
+
+const journals = new Map<string, Journal>()
+
+/** One journal per file and process, opened at the first payment. */
+function journalOfUser(): Journal {
+  const path = join(homeDirectory(), 'client.sqlite')
+  const journal = journals.get(path) ?? openFileJournal(path)
+  journals.set(path, journal)
+  return journal
+}
+
+const { transport } = createHttpTransport()
+
+/**
+ * `fetch` that pays when a server answers 402, and never twice for one thing.
+ *
+ * Spends at most 1 USDC, 0.01 SOL or 10 NATIVE per request unless `maxPrice` says otherwise.
+ *
+ * @example
+ * const response = await fetchWith402('https://api.example.com/report', { wallet, tokens: ['USDC'] })
+ */
+export const fetchWith402 = createFetchWith402({
+  clock: createWallClock(),
+  nodes: createNodes({
+    transport,
+    findLocalnet: (genesis) =>
+      findLocalnets()
+        .filter((note) => genesis === undefined || note.genesis === genesis)
+        .slice(-1)
+        .map((note) => note.rpcUrl),
+  }),
+  journal: journalOfUser,
+  get defaultRpc() {
+    return process.env['PAYSTILE_RPC']?.split(',')
+  },
+})

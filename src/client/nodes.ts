@@ -1,0 +1,95 @@
+/**
+ * The nodes a payment goes through, checked to be of the chain that the challenge names. A node's address never comes
+ * from the challenge: whoever chose it could have a payment signed that is valid on another chain.
+ */
+import type { Rpc, Transport } from '../chain/rpc.ts'
+import { createRpc } from '../chain/rpc.ts'
+import type { Network } from '../core/network.ts'
+import { genesisHashes } from '../core/network.ts'
+import { PaymentError } from './errors.ts'
+
+export interface NodesParts {
+  readonly transport: Transport
+  /** The nodes of local chains that run on this machine, by genesis hash if one is given. */
+  readonly findLocalnet: (genesis: string | undefined) => readonly string[]
+}
+
+export interface Connection {
+  readonly rpc: Rpc
+  readonly genesis: string
+}
+
+export interface Nodes {
+  /** Throws a `PaymentError` when no node of that chain can be reached. */
+  connect(
+    network: Network,
+    genesis: string | undefined,
+    rpc: string | readonly string[] | undefined,
+  ): Promise<Connection>
+}
+
+const publicNodes: Readonly<Record<Network, readonly string[]>> = {
+  mainnet: ['https://api.mainnet-beta.solana.com'],
+  devnet: ['https://api.devnet.solana.com'],
+  localnet: [],
+}
+
+export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
+  const connections = new Map<string, Connection>()
+  return {
+    connect: async (network, genesis, given) => {
+      const urls = urlsFor(network, genesis, given, findLocalnet)
+      const name = JSON.stringify(urls)
+      const known = connections.get(name)
+      const connection = known ?? (await open(urls, transport))
+      checkChain(network, genesis, connection.genesis)
+      connections.set(name, connection)
+      return connection
+    },
+  }
+}
+
+function urlsFor(
+  network: Network,
+  genesis: string | undefined,
+  given: string | readonly string[] | undefined,
+  findLocalnet: NodesParts['findLocalnet'],
+): readonly string[] {
+  const chosen = typeof given === 'string' ? [given] : (given ?? [])
+  if (chosen.length > 0) return chosen
+  const urls = network === 'localnet' ? findLocalnet(genesis) : publicNodes[network]
+  if (urls.length > 0) return urls
+  throw new PaymentError(
+    'chain_unavailable',
+    'The challenge is for a local chain that is not running for this user; give its node as rpc, or set PAYSTILE_RPC.',
+  )
+}
+
+async function open(urls: readonly string[], transport: Transport): Promise<Connection> {
+  const rpc = createRpc({ urls, transport })
+  const answers = await Promise.all(rpc.nodes.map((node) => node.call('getGenesisHash', [])))
+  const hashes = answers.flatMap((answer) =>
+    answer.kind === 'answered' && typeof answer.result === 'string' ? [answer.result] : [],
+  )
+  const [genesis] = hashes
+  if (genesis === undefined) {
+    throw new PaymentError(
+      'chain_unavailable',
+      'No Solana node could be reached, so nothing was paid; check rpc and try again.',
+    )
+  }
+  if (hashes.some((hash) => hash !== genesis)) {
+    throw new PaymentError('wrong_chain', 'The given nodes are of different chains; give nodes of one chain as rpc.')
+  }
+  return { rpc, genesis }
+}
+
+function checkChain(network: Network, wanted: string | undefined, actual: string): void {
+  const known = genesisHashes[network]
+  const isPublic = Object.values(genesisHashes).includes(actual)
+  if (known === undefined ? !isPublic && (wanted === undefined || wanted === actual) : known === actual) return
+  throw new PaymentError(
+    'wrong_chain',
+    `The server wants to be paid on ${network}, but the node given as rpc is of another chain; nothing was paid.`,
+  )
+}

@@ -1,0 +1,115 @@
+/** What a caller of `fetchWith402` may say. */
+import type { KeySource, Wallet } from '../chain/keypair.ts'
+import type { TokenCode } from '../core/network.ts'
+import { nearest } from '../core/suggest.ts'
+import type { Journal } from './journal.ts'
+import type { PolicyOptions } from './policy.ts'
+import { checkPolicy } from './policy.ts'
+import type { StandardWallet } from './wallet.ts'
+
+/** A payment that is about to be made, for a person or a program to approve. */
+export interface PaymentOffer {
+  readonly url: string
+  readonly requestId: string
+  readonly recipient: string
+  readonly amount: string
+  readonly token: TokenCode
+  readonly network: string
+  readonly description?: string
+}
+
+export type ClientEvent =
+  | ({ readonly kind: 'paying' } & PaymentOffer)
+  | { readonly kind: 'sent'; readonly tx: string }
+  | { readonly kind: 'confirmed'; readonly tx: string }
+  /** A payment of an earlier call that was not used yet is used now. */
+  | { readonly kind: 'resumed'; readonly tx: string; readonly requestId: string }
+  | { readonly kind: 'retrying'; readonly reason: string; readonly afterMs: number }
+  | { readonly kind: 'delivered'; readonly tx: string; readonly requestId: string; readonly status: number }
+
+export interface ClientOptions extends PolicyOptions {
+  /** Who pays: `initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard account. */
+  readonly wallet: Wallet | KeySource | StandardWallet
+  /** Nodes to pay through. Default: the public ones, or the localnet of this machine. */
+  readonly rpc?: string | readonly string[]
+  /** Asked before every payment; anything but true declines. */
+  readonly approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
+  /** Checks everything, pays nothing, and returns the 402. */
+  readonly dryRun?: boolean
+  /** How a payment is shown to be ours: by a secret (default), or by the wallet's signature, from any machine. */
+  readonly proof?: 'claim' | 'sig'
+  /** How long to wait for the payment, and then for the resource. Default two minutes each. */
+  readonly timeoutMs?: number
+  readonly journal?: Journal
+  readonly onEvent?: (event: ClientEvent) => void
+  /** The fetch to send requests with. */
+  readonly fetch?: typeof fetch
+}
+
+const optionNames: readonly (keyof ClientOptions)[] = [
+  'wallet',
+  'tokens',
+  'maxPrice',
+  'budget',
+  'recipients',
+  'network',
+  'mints',
+  'allowHttp',
+  'rpc',
+  'approve',
+  'dryRun',
+  'proof',
+  'timeoutMs',
+  'journal',
+  'onEvent',
+  'fetch',
+]
+/** What `fetch` itself understands, so that both can stand in one object. */
+const initNames: readonly string[] = [
+  'method',
+  'headers',
+  'body',
+  'signal',
+  'redirect',
+  'credentials',
+  'cache',
+  'mode',
+  'referrer',
+  'referrerPolicy',
+  'integrity',
+  'keepalive',
+  'duplex',
+  'dispatcher',
+  'priority',
+  'window',
+]
+
+export interface Call {
+  readonly init: RequestInit
+  readonly options: ClientOptions
+}
+
+export function timeoutOf({ timeoutMs = 120_000 }: ClientOptions): number {
+  return timeoutMs
+}
+
+/** Sorts out both shapes of the call. Throws a `TypeError` that names everything wrong with the options. */
+export function readCall(first: RequestInit | ClientOptions | undefined, second: ClientOptions | undefined): Call {
+  const mixed: Record<string, unknown> = { ...(second ? {} : first) }
+  const isOption = (name: string) => optionNames.includes(name as keyof ClientOptions)
+  const entries = Object.entries(second ?? mixed)
+  const options = Object.fromEntries(entries.filter(([name]) => isOption(name))) as unknown as ClientOptions
+  const init = second
+    ? ((first as RequestInit | undefined) ?? {})
+    : Object.fromEntries(entries.filter(([name]) => !isOption(name)))
+  const problems = [...checkPolicy(options)]
+  for (const [name] of entries) {
+    if (isOption(name) || (!second && initNames.includes(name))) continue
+    const guess = nearest(name, [...optionNames, ...(second ? [] : initNames)])
+    problems.push(`${name} is not an option${guess ? ` (did you mean ${guess}?)` : ''}`)
+  }
+  if (options.wallet === undefined)
+    problems.push('wallet is missing: pass initAgentWallet(), a kit signer or a Keypair')
+  if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)
+  return { init, options }
+}

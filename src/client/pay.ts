@@ -1,0 +1,201 @@
+/**
+ * From an approved challenge to a payment on chain: reserve, sign, write down, send, see it land, in this order. A crash
+ * between any two steps leaves a journal from which the next call goes on without paying again.
+ */
+import { readFunds } from '../chain/balances.ts'
+import type { Wallet } from '../chain/keypair.ts'
+import { signPayment } from '../chain/payment.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { confirm, fateOf, readLifetime, submit } from '../chain/send.ts'
+import type { Challenge } from '../core/challenge.ts'
+import { formatUnits } from '../core/money.ts'
+import type { Network } from '../core/network.ts'
+import type { Clock } from '../core/ports.ts'
+import { PaymentError } from './errors.ts'
+import type { Intent, Journal } from './journal.ts'
+import type { ClientEvent, ClientOptions } from './options.ts'
+import { timeoutOf } from './options.ts'
+import type { Candidate } from './policy.ts'
+import { limitsFor } from './policy.ts'
+
+export interface PayParts {
+  readonly rpc: Rpc
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly wallet: Wallet
+  readonly options: ClientOptions
+  readonly tell: (event: ClientEvent) => void
+}
+
+export interface Purchase {
+  readonly challenge: Challenge
+  readonly network: Network
+  readonly candidates: readonly Candidate[]
+  readonly url: URL
+  readonly key: string
+  readonly claim: string | undefined
+  readonly proof: Intent['proof']
+}
+
+/** What a signature and the cost of opening an account may take from a wallet besides the price, in lamports. */
+const feeReserve = 15_000n
+const accountRent = 2_039_280n
+/** An account that holds less than this does not exist. */
+const smallestBalance = 890_880n
+
+/** Pays, and returns the intent as landed. Throws a `PaymentError`; afterwards the journal knows what became of it. */
+export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
+  const { rpc, clock, journal, wallet, options, tell } = parts
+  const { challenge, network, url } = purchase
+  const { recipient, requestId } = challenge
+  const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
+  if (!lifetime)
+    throw new PaymentError('chain_unavailable', 'No node gave a recent block, so nothing was paid; try again.')
+  const { candidate, createAccount } = choice
+  const { token, units, decimals, mint } = candidate
+  const amount = formatUnits(units, decimals)
+  const { description } = challenge
+  const offer = {
+    url: url.href,
+    requestId,
+    recipient,
+    amount,
+    token,
+    network,
+    ...(description !== undefined && { description }),
+  }
+  if (options.approve && (await options.approve(offer)) !== true) {
+    throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
+  }
+  const intent: Intent = {
+    requestId,
+    key: purchase.key,
+    host: url.host,
+    day: new Date(clock.now()).toISOString().slice(0, 10),
+    network,
+    token,
+    units,
+    payer: wallet.address,
+    proof: purchase.proof,
+    ...(purchase.claim !== undefined && { claim: purchase.claim }),
+    state: 'reserved',
+  }
+  await reserve(journal, intent, candidate, options)
+  tell({ kind: 'paying', ...offer })
+  const order = {
+    ...lifetime,
+    token: { asset: mint?.address ?? 'SOL', units, decimals, ...(mint && { tokenProgram: mint.tokenProgram }) },
+    recipient,
+    requestId,
+    createAccount,
+  }
+  const signed = await signPayment(order, wallet).catch(async (error: unknown) => {
+    await journal.change(requestId, { state: 'dead' })
+    throw new PaymentError('declined', `The wallet did not sign: ${error instanceof Error ? error.message : error}`, {
+      requestId,
+    })
+  })
+  const { wire, signature: tx, lastValidBlockHeight } = signed
+  await journal.change(requestId, { state: 'signed', tx, wire, lastValidBlockHeight })
+  return land(parts, { ...intent, state: 'signed', tx, wire, lastValidBlockHeight })
+}
+
+/** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
+export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
+  const { requestId, tx, wire, lastValidBlockHeight } = intent
+  if (tx === undefined || wire === undefined || lastValidBlockHeight === undefined) {
+    throw new TypeError('a payment that was not signed cannot land')
+  }
+  const signed = { wire, signature: tx, lastValidBlockHeight }
+  const submission = await submit(rpc, signed)
+  if (submission.kind === 'sent') tell({ kind: 'sent', tx })
+  const fate =
+    submission.kind === 'rejected'
+      ? await fateOf(rpc, signed)
+      : await confirm({ rpc, clock }, signed, timeoutOf(options))
+  switch (fate.kind) {
+    case 'landed':
+      tell({ kind: 'confirmed', tx })
+      await journal.change(requestId, { state: 'landed' })
+      return { ...intent, state: 'landed' }
+    case 'failed':
+      await journal.change(requestId, { state: 'dead' })
+      throw new PaymentError(
+        'payment_failed',
+        `The payment failed on chain (${fate.error}); only the network fee was spent.`,
+        { requestId, tx },
+      )
+    case 'expired':
+      await journal.change(requestId, { state: 'dead' })
+      throw new PaymentError(
+        'payment_failed',
+        'The payment did not reach the chain in time and can no longer do so; nothing was paid, try again.',
+        { requestId, tx },
+      )
+    case 'unknown': {
+      const why = submission.kind === 'sent' ? fate.why : submission.why
+      throw new PaymentError(
+        'payment_unknown',
+        `It is not known yet whether the payment will land (${why}); call again, and it will be followed up, not repeated.`,
+        { requestId, tx },
+      )
+    }
+  }
+}
+
+async function reserve(journal: Journal, intent: Intent, candidate: Candidate, options: ClientOptions): Promise<void> {
+  const { token, decimals } = candidate
+  const limits = limitsFor(candidate, options)
+  const reservation = await journal.reserve(intent, limits)
+  if (reservation.kind === 'reserved') return
+  const where = reservation.limit === 'perDay' ? 'today' : `today at ${intent.host}`
+  const most = formatUnits(limits[reservation.limit] ?? 0n, decimals)
+  const spent = formatUnits(reservation.spent, decimals)
+  throw new PaymentError(
+    'budget_exceeded',
+    `${formatUnits(intent.units, decimals)} ${token} would exceed the budget of ${most} ${token}: ${spent} are spent ${where}.`,
+    { requestId: intent.requestId },
+  )
+}
+
+interface Choice {
+  readonly candidate: Candidate
+  readonly createAccount: boolean
+}
+
+/** The first way to pay that the wallet can afford. */
+async function choose({ rpc, wallet }: PayParts, { candidates, challenge, network }: Purchase): Promise<Choice> {
+  const { recipient, requestId } = challenge
+  const mints = candidates.flatMap(({ mint }) => (mint ? [mint] : []))
+  const funds = await readFunds(rpc, { wallet: wallet.address, recipient, mints })
+  if (funds.kind === 'unavailable') {
+    throw new PaymentError(
+      'chain_unavailable',
+      `The wallet's balance cannot be read (${funds.why}), so nothing was paid; try again.`,
+      { requestId },
+    )
+  }
+  const reasons: string[] = []
+  for (const candidate of candidates) {
+    const { token, units, decimals, mint } = candidate
+    const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
+    const createAccount = held !== undefined && !held.recipientReady
+    const balance = mint ? (held?.units ?? 0n) : funds.lamports
+    const needed = feeReserve + (mint ? 0n : units) + (createAccount ? accountRent : 0n)
+    if (balance < units)
+      reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
+    else if (funds.lamports < needed)
+      reasons.push(
+        `it has ${formatUnits(funds.lamports, 9)} SOL and needs ${formatUnits(needed, 9)} for the fees of paying in ${token}`,
+      )
+    else if (!mint && funds.recipientLamports + units < smallestBalance)
+      reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
+    else return { candidate, createAccount }
+  }
+  const next = network === 'mainnet' ? '' : '; get test money with: paystile faucet'
+  throw new PaymentError(
+    'insufficient_funds',
+    `The wallet ${wallet.address} cannot pay: ${reasons.join('; ')}${next}.`,
+    { requestId },
+  )
+}

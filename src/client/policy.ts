@@ -1,0 +1,196 @@
+/**
+ * What a client is willing to pay, decided before anything is signed. A server may ask for anything; only this is
+ * ever paid.
+ */
+
+import { decodeAddress } from '../core/base58.ts'
+import type { Challenge } from '../core/challenge.ts'
+import { formatNumber, formatUnits, parseUnits } from '../core/money.ts'
+import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
+import { decimalsOf, isNetwork, isTokenCode, knownMints, tokenCodes } from '../core/network.ts'
+import { PaymentError } from './errors.ts'
+import type { Limits } from './journal.ts'
+
+/** Amounts by token: decimal text, or a number. */
+export type TokenAmounts = Readonly<Partial<Record<TokenCode, string | number>>>
+
+export interface PolicyOptions {
+  /** Tokens to pay with, the preferred first. Default: those the server accepts, in its order. */
+  readonly tokens?: readonly TokenCode[]
+  /** The most for one request. Default: 1 USDC, 0.01 SOL, 10 NATIVE. */
+  readonly maxPrice?: TokenAmounts
+  /** The most in one day (UTC): at all hosts together, and at any one host. */
+  readonly budget?: { readonly perDay?: TokenAmounts; readonly perHost?: TokenAmounts }
+  /** If given, nobody else is ever paid. */
+  readonly recipients?: readonly string[]
+  /** If given, a challenge for another network is refused. */
+  readonly network?: Network
+  /** Mints beside the known ones: NATIVE on mainnet, or a test token of your own. */
+  readonly mints?: MintTable
+  /** Allows paying a host over plain http that is not this machine. */
+  readonly allowHttp?: boolean
+}
+
+/** One way of paying a challenge that the policy allows. */
+export interface Candidate {
+  readonly token: TokenCode
+  readonly units: bigint
+  readonly decimals: number
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+}
+
+export const defaultMaxPrice: Readonly<Record<TokenCode, string>> = { NATIVE: '10', USDC: '1', SOL: '0.01' }
+const shortestRemainingMs = 90_000
+
+/** Throws the first `PaymentError` that speaks against paying this challenge at this address at all. */
+export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOptions, now: number): Network {
+  const { requestId } = challenge
+  const refuse = (code: PaymentError['code'], message: string) => new PaymentError(code, message, { requestId })
+  const network = challenge.network ?? options.network ?? 'mainnet'
+  if (options.network !== undefined && network !== options.network) {
+    throw refuse(
+      'network_not_allowed',
+      `The server wants to be paid on ${network}, but only ${options.network} is allowed.`,
+    )
+  }
+  if (url.protocol !== 'https:' && !isLoopback(url.hostname) && !options.allowHttp) {
+    throw refuse(
+      'insecure_url',
+      `${url.origin} is not https, so the challenge could be anybody's; use https, or allowHttp.`,
+    )
+  }
+  if (challenge.resource !== undefined && hostOf(challenge.resource) !== url.host) {
+    throw refuse(
+      'wrong_origin',
+      `The challenge is for ${hostOf(challenge.resource) ?? 'another address'} and not for ${url.host}; if that is the same service, its provider should set publicUrl.`,
+    )
+  }
+  if (decodeAddress(challenge.recipient) === undefined) {
+    throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
+  }
+  if (options.recipients && !options.recipients.includes(challenge.recipient)) {
+    throw refuse('recipient_not_allowed', `${challenge.recipient} is not among the allowed recipients.`)
+  }
+  const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
+  if (expiry !== undefined && !(expiry - now >= shortestRemainingMs)) {
+    throw refuse('challenge_expiring', 'The challenge expires too soon to be paid safely; ask again for a new one.')
+  }
+  return network
+}
+
+/** The ways to pay that the policy allows, the preferred first. Throws when there is none, with the reason. */
+export function candidatesOf(challenge: Challenge, network: Network, options: PolicyOptions): readonly Candidate[] {
+  const { requestId, acceptedMints } = challenge
+  const wanted = options.tokens ?? acceptedMints
+  const tokens = wanted.filter((token) => acceptedMints.includes(token))
+  if (tokens.length === 0) {
+    throw new PaymentError(
+      'token_not_allowed',
+      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used; add one to tokens.`,
+      { requestId },
+    )
+  }
+  const readings = tokens.map((token) => readCandidate(challenge, network, token, options))
+  const allowed = readings.filter((reading): reading is Candidate => !(reading instanceof PaymentError))
+  const [problem] = readings
+  if (allowed.length === 0 && problem instanceof PaymentError) throw problem
+  return allowed
+}
+
+function readCandidate(
+  challenge: Challenge,
+  network: Network,
+  token: TokenCode,
+  options: PolicyOptions,
+): Candidate | PaymentError {
+  const { requestId } = challenge
+  const mints: MintTable = { ...knownMints[network], ...options.mints }
+  const mint = token === 'SOL' ? undefined : mints[token]
+  const decimals = decimalsOf(token, mints)
+  const offered = token === 'SOL' ? undefined : challenge.mints?.[token]
+  if (decimals === undefined || (offered && !sameMint(offered, mint))) {
+    return new PaymentError(
+      'mint_not_allowed',
+      `The server's ${token} is not the ${token} known on ${network}; if you trust it, give its address as mints.${token}.`,
+      { requestId },
+    )
+  }
+  const text = challenge.amounts?.[token] ?? (token === challenge.currency ? challenge.amount : undefined)
+  const units = text === undefined ? undefined : parseUnits(text, decimals)
+  if (units === undefined || units === 0n) {
+    return new PaymentError('token_not_allowed', `The challenge does not say how much ${token} it wants.`, {
+      requestId,
+    })
+  }
+  const most = readLimit({ ...defaultMaxPrice, ...options.maxPrice }, token, decimals)
+  if (most !== undefined && units > most) {
+    return new PaymentError(
+      'price_too_high',
+      `${formatUnits(units, decimals)} ${token} is more than the limit of ${formatUnits(most, decimals)} ${token} for one request; raise maxPrice to allow it.`,
+      { requestId },
+    )
+  }
+  return { token, units, decimals, mint }
+}
+
+/** The budgets that apply to a candidate, in base units. */
+export function limitsFor({ token, decimals }: Candidate, options: PolicyOptions): Limits {
+  const perDay = readLimit(options.budget?.perDay ?? {}, token, decimals)
+  const perHost = readLimit(options.budget?.perHost ?? {}, token, decimals)
+  return { ...(perDay !== undefined && { perDay }), ...(perHost !== undefined && { perHost }) }
+}
+
+/** Options come from people: everything wrong with them is said at once. */
+export function checkPolicy(options: PolicyOptions): readonly string[] {
+  const problems: string[] = []
+  if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode))) {
+    problems.push(`tokens must be a list of ${tokenCodes.join(', ')}`)
+  }
+  if (options.network !== undefined && !isNetwork(options.network))
+    problems.push(`network ${options.network} is not known`)
+  for (const [name, amounts] of [
+    ['maxPrice', options.maxPrice],
+    ['budget.perDay', options.budget?.perDay],
+    ['budget.perHost', options.budget?.perHost],
+  ] as const) {
+    for (const [token, amount] of Object.entries(amounts ?? {})) {
+      const text = amountText(amount)
+      if (!isTokenCode(token)) problems.push(`${name}.${token} is not a token code`)
+      else if (text === undefined || (parseUnits(text, 18) === undefined && parseUnits(text, 9) === undefined)) {
+        problems.push(`${name}.${token} must be a plain decimal such as "0.05"`)
+      }
+    }
+  }
+  return problems
+}
+
+function readLimit(amounts: TokenAmounts, token: TokenCode, decimals: number): bigint | undefined {
+  const text = amountText(amounts[token])
+  return text === undefined ? undefined : parseUnits(text, decimals)
+}
+
+function amountText(amount: string | number | undefined): string | undefined {
+  return typeof amount === 'number' ? formatNumber(amount) : amount
+}
+
+function sameMint(offered: Mint, known: Mint | undefined): boolean {
+  return (
+    offered.address === known?.address &&
+    offered.decimals === known.decimals &&
+    offered.tokenProgram === known.tokenProgram
+  )
+}
+
+function hostOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).host : undefined
+}
+
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127(\.\d+){3}$/.test(hostname)
+  )
+}

@@ -1,0 +1,168 @@
+/** SPEC.md's `verifyPayment`: a boolean, and beside it the whole verdict. It joins parts of its own and consumes nothing. */
+import { createRpc } from '../chain/rpc.ts'
+import { createChain } from '../chain/solana.ts'
+import { readChainTime } from '../chain/time.ts'
+import { findTokenAccount } from '../chain/tokens.ts'
+import { decodeAddress } from '../core/base58.ts'
+import type { Keyring } from '../core/keys.ts'
+import { readKeyring } from '../core/keys.ts'
+import type { MintTable, Network, TokenCode } from '../core/network.ts'
+import { decimalsOf, genesisHashes, isNetwork, isTokenCode, knownMints, networks, tokenCodes } from '../core/network.ts'
+import type { Clock, Ledger } from '../core/ports.ts'
+import { readPrice } from '../core/price.ts'
+import { createWallClock } from '../host/clock.ts'
+import { createVerifier } from '../host/ed25519.ts'
+import { findLocalnets } from '../host/home.ts'
+import { createLog } from '../host/log.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { openLedger } from '../ledger/open.ts'
+import type { Environment } from './config.ts'
+import { ConfigurationError } from './config.ts'
+import type { Expectation, Verdict } from './verdict.ts'
+import { judgePayment } from './verdict.ts'
+
+export interface VerifyOptions {
+  readonly recipient: string
+  /** In units of `mint`. */
+  readonly amount: number | string
+  /** The token code it was paid in. */
+  readonly mint: TokenCode
+  readonly payer?: string
+  readonly network?: Network
+  readonly rpc?: string | readonly string[]
+  /** Without a ledger it is not checked whether the payment was used. */
+  readonly ledger?: string | Ledger
+  /** Without a secret it is not checked whether the requestId is genuine. */
+  readonly secret?: string
+  readonly service?: string
+  readonly mints?: MintTable
+  readonly waitSeconds?: number
+}
+
+/** What may be left out when the requestId itself says what was promised. */
+export type CheckOptions = Omit<VerifyOptions, 'recipient' | 'amount' | 'mint'> &
+  Partial<Pick<VerifyOptions, 'recipient' | 'amount' | 'mint'>>
+
+/**
+ * Validates a payment proof on chain. Consumes nothing.
+ *
+ * False for anything that is not valid; throws only when the options are wrong.
+ *
+ * @example
+ * await verifyPayment(tx, requestId, { recipient, amount: 0.01, mint: 'USDC', network: 'devnet' })
+ */
+export async function verifyPayment(txHash: string, requestId: string, options: VerifyOptions): Promise<boolean> {
+  const missing = (['recipient', 'amount', 'mint'] as const).filter((name) => options[name] === undefined)
+  if (missing.length > 0) throw new ConfigurationError(missing.map((name) => `${name}: is missing`))
+  return (await checkPayment(txHash, requestId, options)).valid
+}
+
+/** The same with the whole verdict: every check that was made, and what was found. */
+export async function checkPayment(txHash: string, requestId: string, options: CheckOptions = {}): Promise<Verdict> {
+  const read = readOptions(options, process.env)
+  const http = createHttpTransport()
+  const rpc = createRpc({ urls: read.urls, transport: http.transport })
+  const clock = await clockFor(read.network, rpc)
+  const genesis = genesisHashes[read.network]
+  const chain = createChain({
+    urls: read.urls,
+    transport: http.transport,
+    verifier: createVerifier(),
+    clock,
+    log: createLog(),
+    ...(genesis !== undefined && { genesis }),
+  })
+  const opened = await openLedgerFor(read, clock)
+  try {
+    const { network, service, mints, keyring, waitMs } = read
+    const ledger = opened ?? (typeof options.ledger === 'object' ? options.ledger : undefined)
+    const tokenAccountOf = (owner: string, mint: { address: string; tokenProgram: string }) =>
+      findTokenAccount(owner, mint.address, mint.tokenProgram)
+    const parts = { chain, clock, network, service, mints, keyring, ledger, waitMs, tokenAccountOf }
+    return await judgePayment(parts, txHash, requestId, read.expected)
+  } finally {
+    await opened?.close()
+    await chain.close()
+    await http.close()
+  }
+}
+
+interface ReadOptions {
+  readonly network: Network
+  readonly urls: readonly string[]
+  readonly service: string
+  readonly mints: MintTable
+  readonly keyring: Keyring | undefined
+  readonly ledgerUrl: string | undefined
+  readonly expected: Expectation | undefined
+  readonly waitMs: number
+}
+
+function readOptions(options: CheckOptions, environment: Environment): ReadOptions {
+  const problems: string[] = []
+  const network = options.network ?? environment['PAYSTILE_NETWORK'] ?? 'mainnet'
+  if (!isNetwork(network)) throw new ConfigurationError([`network: must be one of ${networks.join(', ')}`])
+  const given = options.rpc ?? environment['PAYSTILE_RPC']?.split(',') ?? []
+  const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : nodesOf(network)
+  if (urls.length === 0) problems.push(`rpc: give the URL of a ${network} node (option rpc or PAYSTILE_RPC)`)
+  const mints = { ...knownMints[network], ...options.mints }
+  const secret = options.secret ?? environment['PAYSTILE_SECRET']
+  const keyring = secret === undefined ? undefined : openKeyring(secret, problems)
+  const ledgerUrl = typeof options.ledger === 'object' ? undefined : (options.ledger ?? environment['PAYSTILE_LEDGER'])
+  const expected = readExpectation(options, mints, problems)
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  const service = options.service ?? environment['PAYSTILE_SERVICE'] ?? 'default'
+  return { network, urls, service, mints, keyring, ledgerUrl, expected, waitMs: (options.waitSeconds ?? 10) * 1000 }
+}
+
+function readExpectation(options: CheckOptions, mints: MintTable, problems: string[]): Expectation | undefined {
+  const { recipient, amount, mint, payer } = options
+  if (recipient === undefined && amount === undefined && mint === undefined) return undefined
+  if (recipient === undefined || decodeAddress(recipient) === undefined)
+    problems.push('recipient: must be a Solana address')
+  if (payer !== undefined && decodeAddress(payer) === undefined) problems.push('payer: must be a Solana address')
+  if (!isTokenCode(mint)) {
+    problems.push(`mint: must be one of ${tokenCodes.join(', ')}`)
+    return undefined
+  }
+  const decimals = decimalsOf(mint, mints)
+  if (decimals === undefined) problems.push(`mints.${mint}: give the mint's address, decimals and token program`)
+  const price = readPrice(amount, mint, decimals ?? 0)
+  if (price.kind === 'problem') problems.push(`amount: ${price.why}`)
+  const units = price.kind === 'price' ? price.units : 0n
+  return { recipient: recipient ?? '', token: mint, units, ...(payer !== undefined && { payer }) }
+}
+
+function nodesOf(network: Network): readonly string[] {
+  if (network === 'devnet') return ['https://api.devnet.solana.com']
+  return network === 'localnet'
+    ? findLocalnets()
+        .slice(-1)
+        .map((note) => note.rpcUrl)
+    : []
+}
+
+function openKeyring(secret: string, problems: string[]): Keyring | undefined {
+  const reading = readKeyring(secret)
+  if (reading.kind === 'keyring') return reading.keyring
+  problems.push(`secret: ${reading.why}`)
+  return undefined
+}
+
+async function clockFor(network: Network, rpc: Parameters<typeof readChainTime>[0]): Promise<Clock> {
+  const wall = createWallClock()
+  const time = network === 'localnet' ? await readChainTime(rpc) : undefined
+  return time === undefined ? wall : { now: () => time, monotonic: wall.monotonic }
+}
+
+async function openLedgerFor(
+  { ledgerUrl, keyring, network, service }: ReadOptions,
+  clock: Clock,
+): Promise<Ledger | undefined> {
+  if (ledgerUrl === undefined) return undefined
+  if (!keyring)
+    throw new ConfigurationError([
+      'ledger: can only be read together with its secret (option secret or PAYSTILE_SECRET)',
+    ])
+  return openLedger(ledgerUrl, { clock, identity: { network, service, fingerprint: keyring.fingerprint } })
+}

@@ -1,0 +1,204 @@
+/**
+ * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The only
+ * file of the server that knows which implementations there are.
+ */
+
+import { createRpc } from '../chain/rpc.ts'
+import { createChain } from '../chain/solana.ts'
+import { readChainTime } from '../chain/time.ts'
+import { findTokenAccount } from '../chain/tokens.ts'
+import type { Keyring } from '../core/keys.ts'
+import { readKeyring } from '../core/keys.ts'
+import { genesisHashes } from '../core/network.ts'
+import type { Clock, Ledger, Log } from '../core/ports.ts'
+import { createFollowingClock, createWallClock } from '../host/clock.ts'
+import { createIdentity, createVerifier } from '../host/ed25519.ts'
+import { announceLocalnet, freshSecret, localnetDirectory, localSecret, withdrawLocalnet } from '../host/home.ts'
+import { createLog } from '../host/log.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { openLedger } from '../ledger/open.ts'
+import type { ServiceConfig } from './config.ts'
+import { ConfigurationError, readConfig } from './config.ts'
+import type { ProviderOptions } from './options.ts'
+import type { Paywall, ServiceHandle } from './paywall.ts'
+import { createPaywall } from './paywall.ts'
+import type { Service, ServiceParts } from './service.ts'
+import { createService } from './service.ts'
+
+/** A paywall from a provider's options: what every adapter starts from. */
+export function openPaywall(options: ProviderOptions): Paywall {
+  const config = readConfig(options, process.env)
+  return createPaywall(config, handleFor(config.service, config.log ?? createLog()))
+}
+
+interface Shared {
+  users: number
+  get(): Service | Promise<Service>
+  stop(): Promise<void>
+}
+
+const services = new Map<string, Shared>()
+const ledgerNames = new WeakMap<Ledger, string>()
+
+function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+  const name = nameOf(config)
+  const shared = services.get(name) ?? share(config, log)
+  services.set(name, shared)
+  shared.users += 1
+  let released = false
+  return {
+    get: shared.get,
+    release: async () => {
+      if (released) return
+      released = true
+      shared.users -= 1
+      if (shared.users > 0) return
+      services.delete(name)
+      await shared.stop()
+    },
+  }
+}
+
+/** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
+function nameOf({ network, rpc, ledger, keyring, service }: ServiceConfig): string {
+  if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
+  const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
+  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...keyring.sealKeys.keys()]
+  return JSON.stringify([network, rpc, ledgerName, keys, service])
+}
+
+function share(config: ServiceConfig, log: Log): Shared {
+  let current: Started | undefined
+  let starting: Promise<Started> | undefined
+  let stopped = false
+  const begin = async (): Promise<Service> => {
+    if (stopped) throw new Error('this paywall is closed')
+    starting ??= start(config, log)
+    try {
+      current = await starting
+      return current.service
+    } catch (error) {
+      starting = undefined
+      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      throw error
+    }
+  }
+  // Begun now and not at the first request; a failure is told by `ready` and tried again by the next request.
+  begin().catch(() => {})
+  return {
+    users: 0,
+    get: () => current?.service ?? begin(),
+    stop: async () => {
+      stopped = true
+      const started = await starting?.catch(() => undefined)
+      await started?.stop()
+    },
+  }
+}
+
+interface Started {
+  readonly service: Service
+  stop(): Promise<void>
+}
+
+async function start(config: ServiceConfig, log: Log): Promise<Started> {
+  const stops: (() => Promise<void> | void)[] = []
+  const stop = async (): Promise<void> => {
+    for (const one of stops.reverse()) await one()
+  }
+  try {
+    const ground = config.network === 'localnet' ? await standOnLocalnet(config, stops) : standOnCluster(config)
+    const { clock, urls, genesis, keyring, ledgerUrl } = ground
+    const http = createHttpTransport()
+    stops.push(http.close)
+    const verifier = createVerifier()
+    const chain = createChain({ urls, transport: http.transport, verifier, clock, log, genesis })
+    stops.push(chain.close)
+    const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
+    const ledger = typeof config.ledger === 'object' ? config.ledger : await openLedger(ledgerUrl, { clock, identity })
+    if (typeof config.ledger !== 'object') stops.push(ledger.close)
+    const parts: ServiceParts = {
+      chain,
+      ledger,
+      clock,
+      keyring,
+      verifier,
+      identity: createIdentity(keyring.identitySeed),
+      genesis,
+      tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
+      welcome: ground.welcome,
+      log,
+    }
+    return { service: createService(config, parts), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** What differs between a public cluster, a local chain elsewhere and one in this process. */
+interface Ground {
+  readonly clock: Clock
+  readonly urls: readonly string[]
+  readonly genesis: string
+  readonly keyring: Keyring
+  readonly ledgerUrl: string
+  /** Makes a recipient able to receive, where test money is free. */
+  readonly welcome: (recipient: string) => void
+}
+
+function standOnCluster({ network, rpc, keyring, ledger }: ServiceConfig): Ground {
+  const genesis = genesisHashes[network]
+  if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
+  const ledgerUrl = typeof ledger === 'string' ? ledger : `.paystile/${network}.sqlite`
+  return { clock: createWallClock(), urls: rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
+}
+
+async function standOnLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
+  return config.rpc.length > 0 ? joinLocalnet(config, stops) : hostLocalnet(config, stops)
+}
+
+async function joinLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
+  const http = createHttpTransport()
+  const rpc = createRpc({ urls: config.rpc, transport: http.transport })
+  stops.push(http.close)
+  const answer = await rpc.call('getGenesisHash', [])
+  if (answer.kind !== 'answered' || typeof answer.result !== 'string') {
+    throw new Error('the local chain given as rpc does not answer; start one with: npx paystile localnet')
+  }
+  const genesis = answer.result
+  const clock = createFollowingClock(() => readChainTime(rpc))
+  stops.push(clock.stop)
+  await clock.sync()
+  const directory = localnetDirectory(genesis)
+  const ledgerUrl = typeof config.ledger === 'string' ? config.ledger : `sqlite:${directory}/ledger.sqlite`
+  const keyring = config.keyring ?? openKeyring(localSecret(directory))
+  return { clock, urls: config.rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
+}
+
+/** A chain of its own that ends with this process, so its ledger needs no file either. */
+async function hostLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
+  const { startLocalnet } = await import('../localnet/index.ts')
+  const localnet = await startLocalnet()
+  const genesis = localnet.genesisHash
+  stops.push(localnet.close)
+  announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl, pid: process.pid })
+  stops.push(() => withdrawLocalnet(genesis))
+  const { monotonic } = createWallClock()
+  return {
+    clock: { now: localnet.now, monotonic },
+    urls: [localnet.rpcUrl],
+    genesis,
+    keyring: config.keyring ?? openKeyring(freshSecret()),
+    ledgerUrl: typeof config.ledger === 'string' ? config.ledger : 'memory:',
+    welcome: (recipient) => {
+      localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n }).catch(() => {})
+    },
+  }
+}
+
+function openKeyring(secret: string): Keyring {
+  const reading = readKeyring(secret)
+  if (reading.kind === 'problem') throw new ConfigurationError([`secret: ${reading.why}`])
+  return reading.keyring
+}

@@ -1,0 +1,12 @@
+/** The paywall without a framework, for adapters of your own. */
+export type { Answer, Incoming } from '../core/http.ts'
+export type { Chain, Clock, Facts, Ledger, Log } from '../core/ports.ts'
+export { openPaywall } from './assemble.ts'
+export type { CheckOptions, VerifyOptions } from './assemble-verdict.ts'
+export { checkPayment, verifyPayment } from './assemble-verdict.ts'
+export { ConfigurationError } from './config.ts'
+export type { PaywallEvent } from './events.ts'
+export type { ProviderOptions } from './options.ts'
+export type { Pass } from './pass.ts'
+export type { Entry, Paywall } from './paywall.ts'
+export type { Verdict } from './verdict.ts'

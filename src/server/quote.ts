@@ -1,0 +1,39 @@
+/** From a requestId to what had to be paid for it, and until when. */
+import type { Mint, MintTable } from '../core/network.ts'
+import { decimalsOf, tokenCodes } from '../core/network.ts'
+import type { Amounts, OpenedRequest } from '../core/request-id.ts'
+import type { PaymentOption } from '../core/verify.ts'
+
+/** Chain time and our own may differ by this much. */
+const driftSeconds = 60
+
+export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>
+
+/** The ways to pay: as sealed into the quote, whatever the configuration says today. */
+export async function paymentOptions(
+  amounts: Amounts,
+  mints: MintTable,
+  recipient: string,
+  tokenAccountOf: TokenAccountOf,
+): Promise<readonly PaymentOption[]> {
+  const options: PaymentOption[] = []
+  for (const token of tokenCodes) {
+    const units = amounts[token]
+    const decimals = decimalsOf(token, mints)
+    if (units === undefined || decimals === undefined) continue
+    const mint = token === 'SOL' ? undefined : mints[token]
+    const destination = mint ? await tokenAccountOf(recipient, mint) : recipient
+    options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
+  }
+  return options
+}
+
+/** In which second the payment had to land. */
+export function paymentWindow({ issuedAt, ttlSeconds }: OpenedRequest) {
+  return { notBefore: issuedAt - driftSeconds, notAfter: issuedAt + ttlSeconds + driftSeconds }
+}
+
+/** Until when, in milliseconds, a payment made in time can be claimed. */
+export function claimableUntil(request: OpenedRequest, proofTtlSeconds: number): number {
+  return (paymentWindow(request).notAfter + proofTtlSeconds) * 1000
+}

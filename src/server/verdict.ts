@@ -1,0 +1,174 @@
+/**
+ * SPEC.md's five verification rules as a list of checks, for whoever wants to know about a payment without using it. The
+ * rules are those of the paywall; nothing is consumed.
+ */
+
+import { decodeAddress, decodeSignature } from '../core/base58.ts'
+import type { RefusalCode } from '../core/errors.ts'
+import type { Keyring } from '../core/keys.ts'
+import { prepareMac } from '../core/mac.ts'
+import { formatUnits } from '../core/money.ts'
+import type { MintTable, Network, TokenCode } from '../core/network.ts'
+import type { Chain, Clock, Ledger } from '../core/ports.ts'
+import { createPseudonyms } from '../core/privacy.ts'
+import type { Amounts, OpenedRequest } from '../core/request-id.ts'
+import { isAuthentic, openRequest, sealContext } from '../core/request-id.ts'
+import type { Effect, Quote } from '../core/verify.ts'
+import { judge } from '../core/verify.ts'
+import type { TokenAccountOf } from './quote.ts'
+import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
+
+export type Check = 'passed' | 'failed' | 'unchecked'
+
+/** SPEC.md's rules 1 to 5, and whether the requestId is one of ours. */
+export interface Checks {
+  readonly exists: Check
+  readonly recipient: Check
+  readonly amount: Check
+  readonly memo: Check
+  /** Unchecked without a ledger. */
+  readonly unused: Check
+  readonly unexpired: Check
+  /** Unchecked without a secret. */
+  readonly sealed: Check
+}
+
+export interface Verdict {
+  readonly valid: boolean
+  readonly code?: RefusalCode
+  readonly checks: Checks
+  readonly payer?: string
+  readonly token?: TokenCode
+  readonly received?: string
+  readonly slot?: number
+  /** RFC 3339. */
+  readonly paidAt?: string
+}
+
+export interface Expectation {
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly units: bigint
+  readonly payer?: string
+}
+
+export interface VerdictParts {
+  readonly chain: Chain
+  readonly clock: Clock
+  readonly network: Network
+  readonly service: string
+  readonly mints: MintTable
+  readonly waitMs: number
+  readonly keyring: Keyring | undefined
+  readonly ledger: Ledger | undefined
+  readonly tokenAccountOf: TokenAccountOf
+}
+
+/** The paywall's default: the option itself is not part of a requestId. */
+const proofTtlSeconds = 86_400
+const unchecked: Checks = {
+  exists: 'unchecked',
+  recipient: 'unchecked',
+  amount: 'unchecked',
+  memo: 'unchecked',
+  unused: 'unchecked',
+  unexpired: 'unchecked',
+  sealed: 'unchecked',
+}
+
+/** Judges a payment. Without an expectation, what the requestId itself promises is taken as one. */
+export async function judgePayment(
+  parts: VerdictParts,
+  tx: string,
+  requestId: string,
+  expected?: Expectation,
+): Promise<Verdict> {
+  const txBytes = decodeSignature(tx)
+  if (!txBytes) return fail('proof_malformed', {})
+  const reading = await parts.chain.read(tx, parts.waitMs)
+  if (reading.kind === 'missing') return fail('tx_not_found', { exists: 'failed' })
+  if (reading.kind !== 'found')
+    return fail(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement', {})
+  const { effect } = reading
+  const request = openRequest(requestId)
+  const recipients = expected ? [expected.recipient] : recipientsIn(effect)
+  const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
+  const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
+  const quote = await quoteFor(parts, requestId, request, recipient, expected)
+  const verdict = judge(effect, quote, expected?.payer === undefined ? undefined : { address: expected.payer })
+  if (verdict.kind === 'refused')
+    return { ...fail(verdict.code, { sealed, ...checksFor(verdict.code) }), ...landing(effect) }
+  if (verdict.kind === 'late')
+    return { ...fail('payment_expired', { ...paidChecks, unexpired: 'failed', sealed }), ...landing(effect) }
+  const facts = {
+    payer: verdict.payer,
+    token: verdict.option.token,
+    received: formatUnits(verdict.received, verdict.option.decimals),
+    ...landing(effect),
+  }
+  const checks: Checks = { ...paidChecks, ...(await judgeUse(parts, txBytes, requestId, request)), sealed }
+  const code = (Object.keys(useCodes) as (keyof typeof useCodes)[]).find((check) => checks[check] === 'failed')
+  return { valid: code === undefined, ...(code && { code: useCodes[code] }), checks, ...facts }
+}
+
+const paidChecks = { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed' } as const
+
+const useCodes = { sealed: 'unknown_request', unused: 'payment_replay', unexpired: 'payment_expired' } as const
+
+function fail(code: RefusalCode, checks: Partial<Checks>): Verdict {
+  return { valid: false, code, checks: { ...unchecked, ...checks } }
+}
+
+/** Which rule a refusal broke; the rules are judged in this order, so what stands before it was kept. */
+function checksFor(code: RefusalCode): Partial<Checks> {
+  if (code === 'tx_failed') return { exists: 'failed' }
+  if (code === 'memo_mismatch') return { exists: 'passed', memo: 'failed' }
+  if (code === 'underpaid') return { exists: 'passed', memo: 'passed', recipient: 'passed', amount: 'failed' }
+  if (code === 'payment_expired') return { ...paidChecks, unexpired: 'failed' }
+  return { exists: 'passed', memo: 'passed', recipient: 'failed' }
+}
+
+function landing({ slot, blockTime }: Effect): Pick<Verdict, 'slot' | 'paidAt'> {
+  return { slot, paidAt: new Date(blockTime * 1000).toISOString() }
+}
+
+function recipientsIn(effect: Effect): readonly string[] {
+  return effect.transfers.flatMap(({ destinationOwner }) => (destinationOwner === undefined ? [] : [destinationOwner]))
+}
+
+function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recipient: string): boolean {
+  const key = request && parts.keyring?.sealKeys.get(request.keyId)
+  const bytes = decodeAddress(recipient)
+  if (!request || !key || !bytes) return false
+  return isAuthentic(request, prepareMac(key, sealContext(parts.network, parts.service, bytes)))
+}
+
+async function quoteFor(
+  { mints, tokenAccountOf }: VerdictParts,
+  requestId: string,
+  request: OpenedRequest | undefined,
+  recipient: string,
+  expected: Expectation | undefined,
+): Promise<Quote> {
+  const amounts: Amounts = expected ? { [expected.token]: expected.units } : (request?.amounts ?? {})
+  const options = await paymentOptions(amounts, mints, recipient, tokenAccountOf)
+  return { requestId, recipient, options, ...(request && paymentWindow(request)) }
+}
+
+/** What the ledger adds: whether it was used, and whether it is still claimable. */
+async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
+  const { ledger, keyring, clock } = parts
+  const standing = await ledger?.peek(tx)
+  const registered = standing !== undefined && standing.state !== 'late'
+  const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
+  const isForeign = name !== undefined && standing?.request !== name
+  const unused: Check = !ledger
+    ? 'unchecked'
+    : registered && (standing.state === 'spent' || isForeign)
+      ? 'failed'
+      : 'passed'
+  // Once registered, the ledger's own time counts, and it says 'spent' when that is over.
+  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
+  const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
+  return { unused, unexpired }
+}
