@@ -1,0 +1,4 @@
+declare module 'express4' {
+  const express: unknown
+  export default express
+}
