@@ -170,7 +170,9 @@ function setPaidHeader(response: ServerResponse, name: string, value: string): v
 }
 
 function growLength(response: ServerResponse, { prefix, suffix }: Wrapping): void {
-  const length = response.getHeader('content-length')
+  // Some servers (Hono's) tell Node the length without a header.
+  const untold = (response as { _contentLength?: number | null })._contentLength
+  const length = response.getHeader('content-length') ?? untold ?? undefined
   if (length === undefined) return
   response.setHeader('content-length', Number(length) + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
   // An ETag of the bare body would be wrong for the wrapped one.

@@ -16,7 +16,8 @@ export function create402Middleware(options: ProviderOptions): onRequestHookHand
   const paywall = openPaywall(options)
   const hook: onRequestHookHandler = (request, reply, done) => {
     enterNode(paywall, request.raw, request.originalUrl, {
-      answer: (answer) => reply.code(answer.status).headers(answer.headers).send(answer.body),
+      // As bytes: to text Fastify would add a charset of its own.
+      answer: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
       admit: (pass) => {
         if (attachPass(reply.raw, pass)) done()
         else reply.hijack()

@@ -1,0 +1,107 @@
+/** A protected server and the moves of its customers. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { KeyPairSigner } from '@solana/kit'
+import type { Challenge } from '../../src/core/challenge.ts'
+import type { PaywallEvent } from '../../src/server/events.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Handler, Serve } from './adapters.ts'
+import type { World } from './world.ts'
+import { proofOf } from './world.ts'
+
+export interface Shop {
+  readonly url: string
+  readonly events: PaywallEvent[]
+  challenge(path?: string, headers?: Readonly<Record<string, string>>): Promise<Challenge>
+  /** Pays for a path, and returns the header that proves it. */
+  buy(payer: KeyPairSigner, path?: string): Promise<string>
+  claim(proof: string, path?: string, init?: RequestInit): Promise<Response>
+  close(): Promise<void>
+}
+
+export async function openShop(
+  world: World,
+  serve: Serve,
+  handler: Handler,
+  options: Partial<ProviderOptions> = {},
+): Promise<Shop> {
+  const events: PaywallEvent[] = []
+  const served = await serve(
+    {
+      price: 0.01,
+      token: 'USDC',
+      recipient: world.recipient.address,
+      network: 'localnet',
+      rpc: world.localnet.rpcUrl,
+      ledger: 'memory:',
+      onEvent: (event) => events.push(event),
+      ...options,
+    },
+    handler,
+  )
+  await served.ready()
+  const challenge: Shop['challenge'] = async (path = '/data', headers = {}) => {
+    const response = await fetch(`${served.url}${path}`, { headers })
+    if (response.status !== 402) throw new Error(`expected a challenge, got ${response.status}`)
+    return (await response.json()) as Challenge
+  }
+  return {
+    url: served.url,
+    events,
+    challenge,
+    buy: async (payer, path) => {
+      const asked = await challenge(path)
+      return proofOf(await world.pay(asked, payer), asked, payer)
+    },
+    claim: (proof, path = '/data', init = {}) =>
+      fetch(`${served.url}${path}`, { ...init, headers: { ...init.headers, 'Payment-Proof': proof } }),
+    close: served.close,
+  }
+}
+
+/** Reads the code of a refusal. */
+export async function codeOf(response: Response): Promise<string> {
+  const { code } = (await response.json()) as { code: string }
+  return `${response.status} ${code}`
+}
+
+/** A client that reads `bytes` of the body and then breaks the connection. Resolves when that is done. */
+export function readAndReset(url: string, headers: Readonly<Record<string, string>>, bytes: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let seen = 0
+    const request = httpRequest(url, { headers, agent: false }, (response) => {
+      response.on('data', (chunk: Buffer) => {
+        seen += chunk.length
+        if (seen < bytes) return
+        request.socket?.resetAndDestroy()
+        resolve(seen)
+      })
+      response.on('end', () => reject(new Error('the whole body arrived')))
+      response.on('error', () => {})
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+/** Asks again until it is so. */
+export async function eventually<Value>(
+  ask: () => Value | Promise<Value>,
+  isSo: (value: Value) => boolean,
+): Promise<Value> {
+  for (let attempt = 0; ; attempt += 1) {
+    const value = await ask()
+    if (isSo(value)) return value
+    if (attempt > 500) throw new Error(`it never came to pass; the last was ${JSON.stringify(value)}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** A home of its own for every test file, so that files do not meet in the user's. */
+export function useTemporaryHome(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'paystile-test-'))
+  process.env['PAYSTILE_HOME'] = path
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
