@@ -64,7 +64,7 @@ export interface SignedPayment {
   readonly lastValidBlockHeight: number
 }
 
-/** About twice what each part was seen to use, for programs that cost more than the ones it was measured with. */
+/** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
 const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
 const defaultMicroLamports = 10_000n
 

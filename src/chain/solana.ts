@@ -25,14 +25,14 @@ export interface SolanaChain extends Chain {
   calls(): ReadonlyMap<string, number>
 }
 
-/** One transaction being waited for. Readers come and go; it ends when no reader can be waiting any more. */
+/** Hears what each round brought; after the last one there is no more. */
+type Reader = (reading: Reading, last: boolean) => void
+
+/** One transaction being waited for. Readers come and go; it ends when the most patient one has to. */
 interface Flight {
   until: number
-  readers: number
-  /** What the last round brought, once there was one. */
-  last: Reading | undefined
-  round: Promise<unknown>
-  end: Promise<Reading>
+  readonly readers: Set<Reader>
+  end: Promise<void>
 }
 
 const mostFlights = 1_024
@@ -51,63 +51,66 @@ export function createChain(parts: ChainParts): SolanaChain {
   const closing = new AbortController()
 
   function depart(signature: string, until: number): Flight {
-    const nowhere = Promise.resolve(closed)
-    const flight: Flight = { until, readers: 0, last: undefined, round: nowhere, end: nowhere }
+    const flight: Flight = { until, readers: new Set(), end: Promise.resolve() }
     flights.set(signature, flight)
     flight.end = fly(signature, flight)
     return flight
   }
 
-  async function fly(signature: string, flight: Flight): Promise<Reading> {
+  async function fly(signature: string, flight: Flight): Promise<void> {
     const inquiry = createInquiry(signature)
     let futile = 0
-    try {
-      for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
-        const asked = inquire(inquiry, witnesses, hedgeMs)
-        flight.round = asked
-        const finding = await asked
-        const reading = toReading(finding)
-        flight.last = reading
-        futile = finding.kind === 'unavailable' ? futile + 1 : 0
-        const left = flight.until - clock.monotonic()
-        if (finding.kind === 'found' || finding.kind === 'disagreement') return reading
-        if (left <= 0 || futile >= mostFutileRounds || closing.signal.aborted) return reading
-        await sleep(Math.min(pause, left), closing.signal)
-      }
-    } finally {
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      const finding = await inquire(inquiry, witnesses, hedgeMs).catch(broken)
+      futile = finding.kind === 'unavailable' ? futile + 1 : 0
+      const left = flight.until - clock.monotonic()
+      const settled = finding.kind === 'found' || finding.kind === 'disagreement'
+      const last = settled || left <= 0 || futile >= mostFutileRounds || closing.signal.aborted
       // In the same breath as the end: whoever comes later begins anew, and no miss is remembered.
-      flights.delete(signature)
+      if (last) flights.delete(signature)
+      for (const reader of [...flight.readers]) reader(toReading(finding), last)
+      if (last) return
+      await sleep(Math.min(pause, left), closing.signal)
     }
+  }
+
+  /** A fault of ours must not leave a customer waiting for ever, nor end the process. */
+  function broken(error: unknown): Finding {
+    log.error('chain.read_failed', { error: error instanceof Error ? error.name : typeof error })
+    return { kind: 'unavailable', why: 'the transaction could not be examined' }
   }
 
   async function read(signature: string, waitMs: number): Promise<Reading> {
     if (closing.signal.aborted) return closed
     const until = clock.monotonic() + waitMs
-    let flight = flights.get(signature)
-    if (!flight) {
-      if (flights.size >= mostFlights) return { kind: 'unavailable', why: 'too many payments are being waited for' }
-      flight = depart(signature, until)
-    }
-    if (flight.readers >= mostReaders) return { kind: 'unavailable', why: 'too many wait for this payment' }
+    const known = flights.get(signature)
+    if (!known && flights.size >= mostFlights) return busy('too many payments are being waited for')
+    const flight = known ?? depart(signature, until)
+    if (flight.readers.size >= mostReaders) return busy('too many wait for this payment')
     flight.until = Math.max(flight.until, until)
-    flight.readers += 1
-    try {
-      return await attend(flight, waitMs)
-    } finally {
-      flight.readers -= 1
-    }
+    return attend(flight, waitMs)
   }
 
-  /** Until the flight's end or the reader's own, whichever is first; but at least one round is waited for. */
-  async function attend(flight: Flight, waitMs: number): Promise<Reading> {
-    const enough = new AbortController()
-    const patience = sleep(waitMs, enough.signal).then(async () => {
-      if (flight.last === undefined) await flight.round
-      return flight.last ?? flight.end
+  /** Until the flight's end or the reader's own; but one round at least is waited for that ended after it came. */
+  function attend(flight: Flight, waitMs: number): Promise<Reading> {
+    return new Promise((resolve) => {
+      let heard: Reading | undefined
+      let due = false
+      const leave = (reading: Reading) => {
+        clearTimeout(timer)
+        flight.readers.delete(reader)
+        resolve(reading)
+      }
+      const reader: Reader = (reading, last) => {
+        heard = reading
+        if (last || due) leave(reading)
+      }
+      const timer = setTimeout(() => {
+        due = true
+        if (heard) leave(heard)
+      }, waitMs)
+      flight.readers.add(reader)
     })
-    const reading = await Promise.race([flight.end, patience])
-    enough.abort()
-    return reading
   }
 
   return {
@@ -130,6 +133,10 @@ const closed: Reading = { kind: 'unavailable', why: 'the chain is closed' }
 function toReading(finding: Finding): Reading {
   if (finding.kind !== 'lagging') return finding
   return { kind: 'disagreement', why: 'one node has the transaction, another does not' }
+}
+
+function busy(why: string): Reading {
+  return { kind: 'unavailable', why }
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

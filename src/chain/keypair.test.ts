@@ -1,0 +1,58 @@
+import {
+  createKeyPairFromPrivateKeyBytes,
+  createKeyPairSignerFromBytes,
+  createKeyPairSignerFromPrivateKeyBytes,
+  generateKeyPairSigner,
+  type SignatureBytes,
+  verifySignature,
+} from '@solana/kit'
+import { Keypair } from '@solana/web3.js'
+import { describe, expect, it } from 'vitest'
+import { createWallet } from './keypair.ts'
+
+const seed = new Uint8Array(32).fill(42)
+const keypair = Keypair.fromSeed(seed)
+const bytes = new TextEncoder().encode('to be signed')
+
+describe('createWallet', () => {
+  it.each([
+    ['a seed', () => seed],
+    ['64 bytes', () => keypair.secretKey],
+    ['the numbers of a key file', () => [...keypair.secretKey]],
+    ['a web3.js Keypair', () => keypair],
+    ['a kit signer', () => createKeyPairSignerFromBytes(keypair.secretKey)],
+    ['a kit signer from a seed', () => createKeyPairSignerFromPrivateKeyBytes(seed)],
+  ])('from %s', async (_name, make) => {
+    const wallet = await createWallet(await make())
+    expect(wallet.address).toBe(keypair.publicKey.toBase58())
+    const { publicKey } = await createKeyPairFromPrivateKeyBytes(seed)
+    for (const sign of [wallet.signTransaction, wallet.signMessage]) {
+      expect(await verifySignature(publicKey, (await sign(bytes)) as SignatureBytes, bytes)).toBe(true)
+    }
+    expect(Object.keys(wallet).sort()).toEqual(['address', 'signMessage', 'signTransaction'])
+  })
+
+  const other = Keypair.fromSeed(new Uint8Array(32).fill(43))
+  const mixed = Uint8Array.of(...seed, ...other.publicKey.toBytes())
+  it.each([
+    ['64 bytes whose halves do not match', () => mixed],
+    ['a Keypair with another public key', () => ({ publicKey: other.publicKey, secretKey: keypair.secretKey })],
+    ['a Keypair whose secret is another', () => ({ publicKey: other.publicKey, secretKey: mixed })],
+    ['a Keypair with a short secret', () => ({ publicKey: other.publicKey, secretKey: seed })],
+    ['63 bytes', () => keypair.secretKey.subarray(1)],
+    ['no bytes', () => []],
+    [
+      'a kit signer put together from two',
+      async () => {
+        const [one, two] = [await generateKeyPairSigner(), await generateKeyPairSigner()]
+        return { ...one, keyPair: { publicKey: one.keyPair.publicKey, privateKey: two.keyPair.privateKey } }
+      },
+    ],
+    [
+      'a kit signer under another address',
+      async () => ({ ...(await generateKeyPairSigner()), address: (await generateKeyPairSigner()).address }),
+    ],
+  ])('not from %s', async (_name, make) => {
+    await expect(createWallet(await make())).rejects.toThrow(TypeError)
+  })
+})

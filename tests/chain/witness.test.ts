@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SignedPayment } from '../../src/chain/payment.ts'
+import { createWorld, foundIn, honest, lying, NodeError, type NodeScript, type World } from './world.ts'
+
+let world: World
+let paid: SignedPayment
+let other: SignedPayment
+const dead: NodeScript = () => Promise.reject(new Error('no route'))
+
+beforeAll(async () => {
+  world = await createWorld()
+  paid = await world.pay()
+  other = await world.pay({ requestId: 'rid_2' })
+})
+afterAll(() => world.close())
+
+interface Told {
+  readonly slot: number
+  readonly blockTime: number
+  readonly transaction: readonly [string, string]
+  readonly meta: Readonly<Record<string, unknown>>
+}
+
+/** One node that tells something else about the transaction. */
+const bent = (change: (told: Told) => unknown) => lying('getTransaction', (result) => change(result as Told))
+const read = (script: NodeScript) => world.chainOf([script]).read(paid.signature, 0)
+const flip = (wire: string, at: number) => {
+  const bytes = Buffer.from(wire, 'base64')
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  return bytes.toString('base64')
+}
+
+describe('one node', () => {
+  it('is believed when all fits', async () => {
+    const effect = foundIn(await read(honest))
+    expect(effect).toMatchObject({ signature: paid.signature, failed: false, memos: ['rid_1'] })
+    expect(effect.transfers).toMatchObject([{ asset: 'SOL', units: 1_000_000n, authority: world.payer.address }])
+  })
+
+  it.each<[string, NodeScript]>([
+    ['T2: meta is null', bent((told) => ({ ...told, meta: null }))],
+    ['err is absent', bent((told) => ({ ...told, meta: { ...told.meta, err: undefined } }))],
+    ['a byte of the message was changed', bent((told) => ({ ...told, transaction: [flip(paid.wire, 200), 'base64'] }))],
+    ['a byte of the signature was changed', bent((told) => ({ ...told, transaction: [flip(paid.wire, 9), 'base64'] }))],
+    ['T71: it is another transaction', bent((told) => ({ ...told, transaction: [other.wire, 'base64'] }))],
+    ['it is cut short', bent((told) => ({ ...told, transaction: [paid.wire.slice(0, 300), 'base64'] }))],
+    ['it is no base64', bent((told) => ({ ...told, transaction: ['%%%%', 'base64'] }))],
+    ['it is in another encoding', bent((told) => ({ ...told, transaction: [paid.wire, 'base58'] }))],
+    ['it was parsed for us', bent((told) => ({ ...told, transaction: { message: {} } }))],
+    ['the slot is absent', bent((told) => ({ ...told, slot: undefined }))],
+    ['it is a number', bent(() => 7)],
+    ['T32: it is of a version the node keeps back', () => Promise.reject(new NodeError(-32015))],
+    ['the node lost its history', () => Promise.reject(new NodeError(-32011))],
+    ['the node is out of reach', dead],
+    ['T73: it speaks for another chain', lying('getGenesisHash', () => 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG')],
+    ['it does not tell its chain', lying('getGenesisHash', () => null)],
+  ])('T68: %s: unavailable', async (_name, script) => {
+    const reading = await read(script)
+    expect(reading.kind).toBe('unavailable')
+    expect(JSON.stringify(reading)).not.toMatch(/s3cret|node0/)
+  })
+
+  it('T140: leaves no address in the log', () => {
+    expect(world.logged.length).toBeGreaterThan(5)
+    expect(world.logged.join()).not.toMatch(/s3cret|node0/)
+    expect(world.logged.join()).toContain('node 1')
+  })
+
+  it('T58: without a block time asks for it once more, and says unavailable when there is none', async () => {
+    const asked: unknown[] = []
+    const timeless =
+      (time: unknown): NodeScript =>
+      async (question, forward) => {
+        if (question.method !== 'getBlockTime') return bent((told) => ({ ...told, blockTime: null }))(question, forward)
+        asked.push(...question.params)
+        return time
+      }
+    const { slot } = await world.effectOf(paid.signature)
+    expect(foundIn(await read(timeless(1_700_000_000))).blockTime).toBe(1_700_000_000)
+    expect(asked).toEqual([slot])
+    expect((await read(timeless(null))).kind).toBe('unavailable')
+    expect((await read(timeless(-5))).kind).toBe('unavailable')
+  })
+
+  it('asks for any version, confirmed, in base64', async () => {
+    let asked: readonly unknown[] = []
+    await read((question, forward) => {
+      if (question.method === 'getTransaction') asked = question.params
+      return forward()
+    })
+    expect(asked).toEqual([
+      paid.signature,
+      { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 },
+    ])
+  })
+})
+
+describe('the genesis hash', () => {
+  it('is asked for before anything else, once, and again after the node was lost', async () => {
+    const asked: string[] = []
+    let down = false
+    const chain = world.chainOf([
+      (question, forward) => {
+        asked.push(question.method)
+        return down ? dead(question, forward) : forward()
+      },
+    ])
+    await chain.read(paid.signature, 0)
+    await chain.read(paid.signature, 0)
+    expect(asked).toEqual(['getGenesisHash', 'getTransaction', 'getTransaction'])
+    down = true
+    await chain.read(paid.signature, 0)
+    down = false
+    asked.length = 0
+    await chain.read(paid.signature, 0)
+    expect(asked).toEqual(['getGenesisHash', 'getTransaction'])
+  })
+
+  it('T73: of another chain is found out after a reconnect, too', async () => {
+    let [down, foreign] = [false, false]
+    const chain = world.chainOf([
+      async (question, forward) => {
+        if (down) throw new Error('lost')
+        return foreign && question.method === 'getGenesisHash' ? 'elsewhere' : forward()
+      },
+    ])
+    expect((await chain.read(paid.signature, 0)).kind).toBe('found')
+    down = true
+    await chain.read(paid.signature, 0)
+    ;[down, foreign] = [false, true]
+    expect((await chain.read(paid.signature, 0)).kind).toBe('unavailable')
+  })
+
+  it('is pinned at first contact where none is given, for all nodes', async () => {
+    let changed = false
+    const turning: NodeScript = async (question, forward) => {
+      if (changed && question.method === 'getTransaction') throw new Error('lost')
+      return changed && question.method === 'getGenesisHash' ? 'another' : forward()
+    }
+    const chain = world.chainOf([turning], { genesis: undefined as unknown as string })
+    expect(await chain.genesis()).toBe(world.localnet.genesisHash)
+    changed = true
+    await chain.read(paid.signature, 0)
+    expect(await chain.genesis()).toBeUndefined()
+  })
+
+  it('is known once one node was reached, and not while they differ', async () => {
+    expect(await world.chainOf([dead, honest]).genesis()).toBe(world.localnet.genesisHash)
+    expect(await world.chainOf([dead, dead]).genesis()).toBeUndefined()
+    expect(await world.chainOf([honest, lying('getGenesisHash', () => 'another')]).genesis()).toBeUndefined()
+  })
+})

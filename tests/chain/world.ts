@@ -1,0 +1,148 @@
+/** A localnet, some wallets, and nodes that can be made to lie: each address below is a node of its own before it. */
+import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
+import { type PaymentOrder, type SignedPayment, signPayment } from '../../src/chain/payment.ts'
+import { createRpc, type Rpc, type Transport } from '../../src/chain/rpc.ts'
+import { confirm, readLifetime, submit } from '../../src/chain/send.ts'
+import { type ChainParts, createChain, type SolanaChain } from '../../src/chain/solana.ts'
+import type { Log, Reading } from '../../src/core/ports.ts'
+import type { Effect } from '../../src/core/verify.ts'
+import { createWallClock } from '../../src/host/clock.ts'
+import { createVerifier } from '../../src/host/ed25519.ts'
+import { createHttpTransport } from '../../src/host/transport.ts'
+import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
+
+export interface Question {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/** Stands between a reader and the localnet: passes a question on with `forward`, or answers it otherwise. */
+export type NodeScript = (question: Question, forward: () => Promise<unknown>) => Promise<unknown>
+
+export interface World {
+  readonly localnet: Localnet
+  readonly rpc: Rpc
+  readonly payer: Wallet
+  readonly shop: Wallet
+  readonly clock: ReturnType<typeof createWallClock>
+  /** Everything the chains logged, as text. */
+  readonly logged: string[]
+  /** A chain that reads through so many nodes, each with its script. */
+  chainOf(scripts: readonly NodeScript[], parts?: Partial<ChainParts>): SolanaChain
+  rpcOf(scripts: readonly NodeScript[], timeoutMs?: number): Rpc
+  order(parts?: Partial<PaymentOrder>): Promise<PaymentOrder>
+  /** Signs without sending. */
+  sign(parts?: Partial<PaymentOrder>, wallet?: Wallet): Promise<SignedPayment>
+  /** Pays, and waits for the confirmation. */
+  pay(parts?: Partial<PaymentOrder>, wallet?: Wallet): Promise<SignedPayment>
+  /** Reads a transaction that is expected to be there, with nothing between us and the localnet. */
+  effectOf(signature: string): Promise<Effect>
+  close(): Promise<void>
+}
+
+export const honest: NodeScript = (_question, forward) => forward()
+
+/** Lets a node tell something else in answer to one method. */
+export function lying(method: string, change: (result: unknown) => unknown): NodeScript {
+  return async (question, forward) => {
+    const result = await forward()
+    return question.method === method ? change(result) : result
+  }
+}
+
+/** A node that refuses with a code, or is out of reach. */
+export class NodeError extends Error {
+  override readonly name = 'NodeError'
+  readonly code: number
+  constructor(code: number) {
+    super('refused')
+    this.code = code
+  }
+}
+
+export async function createWorld(slotMs = 50): Promise<World> {
+  const localnet = await startLocalnet({ slotMs })
+  const http = createHttpTransport()
+  const clock = createWallClock()
+  const logged: string[] = []
+  const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))
+  const log: Log = { info: note, warn: note, error: note }
+  const payer = await createWallet(new Uint8Array(32).fill(5))
+  const shop = await createWallet(new Uint8Array(32).fill(6))
+  const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })
+  const closers: (() => Promise<void>)[] = []
+  await localnet.fund(payer.address, { SOL: 10_000_000_000n, USDC: 50_000_000n })
+  await localnet.fund(shop.address, { SOL: 1_000_000_000n, USDC: 0n })
+
+  const transportOf = (scripts: readonly NodeScript[]): Transport => {
+    return async (url, body, options) => {
+      const question = JSON.parse(body) as Question
+      const script = scripts[Number.parseInt(new URL(url).hostname.slice(4), 10)]
+      if (!script) throw new Error('no such node')
+      const forward = async () => {
+        const { text } = await http.transport(localnet.rpcUrl, body, options)
+        const answer = JSON.parse(text) as { readonly result?: unknown; readonly error?: { readonly code: number } }
+        if (answer.error) throw new NodeError(answer.error.code)
+        return answer.result
+      }
+      const head = { jsonrpc: '2.0', id: question.id }
+      try {
+        return { status: 200, text: JSON.stringify({ ...head, result: await script(question, forward) }) }
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error
+        return { status: 200, text: JSON.stringify({ ...head, error: { code: error.code, message: 'no' } }) }
+      }
+    }
+  }
+  const urlsOf = (scripts: readonly NodeScript[]) => scripts.map((_, index) => `http://node${index}.test/?key=s3cret`)
+
+  async function order(parts: Partial<PaymentOrder> = {}): Promise<PaymentOrder> {
+    const lifetime = await readLifetime(rpc)
+    if (!lifetime) throw new Error('no blockhash')
+    const token = { asset: 'SOL', units: 1_000_000n, decimals: 9 }
+    return { ...lifetime, token, recipient: shop.address, requestId: 'rid_1', ...parts }
+  }
+  const sign = async (parts?: Partial<PaymentOrder>, wallet = payer) => signPayment(await order(parts), wallet)
+
+  function open(parts: Pick<ChainParts, 'urls' | 'transport'> & Partial<ChainParts>): SolanaChain {
+    const chain = createChain({ verifier: createVerifier(), genesis: localnet.genesisHash, clock, log, ...parts })
+    closers.push(() => chain.close())
+    return chain
+  }
+  const direct = open({ urls: [localnet.rpcUrl], transport: http.transport })
+
+  return {
+    localnet,
+    rpc,
+    payer,
+    shop,
+    clock,
+    logged,
+    chainOf: (scripts, parts) => open({ urls: urlsOf(scripts), transport: transportOf(scripts), ...parts }),
+    rpcOf: (scripts, timeoutMs = 2_000) =>
+      createRpc({ urls: urlsOf(scripts), transport: transportOf(scripts), timeoutMs }),
+    order,
+    sign,
+    async pay(parts, wallet) {
+      const payment = await sign(parts, wallet)
+      const sent = await submit(rpc, payment)
+      if (sent.kind !== 'sent') throw new Error(`not sent: ${sent.why}`)
+      const fate = await confirm({ rpc, clock }, payment, 5_000)
+      if (fate.kind !== 'landed') throw new Error(JSON.stringify(fate))
+      return payment
+    },
+    effectOf: async (signature) => foundIn(await direct.read(signature, 2_000)),
+    async close() {
+      for (const close of closers) await close()
+      rpc.close()
+      await http.close()
+      await localnet.close()
+    },
+  }
+}
+
+export function foundIn(reading: Reading): Effect {
+  if (reading.kind !== 'found') throw new Error(JSON.stringify(reading))
+  return reading.effect
+}
