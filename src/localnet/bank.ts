@@ -28,6 +28,8 @@ export const rememberedSlots = 96
 export const maxLagSlots = rememberedSlots - 32
 /** Twice what a blockhash lives, since slots of dropped forks do not age it. */
 const replayWindow = 2 * blockhashAge
+/** A simulation asks for a blockhash that will still live when the transaction has reached the leader. */
+const forwardingBlocks = 6
 
 export interface BankParts {
   readonly vm: Vm
@@ -141,7 +143,7 @@ export function createBank(parts: BankParts): Bank {
     return slot >= open ? timeline.parentOf(slot) : slot
   }
 
-  function sceneAt(slot: number, anyAge: boolean): Scene {
+  function sceneAt(slot: number, anyAge: boolean, maxAge = blockhashAge): Scene {
     const latest = latestClosed(slot)
     return {
       vm,
@@ -149,7 +151,7 @@ export function createBank(parts: BankParts): Bank {
       anyAge,
       get: (address) => read(address, slot),
       lastBlockhash: timeline.blockhashOf(latest),
-      isRecentBlockhash: (blockhash) => timeline.slotOfBlockhash(blockhash, latest) !== undefined,
+      isRecentBlockhash: (blockhash) => timeline.slotOfBlockhash(blockhash, latest, maxAge) !== undefined,
       isRecentSlot: (number) => [...slotsBefore(slot, 512, timeline)].some((recent) => BigInt(recent) === number),
       wasProcessed: (message) => replays.has(message, slot),
     }
@@ -202,7 +204,7 @@ export function createBank(parts: BankParts): Bank {
     vm.put(past)
     prepareVm(slot)
     try {
-      const outcome = evaluate(transaction, sceneAt(slot, anyAge))
+      const outcome = evaluate(transaction, sceneAt(slot, anyAge, blockhashAge - forwardingBlocks))
       return outcome.kind === 'rejected' ? outcome : reportOf(transaction, outcome, (address) => read(address, slot))
     } finally {
       vm.put(past.map(([address]) => [address, accounts.get(address)]))

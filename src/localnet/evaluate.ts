@@ -4,9 +4,10 @@
  *
  * Nothing here changes the chain; the caller decides whether the outcome becomes part of it.
  */
+import { encodeBase58 } from '../core/base58.ts'
 import { type Account, addressBytesOf } from './account.ts'
 import type { Change } from './accounts.ts'
-import { programs } from './addresses.ts'
+import { programs, sysvars } from './addresses.ts'
 import type { Failure } from './failure.ts'
 import { type Budget, readBudget, signatureFee } from './fees.ts'
 import { loadAddresses } from './lookup-table.ts'
@@ -22,6 +23,8 @@ export interface Outcome {
   readonly budget: Budget
   readonly roles: readonly Role[]
   readonly loaded: LoadedAddresses
+  /** Bytes of account data that were loaded for it. */
+  readonly loadedBytes: number
   readonly execution: Execution
   /** What the transaction leaves behind, whether it failed or not. */
   readonly changes: readonly Change[]
@@ -88,10 +91,11 @@ export function evaluate(transaction: Transaction, scene: Scene): Outcome | Reje
   const refused = refusePayer(scene.get(payer), fee, scene.vm)
   if (refused) return reject(refused, fee)
 
-  const execution = run(transaction, scene, resolved.roles)
+  const loadedBytes = loadedBytesOf(message, resolved.roles, scene)
+  const execution = run(transaction, scene, resolved.roles, loadedBytes > budget.sizeLimit)
   if (execution.failure !== undefined && !landsWhenFailed(execution.failure)) return reject(execution.failure, fee)
   const changes = execution.failure === undefined ? execution.changes : leftovers(payer, fee, nonce, scene)
-  return { kind: 'processed', failure: execution.failure, fee, budget, ...resolved, execution, changes }
+  return { kind: 'processed', failure: execution.failure, fee, budget, ...resolved, loadedBytes, execution, changes }
 }
 
 export interface NonceUse {
@@ -123,12 +127,37 @@ function refusePayer(payer: Account | undefined, fee: bigint, vm: Vm): Failure |
   return undefined
 }
 
-function run(transaction: Transaction, scene: Scene, roles: readonly Role[]): Execution {
+function run(transaction: Transaction, scene: Scene, roles: readonly Role[], tooLarge: boolean): Execution {
+  if (tooLarge) return notRun('MaxLoadedAccountsDataSizeExceeded')
   for (const { program } of transaction.message.instructions) {
     const address = roles[program]?.address ?? ''
     if (!scene.get(address)) return notRun('ProgramAccountNotFound')
   }
   return scene.vm.execute(withBlockhash(transaction, scene.lastBlockhash))
+}
+
+const accountOverheadBytes = 64
+const lookupTableBytes = 8248
+
+/** As validators count (SIMD-0186): every account with an overhead, the code behind upgradeable programs, the tables. */
+function loadedBytesOf(message: Message, roles: readonly Role[], scene: Scene): number {
+  const named = new Set(roles.map(({ address }) => address))
+  let total = message.lookups.length * lookupTableBytes
+  for (const address of named) {
+    const account = scene.get(address)
+    if (!account || address === sysvars.instructions) continue
+    total += accountOverheadBytes + account.data.length
+    const code = codeAddress(account)
+    if (code === undefined || named.has(code)) continue
+    named.add(code)
+  }
+  return total
+}
+
+function codeAddress({ owner, data }: Account): string | undefined {
+  return owner === programs.loaderUpgradeable && data.length === 36 && data[0] === 2
+    ? encodeBase58(data.subarray(4))
+    : undefined
 }
 
 function notRun(failure: Failure): Execution {

@@ -9,11 +9,14 @@ export interface Budget {
   readonly priorityFee: bigint
   /** Micro-lamports per compute unit: what others compare their own price with. */
   readonly unitPrice: bigint
+  /** Bytes of account data the transaction may load. */
+  readonly sizeLimit: number
 }
 
 const maxUnits = 1_400_000
 const unitsPerInstruction = 200_000
 const unitsPerBuiltin = 3_000
+const maxLoadedBytes = 64 * 1024 * 1024
 
 /** Programs that are part of the validator itself, whose instructions are budgeted at a small fixed cost. */
 const builtins: ReadonlySet<string> = new Set([
@@ -47,7 +50,9 @@ export function readBudget(message: Message): Budget | { readonly failure: Failu
 function readConfig(config: NonNullable<Message['config']>): Budget {
   const unitLimit = Math.min(config.computeUnitLimit ?? 0, maxUnits)
   const priorityFee = config.priorityFeeLamports ?? 0n
-  return { unitLimit, priorityFee, unitPrice: unitLimit === 0 ? 0n : (priorityFee * 1_000_000n) / BigInt(unitLimit) }
+  const unitPrice = unitLimit === 0 ? 0n : (priorityFee * 1_000_000n) / BigInt(unitLimit)
+  const sizeLimit = Math.min(config.loadedAccountsDataSizeLimit ?? 0, maxLoadedBytes)
+  return { unitLimit, priorityFee, unitPrice, sizeLimit }
 }
 
 type Request = { readonly kind: 'heap' | 'limit' | 'price' | 'size'; readonly value: bigint }
@@ -69,7 +74,9 @@ function readInstructions(message: Message): Budget | { readonly failure: Failur
   if (requests.get('size') === 0n) return { failure: 'InvalidLoadedAccountsDataSizeLimit' }
   const unitLimit = Math.min(Number(requests.get('limit') ?? defaultLimit), maxUnits)
   const unitPrice = requests.get('price') ?? 0n
-  return { unitLimit, unitPrice, priorityFee: (unitPrice * BigInt(unitLimit) + 999_999n) / 1_000_000n }
+  const priorityFee = (unitPrice * BigInt(unitLimit) + 999_999n) / 1_000_000n
+  const sizeLimit = Math.min(Number(requests.get('size') ?? maxLoadedBytes), maxLoadedBytes)
+  return { unitLimit, unitPrice, priorityFee, sizeLimit }
 }
 
 function readRequest({ data }: Instruction): Request | undefined {

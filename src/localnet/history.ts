@@ -26,6 +26,8 @@ export interface TransactionRecord {
   readonly memo: string | undefined
   /** Accounts that are not what they were. */
   readonly changed: readonly string[]
+  /** Accounts it could write to. */
+  readonly writable: readonly string[]
 }
 
 /** A place in the chain: transactions are compared by slot, then by position in the slot. */

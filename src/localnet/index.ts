@@ -12,6 +12,7 @@ import type { Amounts } from './faucet.ts'
 import { serveFaucet } from './faucet-endpoint.ts'
 import { createFaults, type FaultRule, type Faults } from './faults.ts'
 import { listenOnPair } from './listen.ts'
+import type { Admin } from './rpc/admin.ts'
 import { createHttpHandler } from './rpc/http.ts'
 import { createHub } from './rpc/hub.ts'
 import type { Node } from './rpc/node.ts'
@@ -70,10 +71,20 @@ export interface Localnet {
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { bank, faucet, mempool, genesisHash, slotMs } = await openChain(options)
   const state = createFaults()
+  const admin: Admin = {
+    advance(seconds, slots) {
+      const milliseconds = Math.round(seconds * 1000)
+      bank.jump(slots ?? Math.max(1, Math.floor(milliseconds / slotMs)), milliseconds)
+    },
+    advanceSlots: (slots) => bank.jump(slots, slots * slotMs),
+    setFaults: state.faults.set,
+    silence: state.faults.silence,
+  }
   const nodeFor = ({ lagSlots = 0, delaySlots = 0, lose = false }: FaultRule): Node => ({
     bank,
     faucet,
     genesisHash,
+    admin,
     view: () => bank.view(lagSlots),
     send(transaction, maxRetries) {
       hub.received(encodeBase58(transaction.signatures[0] ?? new Uint8Array()))
@@ -100,11 +111,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     faults: state.faults,
     now: () => bank.now(),
     slot: () => bank.sync(),
-    advance(seconds, slots) {
-      const milliseconds = Math.round(seconds * 1000)
-      bank.jump(slots ?? Math.max(1, Math.floor(milliseconds / slotMs)), milliseconds)
-    },
-    advanceSlots: (slots) => bank.jump(slots, slots * slotMs),
+    advance: (seconds, slots) => admin.advance(seconds, slots),
+    advanceSlots: admin.advanceSlots,
     fund,
     rollback: (slots) => bank.rollback(slots),
     getAccount: (address) => bank.read(address, bank.sync()),

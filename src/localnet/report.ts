@@ -54,6 +54,7 @@ export function recordOf(
     returnData: outcome.execution.returnData,
     memo: memoOf(transaction.message),
     changed,
+    writable: outcome.roles.filter(({ writable }) => writable).map(({ address }) => address),
   }
 }
 

@@ -38,7 +38,7 @@ export interface Timeline {
   blockhashOf(slot: number): string
   bankHashOf(slot: number): Uint8Array
   /** The slot a blockhash belongs to, if it may be used when `latest` is the last closed slot. */
-  slotOfBlockhash(blockhash: string, latest: number): number | undefined
+  slotOfBlockhash(blockhash: string, latest: number, maxAge?: number): number | undefined
   /** Closes the open slot and opens the one that many later. Returns the anchors to keep. */
   jump(open: number, slots: number, nowMs: number): readonly Anchor[]
   /** Takes the slots after this one up to the open one out of the chain, and returns the gap they leave. */
@@ -112,7 +112,7 @@ export function createTimeline(parts: TimelineParts): Timeline {
     heightOf,
     blockhashOf,
     bankHashOf: (slot) => derive('bank', slot),
-    slotOfBlockhash(blockhash, latest) {
+    slotOfBlockhash(blockhash, latest, maxAge = blockhashAge) {
       for (let slot = Math.max(knownUpTo + 1, latest - knownHashes, 0); slot <= latest; slot++)
         known.set(blockhashOf(slot), slot)
       knownUpTo = Math.max(knownUpTo, latest)
@@ -120,7 +120,7 @@ export function createTimeline(parts: TimelineParts): Timeline {
         for (const [hash, slot] of known) if (slot < latest - knownHashes) known.delete(hash)
       const slot = known.get(blockhash)
       if (slot === undefined || slot > latest || gapOf(slot)) return undefined
-      return heightOf(latest) - heightOf(slot) <= blockhashAge ? slot : undefined
+      return heightOf(latest) - heightOf(slot) <= maxAge ? slot : undefined
     },
     jump(open, slots, nowMs) {
       const added = [

@@ -1,7 +1,8 @@
 /** Accounts as RPC answers show them: four encodings, and a slice of the data. */
 import { encodeBase58 } from '../../core/base58.ts'
 import type { Account } from '../account.ts'
-import { invalidParams } from './errors.ts'
+import type { ParseAccount } from '../parse/account.ts'
+import { RpcError } from './errors.ts'
 import { type Config, readChoice, readConfig, readInteger } from './params.ts'
 
 export type AccountEncoding = 'binary' | 'base58' | 'base64' | 'jsonParsed' | 'base64+zstd'
@@ -10,9 +11,6 @@ export interface AccountFormat {
   readonly encoding: AccountEncoding
   readonly slice: { readonly offset: number; readonly length: number } | undefined
 }
-
-/** What a parser makes of an account's data; undefined when it is not of a kind that is known. */
-export type ParseAccount = (address: string, account: Account) => unknown
 
 const maxBase58Bytes = 128
 
@@ -47,7 +45,8 @@ function formatData(
   if (encoding === 'base64') return [Buffer.from(data).toString('base64'), 'base64']
   if (encoding === 'base64+zstd') return [zstdFrame(data).toString('base64'), 'base64+zstd']
   if (data.length > maxBase58Bytes) {
-    throw invalidParams(
+    throw new RpcError(
+      -32600,
       `Encoded binary (base 58) data should be less than ${maxBase58Bytes} bytes, please use Base64 encoding.`,
     )
   }

@@ -1,17 +1,17 @@
 /** Methods that read accounts. */
 import type { Account } from '../account.ts'
+import { accountParser } from '../parse/account.ts'
 import { type AccountFormat, formatAccount, readAccountFormat } from './account-data.ts'
 import { matchesFilters, readFilters } from './account-filters.ts'
 import { invalidParams } from './errors.ts'
 import { type Bearing, type Methods, type Node, readBearing, withContext } from './node.ts'
 import { readAddress, readBoolean, readConfig, wrongType } from './params.ts'
-import { parseAccountAt } from './parsed-account.ts'
 
 const maxMultipleAccounts = 100
 
 /** Formats accounts as of one slot. */
 export function accountFormatter(format: AccountFormat, slot: number, { bank }: Node) {
-  const parse = parseAccountAt((address) => bank.read(address, slot), bank.timeline.timeOf(slot))
+  const parse = accountParser((address) => bank.read(address, slot), bank.timeline.timeOf(slot))
   return (address: string, account: Account) => formatAccount(address, account, format, parse)
 }
 

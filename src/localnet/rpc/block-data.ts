@@ -62,11 +62,11 @@ function formatTransactions(records: readonly TransactionRecord[], format: Block
     case 'accounts':
       return { transactions: records.map((record) => formatAccountsOnly(record, format)) }
     case 'full':
-      return { transactions: records.map((record) => formatTransaction(record, format)) }
+      return { transactions: records.map((record) => formatTransaction(record, format, format.rewards)) }
   }
 }
 
-function formatAccountsOnly(record: TransactionRecord, { maxVersion }: BlockFormat): unknown {
+function formatAccountsOnly(record: TransactionRecord, { maxVersion, rewards }: BlockFormat): unknown {
   const { message, signatures } = transactionOf(record)
   const { version } = message
   if (version !== 'legacy' && (maxVersion === undefined || version > maxVersion)) throw unsupportedVersion(version)
@@ -84,6 +84,7 @@ function formatAccountsOnly(record: TransactionRecord, { maxVersion }: BlockForm
       postBalances: record.postBalances,
       preTokenBalances: formatTokenBalances(record.preTokenBalances),
       postTokenBalances: formatTokenBalances(record.postTokenBalances),
+      ...(rewards ? { rewards: [] } : {}),
     },
     ...(maxVersion === undefined ? {} : { version }),
   }

@@ -1,5 +1,7 @@
 /** From a request's text to an answer's text: single calls and batches, as JSON-RPC 2.0 has them. */
 import { accountMethods } from './accounts.ts'
+import { adminMethods } from './admin.ts'
+import { blockMethods } from './blocks.ts'
 import { clusterMethods } from './cluster.ts'
 import { invalidRequest, methodNotFound, parseError, RpcError } from './errors.ts'
 import { historyMethods } from './history.ts'
@@ -7,14 +9,18 @@ import { parseJson } from './json.ts'
 import type { Method, Methods, Node } from './node.ts'
 import { readParams, requireParams } from './params.ts'
 import { submitMethods } from './submit.ts'
+import { supplyMethods } from './supply.ts'
 import { tokenMethods } from './tokens.ts'
 
 const methods: ReadonlyMap<string, Method> = new Map(
   Object.entries<Method>({
     ...accountMethods,
+    ...adminMethods,
+    ...blockMethods,
     ...clusterMethods,
     ...historyMethods,
     ...submitMethods,
+    ...supplyMethods,
     ...tokenMethods,
   } satisfies Methods),
 )

@@ -17,7 +17,6 @@ export const methodNotFound = () => new RpcError(-32601, 'Method not found')
 export const invalidParams = (message: string) => new RpcError(-32602, message)
 
 export const blockNotAvailable = (slot: number) => new RpcError(-32004, `Block not available for slot ${slot}`)
-export const signatureVerificationFailure = () => new RpcError(-32003, 'Transaction signature verification failure')
 export const slotSkipped = (slot: number) =>
   new RpcError(-32007, `Slot ${slot} was skipped, or missing due to ledger jump to recent snapshot`)
 export const unsupportedVersion = (version: number) =>

@@ -3,6 +3,7 @@ import type { Bank } from '../bank.ts'
 import type { Faucet } from '../faucet.ts'
 import type { Commitment, View } from '../view.ts'
 import type { Transaction } from '../wire.ts'
+import type { Admin } from './admin.ts'
 import { minContextSlotNotReached } from './errors.ts'
 import { type Config, readCommitment, readOptionalInteger } from './params.ts'
 
@@ -10,6 +11,7 @@ export interface Node {
   readonly bank: Bank
   readonly faucet: Faucet
   readonly genesisHash: string
+  readonly admin: Admin
   /** The latest slots, as far as this node has got. */
   view(): View
   /** Passes a transaction on; whether it lands is another matter. */

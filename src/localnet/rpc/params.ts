@@ -79,8 +79,16 @@ export function readChoice<T extends string>(value: unknown, choices: readonly T
   throw invalidParams(`Invalid params: unknown variant \`${value}\`, expected one of ${names.join(', ')}.`)
 }
 
+const commitments: readonly Commitment[] = ['processed', 'confirmed', 'finalized']
+
+/** A commitment that does not exist is passed over, as validators do: the default applies. */
 export function readCommitment(config: Config, fallback: Commitment = 'finalized'): Commitment {
-  return readChoice(config['commitment'], ['processed', 'confirmed', 'finalized'], fallback)
+  return commitments.find((one) => one === config['commitment']) ?? fallback
+}
+
+/** Where a validator does insist. */
+export function readStrictCommitment(value: unknown, fallback: Commitment): Commitment {
+  return readChoice(value, commitments, fallback)
 }
 
 export function wrongType(value: unknown, expected: string): Error {

@@ -1,13 +1,13 @@
 /** What a simulation answers, alone or as the data of a failed preflight. */
 import type { Bank } from '../bank.ts'
 import type { Rejection } from '../evaluate.ts'
+import { accountParser } from '../parse/account.ts'
 import type { Report } from '../report.ts'
 import { rolesOf } from '../roles.ts'
 import type { Transaction } from '../wire.ts'
 import { type AccountFormat, formatAccount, readAccountFormat } from './account-data.ts'
 import { invalidParams } from './errors.ts'
 import { type Config, readAddress, readBoolean, readConfig } from './params.ts'
-import { parseAccountAt } from './parsed-account.ts'
 import { formatInner, formatReturnData, formatTokenBalances } from './transaction-data.ts'
 
 export interface SimulationFormat {
@@ -51,6 +51,7 @@ export function formatSimulation(
     err: report?.outcome.failure ?? rejection?.failure ?? null,
     fee: report?.outcome.fee ?? rejection?.fee ?? null,
     innerInstructions: inner,
+    loadedAccountsDataSize: report?.outcome.loadedBytes ?? 0,
     loadedAddresses: loaded,
     logs: execution?.logs ?? [],
     postBalances: report?.postBalances ?? null,
@@ -74,6 +75,6 @@ function formatAccounts(
   const get = (address: string) => (changed.has(address) ? changed.get(address) : bank.read(address, slot))
   return addresses.map((address) => {
     const account = get(address)
-    return account ? formatAccount(address, account, format, parseAccountAt(get, bank.timeline.timeOf(slot))) : null
+    return account ? formatAccount(address, account, format, accountParser(get, bank.timeline.timeOf(slot))) : null
   })
 }

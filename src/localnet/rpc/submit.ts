@@ -1,14 +1,22 @@
 /** Methods that bring a transaction: sending, simulating, asking for its price. */
 import { base58 } from '@scure/base'
 import { encodeBase58 } from '../../core/base58.ts'
-import { resolve } from '../evaluate.ts'
+import { type Rejection, resolve } from '../evaluate.ts'
 import { describeFailure } from '../failure.ts'
 import { readBudget, signatureFee } from '../fees.ts'
 import { signaturesHold } from '../signature.ts'
 import { decodeMessage, decodeTransaction, packetBytes, packetBytesV1, type Transaction } from '../wire.ts'
-import { invalidParams, RpcError, signatureVerificationFailure } from './errors.ts'
+import { invalidParams, RpcError } from './errors.ts'
 import { type Methods, type Node, readBearing, withContext } from './node.ts'
-import { type Config, readBoolean, readChoice, readConfig, readOptionalInteger, readText } from './params.ts'
+import {
+  type Config,
+  readBoolean,
+  readChoice,
+  readConfig,
+  readOptionalInteger,
+  readStrictCommitment,
+  readText,
+} from './params.ts'
 import { formatSimulation, readSimulationFormat } from './simulation.ts'
 
 type WireEncoding = 'base58' | 'base64'
@@ -57,13 +65,9 @@ function send(params: readonly unknown[], node: Node): string {
   const config = readConfig(params[1])
   const transaction = readTransaction(params[0], readWireEncoding(config))
   const skipPreflight = readBoolean(config, 'skipPreflight', false)
-  const { slot } = readBearing(
-    {
-      commitment: skipPreflight ? 'processed' : config['preflightCommitment'],
-      minContextSlot: config['minContextSlot'],
-    },
-    node,
-  )
+  const wanted = readStrictCommitment(config['preflightCommitment'], 'finalized')
+  const commitment = skipPreflight ? 'processed' : wanted
+  const { slot } = readBearing({ commitment, minContextSlot: config['minContextSlot'] }, node)
   const maxRetries = readOptionalInteger(config, 'maxRetries')
   checkAddresses(transaction, slot, node)
   if (!skipPreflight) preflight(transaction, slot, node)
@@ -78,12 +82,19 @@ function checkAddresses(transaction: Transaction, slot: number, { bank }: Node):
 }
 
 function preflight(transaction: Transaction, slot: number, { bank }: Node): void {
-  if (!signaturesHold(transaction)) throw signatureVerificationFailure()
-  const result = bank.simulate(transaction, slot, false)
+  const result = signaturesHold(transaction) ? bank.simulate(transaction, slot, false) : badSignature
   const failure = 'kind' in result ? result.failure : result.outcome.failure
   if (failure === undefined) return
   const data = formatSimulation(transaction, result, { accounts: undefined, innerInstructions: false }, bank, slot)
   throw new RpcError(-32002, `Transaction simulation failed: ${describeFailure(failure)}`, data)
+}
+
+const badSignature: Rejection = {
+  kind: 'rejected',
+  failure: 'SignatureFailure',
+  roles: [],
+  loaded: { writable: [], readonly: [] },
+  fee: undefined,
 }
 
 function simulate(params: readonly unknown[], node: Node): unknown {
@@ -95,8 +106,8 @@ function simulate(params: readonly unknown[], node: Node): unknown {
   const { slot } = readBearing(config, node)
   const format = readSimulationFormat(config)
   checkAddresses(transaction, slot, node)
-  if (sigVerify && !signaturesHold(transaction)) throw signatureVerificationFailure()
-  const result = node.bank.simulate(transaction, slot, replace)
+  const forged = sigVerify && !signaturesHold(transaction)
+  const result = forged ? badSignature : node.bank.simulate(transaction, slot, replace)
   const blockhash = node.bank.latestBlockhash(slot)
   return withContext(slot, {
     ...formatSimulation(transaction, result, format, node.bank, slot),

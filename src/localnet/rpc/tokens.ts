@@ -3,6 +3,7 @@ import { encodeBase58 } from '../../core/base58.ts'
 import type { Account } from '../account.ts'
 import { tokenPartiesOf } from '../accounts.ts'
 import { tokenPrograms } from '../addresses.ts'
+import { amountFormatter } from '../parse/token-account.ts'
 import { readMint, tokenAmountOf, uiAmount } from '../token.ts'
 import { readAccountFormat } from './account-data.ts'
 import { formatKeyed } from './accounts.ts'
@@ -81,9 +82,9 @@ export const tokenMethods: Methods = {
       const account = node.bank.read(address, slot)
       if (!account) throw invalidParams('Invalid param: could not find account')
       const parties = tokenPartiesOf(account)
-      const decimals = parties && readMint(node.bank.read(parties.mint, slot))?.decimals
-      if (decimals === undefined) throw invalidParams('Invalid param: not a Token account')
-      return withContext(slot, uiAmount(tokenAmountOf(account), decimals))
+      const money = parties && amountFormatter(node.bank.read(parties.mint, slot), node.bank.timeline.timeOf(slot))
+      if (!money) throw invalidParams('Invalid param: not a Token account')
+      return withContext(slot, money(tokenAmountOf(account)))
     },
   },
   getTokenSupply: {

@@ -1,12 +1,12 @@
 /** Transactions as RPC answers show them: the message, and what became of it. */
 import { encodeBase58 } from '../../core/base58.ts'
 import type { TransactionRecord } from '../history.ts'
+import { parseInstruction } from '../parse/instruction.ts'
 import { type Role, rolesOf } from '../roles.ts'
 import { type TokenBalance, uiAmount } from '../token.ts'
 import type { InnerInstruction } from '../vm.ts'
 import { decodeTransaction, type Message, type Transaction } from '../wire.ts'
 import { unsupportedVersion } from './errors.ts'
-import { parseInstruction } from './instruction-data.ts'
 import { type Config, readChoice, readOptionalInteger } from './params.ts'
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base58' | 'base64' | 'binary'
@@ -32,7 +32,11 @@ export function transactionOf({ wire }: TransactionRecord): Transaction {
 }
 
 /** Transaction, meta and version. A version the client did not ask for is an error, never a guess. */
-export function formatTransaction(record: TransactionRecord, format: TransactionFormat): Record<string, unknown> {
+export function formatTransaction(
+  record: TransactionRecord,
+  format: TransactionFormat,
+  showRewards = true,
+): Record<string, unknown> {
   const transaction = transactionOf(record)
   const { version } = transaction.message
   if (version !== 'legacy' && (format.maxVersion === undefined || version > format.maxVersion))
@@ -40,7 +44,7 @@ export function formatTransaction(record: TransactionRecord, format: Transaction
   const roles = rolesOf(transaction.message, record.loaded)
   return {
     transaction: formatWire(transaction, roles, format.encoding),
-    meta: formatMeta(record, roles, format.encoding),
+    meta: formatMeta(record, roles, format.encoding, showRewards),
     ...(format.maxVersion === undefined ? {} : { version }),
   }
 }
@@ -110,7 +114,12 @@ function formatParsedMessage(message: Message, roles: readonly Role[]): unknown 
   }
 }
 
-function formatMeta(record: TransactionRecord, roles: readonly Role[], encoding: TransactionEncoding): unknown {
+function formatMeta(
+  record: TransactionRecord,
+  roles: readonly Role[],
+  encoding: TransactionEncoding,
+  showRewards: boolean,
+): unknown {
   const { failure, returnData } = record
   const parsed = encoding === 'jsonParsed'
   return {
@@ -123,7 +132,8 @@ function formatMeta(record: TransactionRecord, roles: readonly Role[], encoding:
     logMessages: record.logs,
     preTokenBalances: formatTokenBalances(record.preTokenBalances),
     postTokenBalances: formatTokenBalances(record.postTokenBalances),
-    rewards: [],
+    // Rewards are paid to the node at the end of a slot, never by a transaction.
+    ...(showRewards ? { rewards: [] } : {}),
     ...(parsed ? {} : { loadedAddresses: record.loaded }),
     ...(returnData ? { returnData: formatReturnData(returnData) } : {}),
     computeUnitsConsumed: record.units,

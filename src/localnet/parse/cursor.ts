@@ -1,0 +1,74 @@
+/** Reads the little-endian fields of instructions and accounts one after the other. */
+import { encodeBase58 } from '../../core/base58.ts'
+
+/** The data ends before the field does, or holds what the field cannot. */
+export class Unparsable extends Error {}
+
+export interface Cursor {
+  left(): number
+  u8(): number
+  u16(): number
+  u32(): number
+  u64(): bigint
+  i16(): number
+  i64(): bigint
+  f64(): number
+  key(): string
+  bytes(length: number): Uint8Array
+  /** Text behind a length of eight bytes (bincode) or four (borsh). */
+  text(lengthBytes: 4 | 8): string
+  /** A key that may be missing, behind a tag of one byte (instructions) or four (accounts). */
+  optionalKey(tagBytes: 1 | 4): string | undefined
+  /** A key of extensions, where zeros stand for none. */
+  nonZeroKey(): string | undefined
+}
+
+export function cursorOver(data: Uint8Array): Cursor {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  let at = 0
+  function take(length: number): number {
+    if (at + length > data.length) throw new Unparsable()
+    at += length
+    return at - length
+  }
+  const cursor: Cursor = {
+    left: () => data.length - at,
+    u8: () => view.getUint8(take(1)),
+    u16: () => view.getUint16(take(2), true),
+    u32: () => view.getUint32(take(4), true),
+    u64: () => view.getBigUint64(take(8), true),
+    i16: () => view.getInt16(take(2), true),
+    i64: () => view.getBigInt64(take(8), true),
+    f64: () => view.getFloat64(take(8), true),
+    key: () => encodeBase58(cursor.bytes(32)),
+    bytes(length) {
+      const start = take(length)
+      return data.subarray(start, start + length)
+    },
+    text(lengthBytes) {
+      const length = lengthBytes === 4 ? cursor.u32() : Number(cursor.u64())
+      return decodeText(cursor.bytes(length))
+    },
+    optionalKey(tagBytes) {
+      const tag = tagBytes === 1 ? cursor.u8() : cursor.u32()
+      if (tag > 1) throw new Unparsable()
+      // In accounts the place is kept even when there is no key.
+      if (tagBytes === 1 && tag === 0) return undefined
+      const key = cursor.key()
+      return tag === 1 ? key : undefined
+    },
+    nonZeroKey() {
+      const bytes = cursor.bytes(32)
+      return bytes.every((byte) => byte === 0) ? undefined : encodeBase58(bytes)
+    },
+  }
+  return cursor
+}
+
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new Unparsable()
+  }
+}

@@ -1,0 +1,36 @@
+/** Instructions in the form `jsonParsed`: what they mean where the program is known, their parts where it is not. */
+import { encodeBase58 } from '../../core/base58.ts'
+import { memoPrograms, programs } from '../addresses.ts'
+import type { Role } from '../roles.ts'
+import type { Instruction } from '../wire.ts'
+import { type Cursor, cursorOver, decodeText, Unparsable } from './cursor.ts'
+import { parseLookupTable, parseSystem } from './system.ts'
+import { parseAssociatedToken, parseToken } from './token-instruction.ts'
+
+type Parse = (cursor: Cursor, accounts: readonly string[]) => unknown
+
+const parsers = new Map<string, readonly [name: string, parse: Parse]>([
+  [programs.system, ['system', parseSystem]],
+  [programs.token, ['spl-token', parseToken]],
+  [programs.token2022, ['spl-token', parseToken]],
+  [programs.associatedToken, ['spl-associated-token-account', parseAssociatedToken]],
+  [programs.lookupTable, ['address-lookup-table', parseLookupTable]],
+  ...[...memoPrograms].map((address) => [address, ['spl-memo', parseMemo]] as const),
+])
+
+function parseMemo(cursor: Cursor): string {
+  return decodeText(cursor.bytes(cursor.left()))
+}
+
+export function parseInstruction(instruction: Instruction, roles: readonly Role[], stackHeight: number): unknown {
+  const accounts = instruction.accounts.map((index) => roles[index]?.address ?? '')
+  const programId = roles[instruction.program]?.address ?? ''
+  const found = parsers.get(programId)
+  try {
+    if (!found) throw new Unparsable()
+    return { parsed: found[1](cursorOver(instruction.data), accounts), program: found[0], programId, stackHeight }
+  } catch (error) {
+    if (!(error instanceof Unparsable)) throw error
+    return { accounts, data: encodeBase58(instruction.data), programId, stackHeight }
+  }
+}
