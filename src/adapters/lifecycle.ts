@@ -6,11 +6,13 @@ export interface Lifecycle {
   ready(): Promise<void>
   /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
   close(): Promise<void>
+  /** The public key under the service's receipts, base58. */
+  identity(): Promise<string>
 }
 
 export function withLifecycle<Middleware extends object>(
   paywall: Paywall,
   middleware: Middleware,
 ): Middleware & Lifecycle {
-  return Object.assign(middleware, { ready: paywall.ready, close: paywall.close })
+  return Object.assign(middleware, { ready: paywall.ready, close: paywall.close, identity: paywall.identity })
 }

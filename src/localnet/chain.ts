@@ -1,6 +1,6 @@
 /** Puts a chain together: a new one, or the one a data directory holds. */
 import { randomBytes } from 'node:crypto'
-import { encodeBase58 } from '../core/base58.ts'
+import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { createAccounts } from './accounts.ts'
 import { type Bank, createBank } from './bank.ts'
 import { type Clock, createClock, wallTime } from './clock.ts'
@@ -21,6 +21,8 @@ export interface ChainOptions {
   readonly dataDir?: string
   /** Chain time of the first slot, in milliseconds since 1970. Default: now. Only a new chain asks. */
   readonly startTime?: number
+  /** Genesis hash of a new chain, so that its directory can bear its name. Default: random. */
+  readonly genesisHash?: string
 }
 
 export interface Chain {
@@ -37,7 +39,9 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
     throw new RangeError('slotMs must be a whole number of milliseconds')
   const vm = await createVm()
   const store = openStore(options.dataDir)
-  if (store.isNew) writeGenesis(store, options.startTime ?? wallTime())
+  const genesis = options.genesisHash === undefined ? randomBytes(32) : decodeAddress(options.genesisHash)
+  if (!genesis) throw new RangeError('genesisHash must be 32 bytes in base58')
+  if (store.isNew) writeGenesis(store, genesis, options.startTime ?? wallTime())
   const ledger = createLedger(store)
   const clock = createClock(Number(Buffer.from(readMeta(store, 'offset')).toString()))
   const faucetKey = keypairFrom(readMeta(store, 'faucet'))
@@ -82,9 +86,9 @@ function readTimeline(store: Store, ledger: Ledger, slotMs: number, clock: Clock
   return { ...parts, anchors: ledger.anchors() }
 }
 
-function writeGenesis(store: Store, startTime: number): void {
+function writeGenesis(store: Store, genesis: Uint8Array, startTime: number): void {
   store.begin()
-  store.setMeta('genesis', randomBytes(32))
+  store.setMeta('genesis', genesis)
   store.setMeta('seed', randomBytes(32))
   store.setMeta('faucet', newSecret())
   store.setMeta('identity', newSecret())

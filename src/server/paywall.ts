@@ -3,6 +3,7 @@
  * translate to and from it.
  */
 
+import { encodeBase58 } from '../core/base58.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -38,6 +39,8 @@ export interface Paywall {
   ready(): Promise<void>
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
+  /** The public key under the service's receipts, base58. */
+  identity(): Promise<string>
 }
 
 /** A service that may still be starting. */
@@ -85,6 +88,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
     ready: async () => {
       await handle.get()
     },
+    identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     close: async () => {
       gate.open = false
       await Promise.race([Promise.all(running), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])

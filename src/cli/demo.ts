@@ -1,0 +1,81 @@
+/** `paystile demo`: the whole product on a chain of its own, with something to buy. */
+import { join } from 'node:path'
+import { createWallet } from '../chain/keypair.ts'
+import { makeKeyFile, readKeyFile } from '../client/agent-wallet.ts'
+import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
+import { resources } from './demo/resources.ts'
+import { openShop, type Shop } from './demo/shop.ts'
+import { type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
+import { readWhole } from './numbers.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal } from './output.ts'
+
+interface DemoOptions {
+  readonly port?: string
+  readonly slotMs?: string
+  readonly keep?: boolean
+}
+
+const usualPort = 8402
+
+export async function demo(terminal: Terminal, options: DemoOptions): Promise<ExitCode> {
+  const port = readWhole('--port', options.port, 0, 65_535) ?? ((await isFree(usualPort)) ? usualPort : 0)
+  const slotMs = readWhole('--slot-ms', options.slotMs, 10, 60_000)
+  const stopped = untilStopped()
+  const chain = await startOwnChain({ slotMs, keep: options.keep })
+  let shop: Shop | undefined
+  try {
+    const people = await settle(chain)
+    shop = await openShop({
+      chain,
+      port,
+      recipient: people.provider,
+      onEvent: (event) => {
+        const line = describeEvent(event, chain.localnet.now())
+        if (line !== undefined) terminal.note(line)
+      },
+    }).catch((error: unknown) => {
+      throw explain(error, port)
+    })
+    const ready: DemoReady = {
+      url: shop.url,
+      rpcUrl: chain.localnet.rpcUrl,
+      network: 'localnet',
+      wallet: people.wallet,
+      faucetUrl: `${shop.url}/faucet`,
+      resources: resources.map(({ name, price, token }) => ({ path: `/api/${name}`, price, token })),
+    }
+    const lines = welcomeLines(ready)
+    // A program reads the one line; whoever looks at its log should still see what to try.
+    if (terminal.json) for (const line of lines) terminal.note(line)
+    terminal.result(ready, lines)
+    await stopped
+    terminal.note('Stopping…')
+    return exitCodes.ok
+  } finally {
+    await shop?.close()
+    await chain.close()
+  }
+}
+
+/** A provider that can receive, and a customer with money. Their keys live and die with the chain. */
+async function settle({ localnet, directory, announce }: OwnChain) {
+  const keyFile = join(directory, 'wallet.json')
+  const providerFile = join(directory, 'provider.json')
+  const isNew = makeKeyFile(keyFile)
+  makeKeyFile(providerFile)
+  const [customer, provider] = await Promise.all([
+    createWallet(readKeyFile(keyFile)),
+    createWallet(readKeyFile(providerFile)),
+  ])
+  if (isNew) {
+    await localnet.fund(provider.address, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n })
+    await localnet.fund(customer.address, { SOL: 10_000_000_000n, USDC: 100_000_000n, NATIVE: 1_000_000_000_000n })
+  }
+  announce(keyFile)
+  return { provider: provider.address, wallet: { address: customer.address, keyFile } }
+}
+
+function explain(error: unknown, port: number): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error
+  return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use; choose another with --port.`)
+}

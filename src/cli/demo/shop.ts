@@ -1,0 +1,94 @@
+/** The demo's service: paid resources, a faucet, and a front door that says what there is. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { create402Middleware } from '../../adapters/hono.ts'
+import { tokenCodes } from '../../core/network.ts'
+import type { PaywallEvent } from '../../server/events.ts'
+import type { OwnChain } from '../chains.ts'
+import { resources } from './resources.ts'
+
+export interface Shop {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface ShopParts {
+  readonly chain: OwnChain
+  readonly port: number
+  readonly recipient: string
+  readonly onEvent: (event: PaywallEvent) => void
+}
+
+export async function openShop({ chain, port, recipient, onEvent }: ShopParts): Promise<Shop> {
+  const { localnet, directory } = chain
+  const app = new Hono()
+  const paywalls = resources.map(({ name, price, token, description, type, make }) => {
+    const paid = create402Middleware({
+      price,
+      token,
+      recipient,
+      network: 'localnet',
+      rpc: localnet.rpcUrl,
+      ledger: `sqlite:${join(directory, 'ledger.sqlite')}`,
+      acceptedMints: [token, ...tokenCodes.filter((code) => code !== token)],
+      scope: name,
+      description,
+      envelope: 'verified',
+      onEvent,
+    })
+    app.get(`/api/${name}`, paid, (context) => {
+      const body = make({ now: localnet.now(), proof: context.req.header('payment-proof') ?? '' })
+      return context.body(body, 200, { 'Content-Type': type })
+    })
+    return paid
+  })
+  app.get('/', (context) => context.json(frontDoor()))
+  app.get('/.well-known/paystile', async (context) =>
+    context.json({ network: 'localnet', identityKey: await paywalls[0]?.identity() }),
+  )
+  app.post('/faucet', async (context) => {
+    const answer = await fetch(`${localnet.rpcUrl}/faucet`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: await context.req.text(),
+    })
+    return context.body(await answer.text(), answer.status as 200, { 'Content-Type': 'application/json' })
+  })
+  app.notFound((context) => context.json({ error: 'There is nothing here; GET / says what there is.' }, 404))
+  await Promise.all(paywalls.map((paid) => paid.ready()))
+
+  const server = createServer(getRequestListener(app.fetch))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  }).catch(async (error: unknown) => {
+    await Promise.all(paywalls.map((paid) => paid.close()))
+    throw error
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      await Promise.all(paywalls.map((paid) => paid.close()))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function frontDoor() {
+  return {
+    service: 'paystile demo',
+    resources: resources.map(({ name, price, token, description }) => ({
+      path: `/api/${name}`,
+      price,
+      token,
+      description,
+    })),
+    faucet: 'POST /faucet {"address": "…"}',
+  }
+}

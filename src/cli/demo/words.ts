@@ -1,0 +1,67 @@
+/** What the demo says. */
+import type { PaywallEvent } from '../../server/events.ts'
+import { paint, short, table } from '../output.ts'
+import { resources } from './resources.ts'
+
+/** What `--json` prints, in one line. */
+export interface DemoReady {
+  readonly url: string
+  readonly rpcUrl: string
+  readonly network: 'localnet'
+  readonly wallet: { readonly address: string; readonly keyFile: string }
+  readonly faucetUrl: string
+  readonly resources: readonly { readonly path: string; readonly price: string; readonly token: string }[]
+}
+
+export function welcomeLines({ url, rpcUrl, wallet }: DemoReady): readonly string[] {
+  const [first] = resources
+  const path = `/api/${first?.name}`
+  return [
+    '',
+    `${paint.bold('paystile')} is running: paid resources, and a Solana chain of their own.`,
+    '',
+    ...table([
+      ['Service', url],
+      ['Chain', rpcUrl],
+      ['Wallet', `${wallet.address} (10 SOL, 100 USDC, 1000 NATIVE to spend)`],
+      ['Key file', wallet.keyFile],
+    ]),
+    '',
+    'For sale:',
+    ...table(
+      resources.map(({ name, price, token, description }) => [`GET /api/${name}`, `${price} ${token}`, description]),
+    ),
+    '',
+    'Try it in another terminal, in this folder:',
+    '',
+    paint.dim('  # ask without paying: 402, and a challenge that says how to pay'),
+    `  curl -i ${url}${path}`,
+    '',
+    paint.dim('  # pay with the demo wallet, and get it'),
+    `  npx paystile pay ${url}${path}`,
+    `  ${paint.dim(first?.sample ?? '')}`,
+    '',
+    paint.dim('  # a picture that only you have'),
+    `  npx paystile pay ${url}/api/art -o art.svg`,
+    '',
+    'Every 402 and every payment shows up below. Ctrl-C stops.',
+    '',
+  ]
+}
+
+/** A live line, or undefined for what is not worth one. */
+export function describeEvent(event: PaywallEvent, now: number): string | undefined {
+  const time = paint.dim(new Date(now).toISOString().slice(11, 19))
+  switch (event.kind) {
+    case 'challenged':
+      return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  asks ${event.amount} ${event.token}`
+    case 'refused':
+      return `${time}  ${paint.red('no')}    ${event.method} ${event.target}  ${event.code}`
+    case 'verified':
+      return `${time}  ${paint.green('paid')}  ${event.method} ${event.target}  ${event.amount} ${event.token} by ${short(event.payer)}, transaction ${short(event.tx)}${event.first ? '' : ' (again)'}`
+    case 'ended':
+      return event.consequence === 'settle'
+        ? `${time}  ${paint.green('200')}   GET ${event.target}  delivered`
+        : undefined
+  }
+}

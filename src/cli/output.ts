@@ -1,0 +1,85 @@
+/**
+ * How commands speak: to a person on a terminal, or in JSON to a program. And how they fail: one sentence, the next step,
+ * and an exit code that scripts can branch on.
+ */
+import pc from 'picocolors'
+
+/** Documented in `docs/cli.md`; never renumbered. */
+export const exitCodes = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  /** A limit of the payer's own, or the payer, said no. Nothing was paid. */
+  declined: 3,
+  /** The wallet cannot pay, or cannot be used. Nothing was paid. */
+  wallet: 4,
+  /** The payment was refused, or is not valid. */
+  refused: 5,
+  /** Paid, but not received yet: run the same command again, and the same payment is used. */
+  undelivered: 6,
+  /** A server or the chain cannot be reached. Nothing was paid. */
+  unreachable: 7,
+} as const
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** Ends a command with a sentence for the user. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitCode: ExitCode
+  readonly code: string
+  constructor(exitCode: ExitCode, code: string, message: string) {
+    super(message)
+    this.exitCode = exitCode
+    this.code = code
+  }
+}
+
+export interface Terminal {
+  /** Whether results go out as JSON. */
+  readonly json: boolean
+  /** The result: one JSON line, or the lines a person reads. Returns the exit code of success. */
+  result(value: unknown, lines: readonly string[]): ExitCode
+  /** What happens on the way: to a person always on stderr. */
+  note(line: string): void
+  write(bytes: string | Uint8Array): void
+}
+
+export function createTerminal(asked: boolean | undefined): Terminal {
+  const json = asked ?? !process.stdout.isTTY
+  return {
+    json,
+    result: (value, lines) => {
+      process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${lines.join('\n')}\n`)
+      return exitCodes.ok
+    },
+    note: (line) => {
+      process.stderr.write(`${line}\n`)
+    },
+    write: (bytes) => {
+      process.stdout.write(bytes)
+    },
+  }
+}
+
+/** Colours only where there is a terminal to show them. */
+export const paint = pc.createColors(pc.isColorSupported && process.stderr.isTTY === true)
+
+/** Aligns the first columns of a table. */
+export function table(rows: readonly (readonly string[])[], indent = '  '): readonly string[] {
+  const widths = rows.reduce<number[]>(
+    (all, row) => row.map((cell, index) => Math.max(all[index] ?? 0, cell.length)),
+    [],
+  )
+  return rows.map(
+    (row) =>
+      `${indent}${row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd()}`,
+  )
+}
+
+/** The head of a long name, enough to recognise it. */
+export function short(name: string): string {
+  return name.length <= 12 ? name : `${name.slice(0, 8)}…`
+}

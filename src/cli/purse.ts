@@ -1,0 +1,107 @@
+/** What `pay` and `quote` have in common: the request, the wallet and the limits, read from the command line. */
+import { readFileSync } from 'node:fs'
+import type { Wallet } from '../chain/keypair.ts'
+import { agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import type { ClientOptions } from '../client/options.ts'
+import { isLoopback } from '../client/policy.ts'
+import { decodeAddress } from '../core/base58.ts'
+import { parseUnits } from '../core/money.ts'
+import { isTokenCode, type Mint, type Network, splTokenProgram, type TokenCode, tokenCodes } from '../core/network.ts'
+import { findLocalnets } from '../host/home.ts'
+import { CommandError, exitCodes } from './output.ts'
+
+export interface BuyerOptions {
+  readonly request?: string
+  readonly header: readonly string[]
+  readonly data?: string
+  readonly wallet?: string
+  readonly token: readonly string[]
+  readonly rpc: readonly string[]
+  readonly mint: readonly string[]
+  readonly allowHttp?: boolean
+  readonly network?: Network
+}
+
+export function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol)) return url
+  throw usage(`"${text}" is not an http or https address; write it whole, such as http://127.0.0.1:8402/api/moon.`)
+}
+
+/** The request as `curl` would read it: a body makes it a POST. */
+export function readRequest(options: BuyerOptions): RequestInit {
+  const headers = new Headers()
+  for (const line of options.header) {
+    const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line) ?? []
+    if (name === '') throw usage(`"${line}" is not a header; write it as "Name: value".`)
+    headers.append(name, value)
+  }
+  const body = options.data?.startsWith('@') ? readBody(options.data.slice(1)) : options.data
+  if (body !== undefined && !headers.has('content-type'))
+    headers.set('content-type', 'application/x-www-form-urlencoded')
+  const method = options.request ?? (body === undefined ? 'GET' : 'POST')
+  return { method, headers, ...(body !== undefined && { body }) }
+}
+
+function readBody(path: string): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(readFileSync(path))
+  } catch (error) {
+    throw usage(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+  }
+}
+
+/** Limits and places, but not the wallet: a quote needs none. */
+export function readLimits(options: BuyerOptions, max: readonly string[] = []): Omit<ClientOptions, 'wallet'> {
+  const tokens = options.token.map(readToken)
+  const mints = Object.fromEntries(options.mint.map(readMint))
+  const maxPrice = Object.fromEntries(max.map(readAmount))
+  return {
+    ...(tokens.length > 0 && { tokens }),
+    ...(max.length > 0 && { maxPrice }),
+    ...(options.mint.length > 0 && { mints }),
+    ...(options.rpc.length > 0 && { rpc: options.rpc }),
+    ...(options.network !== undefined && { network: options.network }),
+    ...(options.allowHttp && { allowHttp: true }),
+  }
+}
+
+export interface Purse {
+  readonly wallet: Wallet
+  /** Where the key is, in words. */
+  readonly name: string
+}
+
+/** The wallet named on the command line, or that of a demo running here, or the user's own. */
+export async function openPurse(file: string | undefined, url: URL): Promise<Purse> {
+  const demoFile = isLoopback(url.hostname) ? findLocalnets().find((note) => note.walletFile)?.walletFile : undefined
+  const named = file ?? process.env['PAYSTILE_WALLET']
+  const path = named || demoFile || agentWalletPath()
+  const wallet = await initAgentWallet({ path, create: false }).catch((error: unknown) => {
+    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+  })
+  return { wallet, name: !named && demoFile ? 'the demo wallet' : `wallet ${wallet.address}` }
+}
+
+export function readToken(code: string): TokenCode {
+  const upper = code.toUpperCase()
+  if (isTokenCode(upper)) return upper
+  throw usage(`"${code}" is not a token; use one of ${tokenCodes.join(', ')}.`)
+}
+
+function readAmount(text: string): [TokenCode, string] {
+  const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? []
+  if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount; write it as "0.05 USDC".`)
+  return [readToken(code), amount]
+}
+
+function readMint(text: string): [TokenCode, Mint] {
+  const [, code = '', address = '', decimals = ''] = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})$/.exec(text) ?? []
+  if (decodeAddress(address) === undefined)
+    throw usage(`"${text}" is not a mint; write it as NATIVE=<address>:<decimals>.`)
+  return [readToken(code), { address, decimals: Number(decimals), tokenProgram: splTokenProgram }]
+}
+
+export function usage(message: string): CommandError {
+  return new CommandError(exitCodes.usage, 'usage', message)
+}

@@ -1,0 +1,75 @@
+/** `paystile verify`: SPEC.md's five rules, checked against the chain. Nothing is used up. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { refusals } from '../core/errors.ts'
+import type { Network } from '../core/network.ts'
+import { findLocalnets, localnetDirectory } from '../host/home.ts'
+import { type CheckOptions, checkPayment } from '../server/assemble-verdict.ts'
+import type { Check, Verdict } from '../server/verdict.ts'
+import { type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
+import { readToken } from './purse.ts'
+
+interface VerifyCommandOptions {
+  readonly recipient?: string
+  readonly amount?: string
+  readonly token?: string
+  readonly payer?: string
+  readonly rpc: readonly string[]
+  readonly network?: Network
+}
+
+const labels: readonly (readonly [keyof Verdict['checks'], string])[] = [
+  ['exists', 'the transaction is on chain and succeeded'],
+  ['memo', 'its memo is the requestId'],
+  ['recipient', 'it paid the right recipient'],
+  ['amount', 'it paid enough'],
+  ['unexpired', 'it was in time'],
+  ['unused', 'it has not been used'],
+  ['sealed', 'the requestId is genuine'],
+]
+
+export async function verify(
+  terminal: Terminal,
+  tx: string,
+  requestId: string,
+  options: VerifyCommandOptions,
+): Promise<ExitCode> {
+  const verdict = await checkPayment(tx, requestId, whereToLook(options))
+  const rows = labels.map(([check, words]) => [mark(verdict.checks[check]), words])
+  const facts =
+    verdict.received === undefined
+      ? []
+      : ['', `  ${verdict.received} ${verdict.token} by ${verdict.payer} at ${verdict.paidAt}`]
+  const answer = verdict.valid
+    ? paint.green('valid')
+    : `${paint.red('not valid')}: ${verdict.code && refusals[verdict.code].title}`
+  terminal.result({ ok: verdict.valid, ...verdict }, [answer, ...table(rows), ...facts])
+  if (verdict.valid) return exitCodes.ok
+  return verdict.code?.startsWith('chain_') ? exitCodes.unreachable : exitCodes.refused
+}
+
+function mark(check: Check): string {
+  return { passed: 'yes', failed: 'NO', unchecked: '-' }[check]
+}
+
+/** On a chain of this machine the service's own ledger and secret are at hand; elsewhere the environment names them. */
+function whereToLook(options: VerifyCommandOptions): CheckOptions {
+  const { recipient, amount, token, payer, rpc } = options
+  const note = findLocalnets().at(-1)
+  const network =
+    options.network ?? (process.env['PAYSTILE_NETWORK'] as Network | undefined) ?? (note ? 'localnet' : 'mainnet')
+  const directory = network === 'localnet' && note && rpc.length === 0 ? localnetDirectory(note.genesis) : undefined
+  const secretFile = directory && join(directory, 'secret')
+  const ledgerFile = directory && join(directory, 'ledger.sqlite')
+  return {
+    network,
+    waitSeconds: 2,
+    ...(rpc.length > 0 && { rpc }),
+    ...(recipient !== undefined && { recipient }),
+    ...(amount !== undefined && { amount }),
+    ...(token !== undefined && { mint: readToken(token) }),
+    ...(payer !== undefined && { payer }),
+    ...(secretFile && existsSync(secretFile) && { secret: readFileSync(secretFile, 'utf8').trim() }),
+    ...(ledgerFile && existsSync(ledgerFile) && { ledger: `sqlite:${ledgerFile}` }),
+  }
+}

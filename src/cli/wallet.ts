@@ -1,0 +1,94 @@
+/** `paystile wallet`: make one, see its address, see what it holds. */
+import { readFunds } from '../chain/balances.ts'
+import { createRpc } from '../chain/rpc.ts'
+import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import { formatUnits } from '../core/money.ts'
+import { knownMints, type Network, solDecimals } from '../core/network.ts'
+import { findLocalnets } from '../host/home.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, table } from './output.ts'
+
+export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  const wallet = await open(file, true)
+  const { address, path, created } = wallet
+  if (!created) {
+    throw new CommandError(
+      exitCodes.wallet,
+      'wallet_exists',
+      `There is a wallet at ${path} already (${address}); give another file to make one more.`,
+    )
+  }
+  return terminal.result({ ok: true, address, keyFile: path }, [
+    `Address   ${address}`,
+    `Key file  ${path}`,
+    '',
+    'Whoever has this file has the money. On a localnet, fill it with: npx paystile faucet',
+  ])
+}
+
+export async function showWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  const { address, path } = await open(file, false)
+  return terminal.result({ ok: true, address, keyFile: path }, [address])
+}
+
+interface BalanceOptions {
+  readonly rpc: readonly string[]
+  readonly network?: Network
+}
+
+export async function showBalance(
+  terminal: Terminal,
+  file: string | undefined,
+  options: BalanceOptions,
+): Promise<ExitCode> {
+  const { address } = await open(file, false)
+  const note = findLocalnets().at(-1)
+  const network =
+    options.network ?? (process.env['PAYSTILE_NETWORK'] as Network | undefined) ?? (note ? 'localnet' : 'mainnet')
+  const urls = nodesFor(network, options.rpc, note?.rpcUrl)
+  const http = createHttpTransport()
+  const mints = knownMints[network]
+  const codes = (['USDC', 'NATIVE'] as const).filter((code) => mints[code] !== undefined)
+  const question = { wallet: address, recipient: address, mints: codes.flatMap((code) => mints[code] ?? []) }
+  const funds = await readFunds(createRpc({ urls, transport: http.transport }), question)
+  await http.close()
+  if (funds.kind === 'unavailable') {
+    throw new CommandError(
+      exitCodes.unreachable,
+      'chain_unavailable',
+      `The ${network} node cannot be asked (${funds.why}); check --rpc.`,
+    )
+  }
+  const amounts = {
+    SOL: formatUnits(funds.lamports, solDecimals),
+    ...Object.fromEntries(
+      codes.map((code, index) => [code, formatUnits(funds.tokens[index]?.units ?? 0n, mints[code]?.decimals ?? 0)]),
+    ),
+  }
+  return terminal.result({ ok: true, address, network, balances: amounts }, [
+    `${address} on ${network}`,
+    ...table(Object.entries(amounts)),
+  ])
+}
+
+const publicNodes = { mainnet: 'https://api.mainnet-beta.solana.com', devnet: 'https://api.devnet.solana.com' }
+
+function nodesFor(network: Network, given: readonly string[], localnet: string | undefined): readonly string[] {
+  const named = given.length > 0 ? given : (process.env['PAYSTILE_RPC']?.split(',') ?? [])
+  if (named.length > 0) return named
+  const url = network === 'localnet' ? localnet : publicNodes[network]
+  if (url !== undefined) return [url]
+  throw new CommandError(
+    exitCodes.unreachable,
+    'no_localnet',
+    'No localnet is running here; start one with: npx paystile localnet',
+  )
+}
+
+async function open(file: string | undefined, create: boolean): Promise<AgentWallet> {
+  try {
+    return await initAgentWallet({ path: file ?? agentWalletPath(), create })
+  } catch (error) {
+    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+  }
+}
