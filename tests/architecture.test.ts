@@ -1,0 +1,138 @@
+/** The house rules that a machine can check: who may import whom, no cycles, one place that asks for the time. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const src = fileURLToPath(new URL('../src', import.meta.url))
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .map((file) => file.replaceAll('\\', '/'))
+
+interface Import {
+  readonly file: string
+  /** A path from `src`, or the name of a package. */
+  readonly to: string
+  readonly isLocal: boolean
+  readonly isType: boolean
+}
+
+const imports: readonly Import[] = files.flatMap((file) => importsOf(file, codeOf(file)))
+
+/** Static, side-effect and dynamic imports, and re-exports. */
+function importsOf(file: string, code: string): readonly Import[] {
+  const pattern = /(?:\b(import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?|\bimport\s*\(\s*)['"]([^'"]+)['"]/g
+  return [...code.matchAll(pattern)].map(([, , type, target = '']) => {
+    const isLocal = target.startsWith('.')
+    const to = isLocal ? relative(src, join(src, dirname(file), target)).replaceAll('\\', '/') : target
+    return { file, to, isLocal, isType: type !== undefined }
+  })
+}
+
+const folderOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '.')
+
+/** What each folder may import: our own folders, and packages by their beginning. */
+const rules: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
+  core: { folders: ['core'], packages: ['@noble/', '@scure/base'] },
+  chain: { folders: ['core', 'chain'], packages: ['@solana/', '@solana-program/'] },
+  ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'node:'] },
+  dialects: { folders: ['core', 'dialects'], packages: [] },
+  host: { folders: ['core', 'host'], packages: ['node:', 'undici'] },
+  server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },
+  adapters: { folders: ['core', 'server', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
+  client: { folders: ['core', 'chain', 'client', 'host'], packages: ['@noble/'] },
+  localnet: {
+    folders: ['core', 'localnet'],
+    packages: ['node:', 'litesvm', 'ws', '@photostructure/sqlite', '@noble/', '@scure/base'],
+  },
+  cli: {
+    folders: ['core', 'chain', 'client', 'host', 'server', 'adapters', 'ledger', 'localnet', 'cli'],
+    packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server'],
+  },
+  '.': { folders: ['adapters', 'client', 'core', 'server'], packages: [] },
+}
+/** The only files of the server that know which implementations there are. */
+const joiners = ['server/assemble.ts', 'server/assemble-verdict.ts']
+const joinable = ['chain', 'ledger', 'host', 'localnet']
+/** The parts of the client that live on files, and so in Node only. */
+const nodeClient = ['client/index.ts', 'client/agent-wallet.ts', 'client/file-journal.ts']
+
+function isAllowed({ file, to, isLocal }: Import): boolean {
+  const rule = rules[folderOf(file)]
+  if (isLocal && joiners.includes(file) && joinable.includes(folderOf(to))) return true
+  if (isLocal) return rule?.folders.includes(folderOf(to)) === true
+  if (nodeClient.includes(file) && /^(node:|@photostructure\/sqlite)/.test(to)) return true
+  return rule?.packages.some((name) => to === name || to.startsWith(/[/:]$/.test(name) ? name : `${name}/`)) === true
+}
+
+/** A file without its comments. */
+function codeOf(file: string): string {
+  return readFileSync(join(src, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '')
+}
+
+describe('layers', () => {
+  it('finds the imports it is meant to check', () => {
+    expect(imports.length).toBeGreaterThan(300)
+    expect(imports).toContainEqual({
+      file: 'server/assemble.ts',
+      to: 'localnet/index.ts',
+      isLocal: true,
+      isType: false,
+    })
+  })
+
+  it('are kept: every file imports only what its folder may', () => {
+    expect(files.filter((file) => rules[folderOf(file)] === undefined)).toEqual([])
+    expect(imports.filter((one) => !isAllowed(one))).toEqual([])
+  })
+
+  it('has no cycles', () => {
+    const edges = new Map<string, string[]>()
+    for (const { file, to, isLocal } of imports) if (isLocal) edges.set(file, [...(edges.get(file) ?? []), to])
+    const done = new Set<string>()
+    const visit = (file: string, path: readonly string[]): void => {
+      expect(path.includes(file) ? [...path.slice(path.indexOf(file)), file] : [], 'a cycle').toEqual([])
+      if (done.has(file)) return
+      for (const to of edges.get(file) ?? []) visit(to, [...path, file])
+      done.add(file)
+    }
+    for (const file of files) visit(file, [])
+  })
+
+  it('keeps Node out of the browser’s client', () => {
+    const reached = new Set<string>()
+    const walk = (file: string): void => {
+      if (reached.has(file)) return
+      reached.add(file)
+      for (const one of imports) if (one.file === file && one.isLocal && !one.isType) walk(one.to)
+    }
+    walk('client/browser.ts')
+    const foreign = imports.filter((one) => reached.has(one.file) && /^(node:|undici|@photostructure)/.test(one.to))
+    expect(foreign).toEqual([])
+    expect(reached.size).toBeGreaterThan(20)
+  })
+})
+
+describe('ways of writing', () => {
+  it('names say what a file is', () => {
+    const vague = /(^|\/)(utils?|helpers?|common|types|shared|misc|mock\w*|simple\w*|basic\w*)\.ts$/
+    expect(files.filter((file) => vague.test(file))).toEqual([])
+  })
+
+  it('nobody but the two clocks asks for the time', () => {
+    const clocks = ['host/clock.ts', 'localnet/clock.ts']
+    const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
+    expect(asking.filter((file) => !clocks.includes(file))).toEqual([])
+  })
+
+  it('core runs anywhere: no process, no Buffer, no timers, no randomness besides the nonce', () => {
+    const impure = /\bprocess\.|\bBuffer\b|\bsetTimeout\b|\bfetch\(/
+    const random = /getRandomValues|Math\.random|randomUUID/
+    const wrong = files
+      .filter((file) => file.startsWith('core/'))
+      .filter((file) => impure.test(codeOf(file)) || (file !== 'core/nonce.ts' && random.test(codeOf(file))))
+    expect(wrong).toEqual([])
+  })
+})
