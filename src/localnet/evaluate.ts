@@ -131,7 +131,7 @@ function run(transaction: Transaction, scene: Scene, roles: readonly Role[], too
   if (tooLarge) return notRun('MaxLoadedAccountsDataSizeExceeded')
   for (const { program } of transaction.message.instructions) {
     const address = roles[program]?.address ?? ''
-    if (!scene.get(address)) return notRun('ProgramAccountNotFound')
+    if (!scene.get(address) && address !== programs.nativeLoader) return notRun('ProgramAccountNotFound')
   }
   return scene.vm.execute(withBlockhash(transaction, scene.lastBlockhash))
 }

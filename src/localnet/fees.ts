@@ -60,17 +60,18 @@ type Request = { readonly kind: 'heap' | 'limit' | 'price' | 'size'; readonly va
 function readInstructions(message: Message): Budget | { readonly failure: Failure } {
   const requests = new Map<Request['kind'], bigint>()
   let defaultLimit = 0
+  let badHeap: number | undefined
   for (const [index, instruction] of message.instructions.entries()) {
     const program = message.keys[instruction.program] ?? ''
     defaultLimit += builtins.has(program) ? unitsPerBuiltin : unitsPerInstruction
     if (program !== programs.computeBudget) continue
     const request = readRequest(instruction)
-    if (!request || (request.kind === 'heap' && !isHeapSize(request.value))) {
-      return { failure: { InstructionError: [index, 'InvalidInstructionData'] } }
-    }
+    if (!request) return { failure: { InstructionError: [index, 'InvalidInstructionData'] } }
     if (requests.has(request.kind)) return { failure: { DuplicateInstruction: index } }
     requests.set(request.kind, request.value)
+    if (request.kind === 'heap' && !isHeapSize(request.value)) badHeap = index
   }
+  if (badHeap !== undefined) return { failure: { InstructionError: [badHeap, 'InvalidInstructionData'] } }
   if (requests.get('size') === 0n) return { failure: 'InvalidLoadedAccountsDataSizeLimit' }
   const unitLimit = Math.min(Number(requests.get('limit') ?? defaultLimit), maxUnits)
   const unitPrice = requests.get('price') ?? 0n

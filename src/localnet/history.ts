@@ -48,6 +48,7 @@ export interface History {
   /** Latest first, strictly between the two places. */
   ofAddress(address: string, before: Place, after: Place, limit: number): readonly TransactionRecord[]
   count(): number
+  lastSlot(): number
   countAfter(slot: number): number
   recent(slot: number): Iterable<TransactionRecord>
   /** After the first slot, up to and including the second. */
@@ -86,6 +87,7 @@ export function createHistory({ db }: Store): History {
     ofAddress: (address, before, after, limit) =>
       readRecords(byAddress.all(address, before.slot, before.position, after.slot, after.position, limit)),
     count: () => total,
+    lastSlot: () => Number(db.prepare('select max(slot) as slot from transactions').get()?.['slot'] ?? 0),
     countAfter: (slot) => Number(counted.get(slot)?.['count']),
     recent: (slot) => readRecords(since.all(slot, Number.MAX_SAFE_INTEGER)),
     between: (from, to) => readRecords(since.all(from, to)),

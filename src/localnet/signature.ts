@@ -57,9 +57,22 @@ function isWeak(point: Uint8Array): boolean {
   return weakPoints.has(unsigned.toString('hex'))
 }
 
+/** Making a key costs more than a verification with it, and payers come back. */
+const keys = new Map<string, KeyObject>()
+const maxKeys = 4_096
+
 function publicKey(address: string): KeyObject | undefined {
+  const known = keys.get(address)
+  if (known) return known
   try {
-    return createPublicKey({ key: Buffer.concat([publicHead, addressBytesOf(address)]), format: 'der', type: 'spki' })
+    const key = createPublicKey({
+      key: Buffer.concat([publicHead, addressBytesOf(address)]),
+      format: 'der',
+      type: 'spki',
+    })
+    if (keys.size >= maxKeys) keys.clear()
+    keys.set(address, key)
+    return key
   } catch {
     // 32 bytes need not be a point on the curve, and then nobody can sign for them.
     return undefined

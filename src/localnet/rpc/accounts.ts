@@ -1,5 +1,5 @@
 /** Methods that read accounts. */
-import type { Account } from '../account.ts'
+import { type Account, addressBytesOf } from '../account.ts'
 import { accountParser } from '../parse/account.ts'
 import { type AccountFormat, formatAccount, readAccountFormat } from './account-data.ts'
 import { matchesFilters, readFilters } from './account-filters.ts'
@@ -24,6 +24,14 @@ export function formatKeyed(
 ): readonly unknown[] {
   const show = accountFormatter(format, slot, node)
   return [...found].map(([pubkey, account]) => ({ account: show(pubkey, account), pubkey }))
+}
+
+/** In the order of the bytes, which is not that of the text. */
+function sortByAddress<T extends readonly [string, unknown]>(entries: readonly T[]): readonly T[] {
+  return entries
+    .map((entry) => ({ entry, bytes: addressBytesOf(entry[0]) }))
+    .sort((left, right) => Buffer.compare(left.bytes, right.bytes))
+    .map(({ entry }) => entry)
 }
 
 export const accountMethods: Methods = {
@@ -77,8 +85,8 @@ export const accountMethods: Methods = {
       const found = [...node.bank.accounts.ownedBy(program, bearing.slot)].filter(([, account]) =>
         matchesFilters(account, filters),
       )
-      if (readBoolean(config, 'sortResults', true)) found.sort(([left], [right]) => (left < right ? -1 : 1))
-      const list = formatKeyed(found, format, bearing, node)
+      const ordered = readBoolean(config, 'sortResults', true) ? sortByAddress(found) : found
+      const list = formatKeyed(ordered, format, bearing, node)
       return readBoolean(config, 'withContext', false) ? withContext(bearing.slot, list) : list
     },
   },

@@ -1,7 +1,7 @@
 /** Methods about the chain as a whole: slots, epochs, hashes, the node itself. */
 import { epochOf, slotsPerEpoch } from '../sysvars.ts'
 import { coreVersion, type Methods, readBearing, withContext } from './node.ts'
-import { readAddress, readConfig, readInteger, readText } from './params.ts'
+import { readAddress, readConfig, readInteger, readText, readU64 } from './params.ts'
 
 export const clusterMethods: Methods = {
   getHealth: { required: 0, run: () => 'ok' },
@@ -83,7 +83,7 @@ export const clusterMethods: Methods = {
     required: 2,
     run(params, node) {
       const address = readAddress(params[0])
-      const lamports = BigInt(readInteger(params[1]))
+      const lamports = readU64(params[1])
       const { recentBlockhash } = readConfig(params[2])
       if (recentBlockhash !== undefined && recentBlockhash !== null) readText(recentBlockhash)
       return node.faucet.airdrop(address, lamports)

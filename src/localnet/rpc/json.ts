@@ -8,9 +8,9 @@ const marker = '\u0000integer:'
 /** Integers beyond the safe range come out as bigint. Throws a SyntaxError as JSON.parse does. */
 export function parseJson(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text)
-  // Strings are matched first, so that digits inside them are left alone.
-  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (token) =>
-    token.startsWith('"') ? token : `"${marker.replace('\u0000', '\\u0000')}${token}"`,
+  // Strings and whole numbers are matched as tokens, so that digits inside either are left alone.
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, (token) =>
+    /^-?\d{16,}$/.test(token) ? `"\\u0000${marker.slice(1)}${token}"` : token,
   )
   // A sender's string that looks like our marker becomes a number too; a number is all it can become.
   return JSON.parse(marked, (_key, value) => {

@@ -1,7 +1,8 @@
 /** Methods that bring a transaction: sending, simulating, asking for its price. */
 import { base58 } from '@scure/base'
 import { encodeBase58 } from '../../core/base58.ts'
-import { type Rejection, resolve } from '../evaluate.ts'
+import { badSignature } from '../bank-run.ts'
+import { resolve } from '../evaluate.ts'
 import { describeFailure } from '../failure.ts'
 import { readBudget, signatureFee } from '../fees.ts'
 import { signaturesHold } from '../signature.ts'
@@ -87,14 +88,6 @@ function preflight(transaction: Transaction, slot: number, { bank }: Node): void
   if (failure === undefined) return
   const data = formatSimulation(transaction, result, { accounts: undefined, innerInstructions: false }, bank, slot)
   throw new RpcError(-32002, `Transaction simulation failed: ${describeFailure(failure)}`, data)
-}
-
-const badSignature: Rejection = {
-  kind: 'rejected',
-  failure: 'SignatureFailure',
-  roles: [],
-  loaded: { writable: [], readonly: [] },
-  fee: undefined,
 }
 
 function simulate(params: readonly unknown[], node: Node): unknown {
