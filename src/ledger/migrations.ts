@@ -55,7 +55,6 @@ const applicationId = 0x70617973
 /** Brings the schema up to date. To be called inside a transaction that holds the write lock. */
 export function migrate(db: DatabaseSyncInstance, file: string): void {
   const version = checkOrigin(db, file)
-  if (version === steps.length) return
   for (const step of steps.slice(version)) db.exec(step)
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`)
 }

@@ -33,7 +33,7 @@ export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, ch
   const waiting: Job[] = []
   let serving: Promise<void> | undefined
 
-  /** Runs one job of several. What it throws concerns nobody else, unless the store itself has failed. */
+  /** Runs one job of several. What it throws concerns nobody else, unless SQLite gave up the whole transaction. */
   const attempt = (job: Job): (() => void) => {
     mark.run()
     try {
@@ -41,7 +41,7 @@ export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, ch
       keep.run()
       return () => job.done(result)
     } catch (error) {
-      if (isOutage(error)) throw error
+      if (!db.isTransaction) throw error
       undo.run()
       keep.run()
       return () => job.failed(error)

@@ -82,7 +82,7 @@ const numbersOf = (lines: readonly string[], word: string) =>
 
 describe('processes that share a file', () => {
   it('T92: may all open a new one at the same moment, and never both serve a payment', async () => {
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 3; round++) {
       const folder = newFolder()
       const signal = join(folder, 'go')
       const children = Array.from({ length: 4 }, () => start(join(folder, 'ledger.db'), 0, signal))
@@ -101,7 +101,7 @@ describe('processes that share a file', () => {
     const signal = join(folder, 'go')
     writeFileSync(signal, '')
     const lines: string[] = []
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 12; round++) {
       const next = Math.max(-1, ...numbersOf(lines, 'granted')) - 3
       const children = [start(path, Math.max(next, 0), signal), start(path, Math.max(next, 0), signal)]
       for (const [index, child] of children.entries()) await child.said(3 + ((round * 7 + index * 11) % 40))
@@ -109,7 +109,7 @@ describe('processes that share a file', () => {
       lines.push(...children.flatMap((child) => child.lines))
     }
     const [served, settled] = [numbersOf(lines, 'granted'), new Set(numbersOf(lines, 'settled'))]
-    expect(served.length).toBeGreaterThan(100)
+    expect(served.length).toBeGreaterThan(60)
     expect(new Set(served).size).toBe(served.length)
     await audit(path, served, settled)
   })

@@ -1,33 +1,16 @@
-/** What is special about SQLite: files that must not be used, outages that pass, and what a file remembers. */
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+/** What is special about SQLite: files that must not be used, how they are named, and what they remember. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { PaymentRecord } from '../../src/core/ports.ts'
-import { LedgerUnavailable } from '../../src/core/ports.ts'
+import { describe, expect, it } from 'vitest'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { checkDurability } from '../../src/ledger/migrations.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { createSqliteLedger, openSqliteLedger } from '../../src/ledger/sqlite.ts'
-import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
 import { granted } from './desk.ts'
-import { againOf, createPayment, createTestClock, identity, leaseMs, takeOf } from './payments.ts'
-import { createFolder } from './stores.ts'
-
-const clock = createTestClock()
-
-function newPath(name = 'ledger.db'): string {
-  const folder = createFolder()
-  onTestFinished(folder.remove)
-  return join(folder.path, name)
-}
-
-async function open(path: string, who: LedgerIdentity = identity, busyTimeoutMs = 20) {
-  const ledger = await openSqliteLedger(path, { clock, identity: who, busyTimeoutMs })
-  onTestFinished(() => ledger.close())
-  return ledger
-}
+import { clock, newPath, open } from './files.ts'
+import { againOf, createPayment, identity, leaseMs, takeOf } from './payments.ts'
 
 function runSql(path: string, sql: string): void {
   const db = new DatabaseSync(path)
@@ -155,84 +138,6 @@ describe('the name of a ledger', () => {
   })
 })
 
-describe('an outage', () => {
-  it('T119: of the lock passes when the rival lets go, and readers never notice', async () => {
-    const path = newPath()
-    const ledger = await open(path)
-    const payment = createPayment()
-    const { grant } = granted(await ledger.take(takeOf(payment)))
-    const rival = new DatabaseSync(path)
-    rival.exec('BEGIN IMMEDIATE')
-    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
-    await expect(ledger.end(grant, 'settle', 1n)).rejects.toThrow(/ledger\.db cannot be used at this moment/)
-    expect(await ledger.peek(payment.tx)).toMatchObject({ state: 'busy' })
-    rival.close()
-    expect(await ledger.end(grant, 'settle', 1n)).toBe(true)
-  })
-
-  it('T119: of the disk leaves nothing half done, and passes when there is room', async () => {
-    const path = newPath()
-    const file = await openSqliteFile(path, 20, () => {})
-    onTestFinished(file.close)
-    const ledger = createSqliteLedger(file, path, clock)
-    file.db.exec('PRAGMA max_page_count = 1')
-    const payments = Array.from({ length: 200 }, () => createPayment({ scope: 'x'.repeat(500) }))
-    const refused: PaymentRecord[] = []
-    for (const payment of payments) {
-      await ledger.take(takeOf(payment)).catch((error) => {
-        expect(error).toBeInstanceOf(LedgerUnavailable)
-        refused.push(payment)
-      })
-    }
-    expect(refused.length).toBeGreaterThan(0)
-    for (const payment of refused) expect(await ledger.peek(payment.tx)).toBeUndefined()
-    file.db.exec('PRAGMA max_page_count = 1000000')
-    for (const payment of refused) expect((await ledger.take(takeOf(payment))).kind).toBe('granted')
-  })
-
-  it('of a file that was moved away passes when it is back', async () => {
-    const path = newPath()
-    const ledger = await open(path)
-    const payment = createPayment()
-    renameSync(path, `${path}.away`)
-    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
-    await expect(ledger.peek(payment.tx)).rejects.toThrow(/no longer in its place/)
-    writeFileSync(path, '')
-    await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
-    renameSync(`${path}.away`, path)
-    expect(await ledger.peek(payment.tx)).toBeDefined()
-  })
-
-  it('is no excuse for a fault of the program, which concerns nobody else in the same commit', async () => {
-    const path = newPath()
-    const file = await openSqliteFile(path, 20, () => {})
-    onTestFinished(file.close)
-    const insert = (key: string, value: string) => () => {
-      file.db.exec(`INSERT INTO meta VALUES ('${key} 1', 'x')`)
-      file.db.exec(`INSERT INTO meta VALUES ('${key} 2', ${value})`)
-    }
-    const calls = [file.write(insert('a', "'x'")), file.write(insert('b', 'NULL')), file.write(insert('c', "'x'"))]
-    const [, fault] = await Promise.allSettled(calls)
-    expect(fault).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/NOT NULL/) } })
-    expect(fault).not.toMatchObject({ reason: expect.any(LedgerUnavailable) })
-    const keys = await file.read(() => file.db.prepare('SELECT key FROM meta ORDER BY key').all())
-    expect(keys.map(({ key }) => key)).toEqual(['a 1', 'a 2', 'c 1', 'c 2'])
-  })
-
-  it('of the lock is told to all who wait for it at once', async () => {
-    const path = newPath()
-    const ledger = await open(path, identity, 100)
-    const rival = new DatabaseSync(path)
-    rival.exec('BEGIN IMMEDIATE')
-    const before = performance.now()
-    const takes = Array.from({ length: 1000 }, () => ledger.take(takeOf(createPayment())))
-    const answers = await Promise.allSettled(takes)
-    rival.close()
-    expect(answers.every(({ status }) => status === 'rejected')).toBe(true)
-    expect(performance.now() - before).toBeLessThan(10_000)
-  })
-})
-
 describe('a file', () => {
   it('remembers everything: uses, leases, fences, limits and late payments', async () => {
     const path = newPath()
@@ -261,6 +166,7 @@ describe('a file', () => {
     const path = newPath()
     await (await open(path)).pinGenesis('genesis-1')
     await makeLedger(path, { ...identity, service: 'other' })
+    await expect(open(path, { ...identity, network: 'devnet' })).rejects.toThrow(/ledger\.db, made by tests, holds/)
     await makeLedger(path, { ...identity, genesis: 'genesis-1' })
     const ledger = await open(path)
     await expect(ledger.pinGenesis('genesis-2')).rejects.toThrow(LedgerConfigurationError)
