@@ -58,17 +58,29 @@ const idle: Deeds = { memos: [], transfers: [] }
 /** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
 const longestInnerData = 700
 
+/** The memos that one call of a program wrote, by calls of its own. */
+type Voice = string[]
+
+/** Where an instruction stands: what the top-level instruction above it was given, and who called it. */
+interface Call {
+  readonly top: Indices
+  /** Undefined where the node does not tell. */
+  readonly caller: Voice | undefined
+}
+
 function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
   const memos: string[] = []
   const transfers: Transfer[] = []
   let problem: Unclear | undefined
-  const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, top?: Indices) => {
+  const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
     const acts: readonly Act[] | undefined = data && readActs(program, accounts, data)
     if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
     for (const act of acts ?? []) {
-      if (act.kind === 'memo') memos.push(latin1(act.data))
-      else {
-        const transfer = resolve(act, top ?? act.given, scene)
+      if (act.kind === 'memo') {
+        memos.push(latin1(act.data))
+        call?.caller?.push(latin1(act.data))
+      } else {
+        const transfer = resolve(act, call, scene)
         if (transfer && 'why' in transfer) problem = transfer
         else if (transfer) transfers.push(transfer)
       }
@@ -76,24 +88,30 @@ function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
   }
   for (const [position, { program, accounts, data }] of transaction.instructions.entries()) {
     perform(scene.accounts[program] ?? '', accounts, data)
+    // By depth, who is calling at the moment.
+    const voices: Voice[] = [[], []]
     for (const inner of scene.meta.inner) {
+      if (inner.under !== position) continue
+      const caller = inner.height === undefined ? undefined : voices[inner.height - 1]
+      if (inner.height !== undefined) voices[inner.height] = []
       const called = scene.accounts[inner.program] ?? ''
-      if (inner.under !== position || !isOfInterest(called) || inner.data.length > longestInnerData) continue
-      perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), accounts)
+      if (!isOfInterest(called) || inner.data.length > longestInnerData) continue
+      perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), { top: accounts, caller })
     }
   }
   return problem ?? { memos, transfers }
 }
 
 /** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
-function resolve(move: Move, given: Indices, scene: Scene): Transfer | Unclear | undefined {
+function resolve(move: Move, call: Call | undefined, scene: Scene): Transfer | Unclear | undefined {
   const address = (index: number) => scene.accounts[index] ?? ''
-  const signers = signersAmong(given, scene)
+  const signers = signersAmong(call?.top ?? move.given, scene)
   const destination = address(move.destination)
   const { units } = move
   if (move.money === 'lamports') {
     const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
-    return { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
+    const transfer = { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
+    return withVoice(transfer, call, scene)
   }
   const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta
   for (const account of [move.source, move.destination]) {
@@ -105,7 +123,13 @@ function resolve(move: Move, given: Indices, scene: Scene): Transfer | Unclear |
   const asset = move.mint === undefined ? mintOf(move, scene.meta) : address(move.mint)
   if (asset === undefined) return undefined
   const authority = move.authority === undefined ? (sourceOwner ?? '') : address(move.authority)
-  return { asset, destination, destinationOwner, sourceOwner, authority, units, signers }
+  return withVoice({ asset, destination, destinationOwner, sourceOwner, authority, units, signers }, call, scene)
+}
+
+/** In a call, an authority that did not sign the transaction was signed for by the calling program. */
+function withVoice(transfer: Transfer, call: Call | undefined, { accounts, signers }: Scene): Transfer | Unclear {
+  if (!call || accounts.indexOf(transfer.authority) < signers) return transfer
+  return call.caller ? { ...transfer, memos: call.caller } : { why: 'a call does not tell who made it' }
 }
 
 /**

@@ -44,7 +44,6 @@ async function readKeyPair(source: KeySource): Promise<CryptoKeyPair> {
   if ('keyPair' in source) return source.keyPair
   if (!('secretKey' in source)) return importKey(Uint8Array.from(source))
   const secret = Uint8Array.from(source.secretKey)
-  if (secret.length !== 64) throw new TypeError('secretKey must hold 64 bytes')
   if (!equalBytes(secret.subarray(32), Uint8Array.from(source.publicKey.toBytes()))) throw mismatch()
   return importKey(secret)
 }

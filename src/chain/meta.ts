@@ -21,6 +21,8 @@ export interface InnerInstruction {
   readonly accounts: readonly number[]
   /** Still in base58: decoding is slow, and most of these are of no interest. */
   readonly data: string
+  /** How deep the call is, from 2 on: its caller is the last one before it that is one less deep. */
+  readonly height: number | undefined
 }
 
 export interface Meta {
@@ -118,7 +120,7 @@ function readInnerInstruction(value: Fields, under: number, total: number): Inne
   const accounts = readList(value['accounts'], (item) => readIndex(item, total))
   const data = value['data']
   if (program === undefined || !accounts || typeof data !== 'string') return undefined
-  return { under, program, accounts, data }
+  return { under, program, accounts, data, height: readCount(value['stackHeight']) }
 }
 
 function readIndex(value: unknown, end: number): number | undefined {

@@ -11,32 +11,33 @@ export type Finding =
   | { readonly kind: 'missing' }
   /** Some have it, others do not, or not yet. */
   | { readonly kind: 'lagging' }
-  | { readonly kind: 'unavailable'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string; readonly soon: boolean }
   | { readonly kind: 'disagreement'; readonly why: string }
 
 /** What was found out about one transaction so far. A witness that has it is not asked again. */
 export interface Inquiry {
   readonly signature: string
   readonly found: Map<Witness, Testimony>
+  readonly missed: Set<Witness>
   readonly verified: Verified
+  round: number
 }
 
 export function createInquiry(signature: string): Inquiry {
-  return { signature, found: new Map(), verified: new Map() }
+  return { signature, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
 }
 
 /** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
 export async function inquire(inquiry: Inquiry, witnesses: readonly Witness[], hedgeMs: number): Promise<Finding> {
   const needed = Math.min(2, witnesses.length)
   const told = new Map(inquiry.found)
-  const waiting = [...witnesses]
-    .filter((witness) => !told.has(witness))
-    .sort((left, right) => left.failures() - right.failures())
+  const waiting = inTurn(inquiry, witnesses)
   const asked = new Set<Promise<void>>()
   const ask = (witness: Witness) => {
-    const answer = witness.testify(inquiry.signature, inquiry.verified).then((testimony) => {
+    const answer = hear(witness, inquiry).then((testimony) => {
       told.set(witness, testimony)
       if (testimony.kind === 'found') inquiry.found.set(witness, testimony)
+      if (testimony.kind === 'missing') inquiry.missed.add(witness)
       asked.delete(answer)
     })
     asked.add(answer)
@@ -54,6 +55,20 @@ export async function inquire(inquiry: Inquiry, witnesses: readonly Witness[], h
     const spare = slow ? waiting.shift() : undefined
     if (spare) ask(spare)
   }
+}
+
+/** Each round begins with others, lest two that lag for good hide the rest; those that failed come last. */
+function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
+  const start = (2 * inquiry.round) % witnesses.length
+  inquiry.round += 1
+  return [...witnesses.slice(start), ...witnesses.slice(0, start)]
+    .filter((witness) => !inquiry.found.has(witness))
+    .sort((left, right) => left.failures() - right.failures())
+}
+
+async function hear(witness: Witness, { signature, missed, verified }: Inquiry): Promise<Testimony> {
+  if (missed.has(witness) && !(await witness.appeared(signature))) return { kind: 'missing' }
+  return witness.testify(signature, verified)
 }
 
 type Statement = Exclude<Testimony, { readonly kind: 'unavailable' }>
@@ -78,9 +93,10 @@ function explain(testimonies: readonly Testimony[]): Finding {
   const found = sides.filter(([first]) => first?.kind === 'found')
   if (found.length > 1) return { kind: 'disagreement', why: 'two nodes tell different things about the transaction' }
   if (sides.length > 1) return { kind: 'lagging' }
-  const failed = testimonies.find((testimony) => testimony.kind === 'unavailable')
-  const why = failed?.why ?? 'too few nodes are configured'
-  return { kind: 'unavailable', why: sides.length === 0 ? why : `only one node can be heard: ${why}` }
+  const failed = testimonies.filter((testimony) => testimony.kind === 'unavailable')
+  const why = failed[0]?.why ?? 'too few nodes are configured'
+  const soon = failed.some((testimony) => testimony.soon)
+  return { kind: 'unavailable', why: sides.length === 0 ? why : `only one node can be heard: ${why}`, soon }
 }
 
 /** True when none of them ended within `hedgeMs`. */

@@ -93,8 +93,10 @@ describe('time', () => {
       return new Promise(() => {})
     }
     const rpc = createRpc({ urls: [secretUrl], transport, timeoutMs: 20 })
+    const start = performance.now()
     expect(await rpc.call('getSlot', [])).toEqual({ kind: 'unavailable', why: 'the node did not answer in time' })
     expect(signalled).toBe(true)
+    expect(performance.now() - start).toBeLessThan(1_000)
   })
 
   it('ends with close', async () => {

@@ -75,8 +75,9 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
       sentAt = now
       await send(rpc, payment, { skipPreflight: true, maxRetries: 0 })
     }
-    // Twice as long as the node takes to answer: a near node is asked often, a far one is not hammered.
-    pause = Math.min(Math.max(pause * 1.2, 2 * (now - askedAt)), longestPauseMs)
+    // Twice as long as the node takes to answer: a near node is asked often, a far or ailing one is not hammered.
+    const slower = status.kind === 'unknown' ? 2 : 1.2
+    pause = Math.min(Math.max(pause * slower, 2 * (now - askedAt)), longestPauseMs)
     await new Promise((resolve) => setTimeout(resolve, Math.min(pause, Math.max(0, timeoutMs - (now - start)))))
   }
 }

@@ -62,10 +62,11 @@ export function createChain(parts: ChainParts): SolanaChain {
     let futile = 0
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
       const finding = await inquire(inquiry, witnesses, hedgeMs).catch(broken)
-      futile = finding.kind === 'unavailable' ? futile + 1 : 0
+      futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
       const left = flight.until - clock.monotonic()
       const settled = finding.kind === 'found' || finding.kind === 'disagreement'
       const last = settled || left <= 0 || futile >= mostFutileRounds || closing.signal.aborted
+      if (last && finding.kind === 'disagreement') log.error('chain.disagreement', { why: finding.why })
       // In the same breath as the end: whoever comes later begins anew, and no miss is remembered.
       if (last) flights.delete(signature)
       for (const reader of [...flight.readers]) reader(toReading(finding), last)
@@ -77,7 +78,7 @@ export function createChain(parts: ChainParts): SolanaChain {
   /** A fault of ours must not leave a customer waiting for ever, nor end the process. */
   function broken(error: unknown): Finding {
     log.error('chain.read_failed', { error: error instanceof Error ? error.name : typeof error })
-    return { kind: 'unavailable', why: 'the transaction could not be examined' }
+    return { kind: 'unavailable', why: 'the transaction could not be examined', soon: false }
   }
 
   async function read(signature: string, waitMs: number): Promise<Reading> {
@@ -131,6 +132,7 @@ export function createChain(parts: ChainParts): SolanaChain {
 const closed: Reading = { kind: 'unavailable', why: 'the chain is closed' }
 
 function toReading(finding: Finding): Reading {
+  if (finding.kind === 'unavailable') return { kind: 'unavailable', why: finding.why }
   if (finding.kind !== 'lagging') return finding
   return { kind: 'disagreement', why: 'one node has the transaction, another does not' }
 }

@@ -77,10 +77,11 @@ describe('the rules of the chain', () => {
 
   it('refuses versions it does not know, in both places where a version can stand', () => {
     const bytes = v0([0])
+    const why = 'this version does not come after its signatures'
     bytes[65] = 0x81
-    expect(decodeTransaction(bytes).kind).toBe('malformed')
+    expect(decodeTransaction(bytes)).toEqual({ kind: 'malformed', why })
     bytes[65] = 0x82
-    expect(decodeTransaction(bytes).kind).toBe('malformed')
+    expect(decodeTransaction(bytes)).toEqual({ kind: 'malformed', why })
     expect(decodeTransaction(Uint8Array.from([0x82, 1, 0, 0])).kind).toBe('malformed')
   })
 })
@@ -91,19 +92,22 @@ describe('version 1', () => {
     readonly mask?: readonly number[]
     readonly values?: readonly number[]
     readonly keys?: number
-  }) {
-    const keys = parts.keys ?? 2
+    readonly signers?: number
+    readonly instructions?: number
+  }): Uint8Array {
+    const { keys = 2, signers = 1, instructions = 1 } = parts
+    const repeat = (count: number, part: readonly number[]) => Array.from({ length: count }, () => part).flat()
     return Uint8Array.from([
       0x81,
-      ...[1, 0, 1],
+      ...[signers, 0, 1],
       ...(parts.mask ?? [0, 0, 0, 0]),
       ...key(3),
-      ...[1, keys],
+      ...[instructions, keys],
       ...Array.from({ length: keys }, (_, index) => key(index + 1)).flat(),
       ...(parts.values ?? []),
-      ...[1, 1, 2, 0],
-      ...[0, 7, 7],
-      ...Array.from({ length: 64 }, () => 9),
+      ...repeat(instructions, [1, 1, 2, 0]),
+      ...repeat(instructions, [0, 7, 7]),
+      ...repeat(signers * 64, [9]),
     ])
   }
 
@@ -123,12 +127,16 @@ describe('version 1', () => {
   it.each([
     ['no config', {}, 'transaction'],
     ['a compute unit limit', { mask: [4, 0, 0, 0], values: [1, 0, 0, 0] }, 'transaction'],
-    ['half a priority fee', { mask: [1, 0, 0, 0], values: [1, 0, 0, 0] }, 'malformed'],
-    ['the other half', { mask: [2, 0, 0, 0], values: [1, 0, 0, 0] }, 'malformed'],
+    ['half a priority fee', { mask: [1, 0, 0, 0], values: [1, 0, 0, 0, 0, 0, 0, 0] }, 'malformed'],
+    ['the other half', { mask: [2, 0, 0, 0], values: [1, 0, 0, 0, 0, 0, 0, 0] }, 'malformed'],
     ['a config bit that means nothing yet', { mask: [32, 0, 0, 0] }, 'malformed'],
     ['the highest config bit', { mask: [0, 0, 0, 128] }, 'malformed'],
     ['64 accounts', { keys: 64 }, 'transaction'],
     ['65 accounts', { keys: 65 }, 'malformed'],
+    ['12 signatures', { keys: 20, signers: 12 }, 'transaction'],
+    ['13 signatures', { keys: 20, signers: 13 }, 'malformed'],
+    ['64 instructions', { instructions: 64 }, 'transaction'],
+    ['65 instructions', { instructions: 65 }, 'malformed'],
   ])('%s', (_name, parts, kind) => {
     expect(decodeTransaction(v1(parts)).kind).toBe(kind)
   })

@@ -10,13 +10,15 @@ import type { Log, Verifier } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import { readEffect } from './effects.ts'
 import { isFields, readCount } from './json.ts'
-import type { Answer, Node } from './rpc.ts'
+import type { Answer, Call, Node } from './rpc.ts'
+import { createLookout, type Lookout } from './statuses.ts'
 import { decodeTransaction, type Transaction, verifySignatures } from './transaction.ts'
 
 export type Testimony =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
-  | { readonly kind: 'unavailable'; readonly why: string }
+  /** `soon` where the node only needs time: it has the transaction, but not yet all about it. */
+  | { readonly kind: 'unavailable'; readonly why: string; readonly soon?: boolean }
 
 /** The genesis hash by which the chain is known. On a localnet, the first node to be reached sets it. */
 export interface Pin {
@@ -32,6 +34,8 @@ export interface Witness {
   failures(): number
   /** True when it is of the right chain, false when of another, undefined when it does not say. */
   belongs(): Promise<boolean | undefined>
+  /** Whether a transaction that it did not have may be there now. */
+  readonly appeared: Lookout
   /** What it knows of a transaction at the moment. */
   testify(signature: string, verified: Verified): Promise<Testimony>
 }
@@ -50,15 +54,21 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
   let asking: Promise<boolean | undefined> | undefined
   let failures = 0
 
-  function fail(why: string): Testimony {
+  const call: Call = async (method, params) => {
+    const answer = await node.call(method, params)
+    if (answer.kind === 'unavailable') known = false
+    return answer
+  }
+
+  function fail(why: string, soon = false): Testimony {
     // Once per outage: a dead node is asked again with every payment.
     if (failures === 0) log.warn('chain.node_unavailable', { node: node.name, why })
     failures += 1
-    return { kind: 'unavailable', why }
+    return { kind: 'unavailable', why, soon }
   }
 
   async function askGenesis(): Promise<boolean | undefined> {
-    const answer = await node.call('getGenesisHash', [])
+    const answer = await call('getGenesisHash', [])
     if (answer.kind !== 'answered' || typeof answer.result !== 'string') return undefined
     pin.hash ??= answer.result
     known = answer.result === pin.hash
@@ -78,11 +88,10 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     const member = await belongs()
     if (member === undefined) return fail('the node does not tell its genesis hash')
     if (!member) return fail('the node speaks for another chain')
-    const answer = await node.call('getTransaction', [signature, config])
-    if (answer.kind === 'unavailable') known = false
+    const answer = await call('getTransaction', [signature, config])
     if (answer.kind !== 'answered') return fail(describe(answer))
     const testimony = await readTestimony(signature, answer.result, verified)
-    if (testimony.kind === 'unavailable') return fail(testimony.why)
+    if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon)
     failures = 0
     return testimony
   }
@@ -100,17 +109,17 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     }
     verified.set(wire, transaction)
     const blockTime = readCount(result['blockTime']) ?? (await askBlockTime(slot))
-    if (blockTime === undefined) return useless('the time of the block is not known')
+    if (blockTime === undefined) return useless('the time of the block is not known', true)
     const reading = readEffect({ signature, slot, blockTime, transaction, meta: result['meta'] })
     return reading.kind === 'effect' ? { kind: 'found', effect: reading.effect } : useless(reading.why)
   }
 
   async function askBlockTime(slot: number): Promise<number | undefined> {
-    const answer = await node.call('getBlockTime', [slot])
+    const answer = await call('getBlockTime', [slot])
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { name: node.name, failures: () => failures, belongs, testify }
+  return { name: node.name, failures: () => failures, belongs, appeared: createLookout(call), testify }
 }
 
 function readWire(value: unknown): string | undefined {
@@ -141,6 +150,6 @@ function describe(answer: Exclude<Answer, { readonly kind: 'answered' }>): strin
   return answer.kind === 'refused' ? `the node refused with code ${answer.code}` : answer.why
 }
 
-function useless(why: string): Testimony {
-  return { kind: 'unavailable', why }
+function useless(why: string, soon = false): Testimony {
+  return { kind: 'unavailable', why, soon }
 }

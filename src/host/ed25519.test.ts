@@ -162,7 +162,7 @@ describe('imported keys', () => {
 
   it('are kept, but no more than so many, and the longest unused goes first', () => {
     const verify = createVerifier(2)
-    for (const person of [first, first, second, first]) use(verify, person)
+    for (const person of [first, second, second, first]) use(verify, person)
     expect(imports()).toBe(2)
     use(verify, third)
     expect(imports()).toBe(3)

@@ -73,8 +73,10 @@ describe('createHttpTransport', () => {
     answer = () => {}
     const stop = new AbortController()
     const waiting = post('{}', 2_000, stop.signal)
+    const start = performance.now()
     setTimeout(() => stop.abort(), 10)
     await expect(waiting).rejects.toThrow()
+    expect(performance.now() - start).toBeLessThan(1_000)
   })
 
   it('stops in the middle of an answer, too', async () => {

@@ -347,5 +347,7 @@ describe('verifySignatures', () => {
     expect(asked).toEqual(transaction.keys.slice(0, 3).map((key, index) => [encodeBase58(key), index + 1]))
     // The last signer counts as much as the first.
     expect(verifySignatures(transaction, (_key, _message, signature) => signature[0] !== 3)).toBe(false)
+    // Nobody's signature is not everybody's.
+    expect(verifySignatures({ ...transaction, signatures: [] }, () => true)).toBe(false)
   })
 })

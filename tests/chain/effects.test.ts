@@ -109,6 +109,15 @@ describe('token accounts of which the node does not tell', () => {
     expect(effectOf(transfer, meta).transfers).toEqual([])
   })
 
+  it('are believed about the mint by the destination first', () => {
+    const meta = {
+      ...soundMeta,
+      preTokenBalances: [],
+      postTokenBalances: [balance(2, '1', payer, other), balance(3, '1')],
+    }
+    expect(effectOf(transfer, meta).transfers).toMatchObject([{ asset: mint }])
+  })
+
   it('do not lend their mint when it changed on the way', () => {
     const meta = {
       ...soundMeta,
@@ -137,6 +146,7 @@ describe('an answer that is not whole', () => {
     ['preBalances is absent', without('preBalances')],
     ['postBalances is absent', without('postBalances')],
     ['a balance is missing', { ...soundMeta, postBalances: [50, 45, 20, 20, 1, 0] }],
+    ['a balance before is missing', { ...soundMeta, preBalances: [100, 0, 20, 20, 1, 0] }],
     ['a balance is negative', { ...soundMeta, postBalances: [50, 45, 20, 20, 1, 0, -1] }],
     ['a balance was rounded', { ...soundMeta, postBalances: [2 ** 60, 45, 20, 20, 1, 0, 1] }],
     ['a balance is beyond 64 bits', { ...soundMeta, postBalances: ['18446744073709551616', 45, 20, 20, 1, 0, 1] }],

@@ -29,7 +29,10 @@ it('posts JSON and gives back status and text', async () => {
 })
 
 it('T78: follows no redirect', async () => {
-  answer = (_request, response) => void response.writeHead(307, { location: url }).end()
+  answer = (request, response) => {
+    if (request.url === '/') response.writeHead(307, { location: '/elsewhere' }).end()
+    else response.end('{}')
+  }
   await expect(post()).rejects.toThrow()
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedPayment } from '../../src/chain/payment.ts'
 import { submit } from '../../src/chain/send.ts'
-import { createWorld, honest, type NodeScript, type World } from './world.ts'
+import { createWorld, honest, NodeError, type NodeScript, type World } from './world.ts'
 
 let world: World
 let paid: SignedPayment
@@ -18,9 +18,13 @@ function hiding(): { readonly script: NodeScript; show(): void; asked(): number 
   return {
     script: async (question, forward) => {
       const result = await forward()
-      if (question.method !== 'getTransaction') return result
+      if (question.method === 'getTransaction') {
+        asked += 1
+        return shown ? result : null
+      }
+      if (question.method !== 'getSignatureStatuses') return result
       asked += 1
-      return shown ? result : null
+      return shown ? result : { value: (question.params[0] as readonly string[]).map(() => null) }
     },
     show: () => {
       shown = true
@@ -50,6 +54,7 @@ describe('one flight for all readers', () => {
     const other = await world.pay({ requestId: 'rid_2' })
     const [one, two] = await Promise.all([chain.read(paid.signature, 0), chain.read(other.signature, 0)])
     expect([one, two]).toMatchObject([{ effect: { memos: ['rid_1'] } }, { effect: { memos: ['rid_2'] } }])
+    expect(Object.fromEntries(chain.calls())).toEqual({ getGenesisHash: 1, getTransaction: 2 })
   })
 })
 
@@ -62,9 +67,10 @@ describe('T67: a transaction that is not there yet', () => {
     for (let round = 0; round < 8; round += 1) await elapse(50)
     node.show()
     expect((await reading).kind).toBe('found')
-    // At 0, 50, 150 and 350 ms, then the one that finds it.
-    expect(node.asked()).toBeGreaterThanOrEqual(4)
-    expect(node.asked()).toBeLessThanOrEqual(6)
+    // At 0, 50, 150 and 350 ms; then the status that shows it, and the transaction itself.
+    expect(node.asked()).toBeGreaterThanOrEqual(5)
+    expect(node.asked()).toBeLessThanOrEqual(7)
+    expect(Object.fromEntries(chain.calls())).toMatchObject({ getTransaction: 2 })
   })
 
   it('is found as soon as it is sent', async () => {
@@ -73,6 +79,43 @@ describe('T67: a transaction that is not there yet', () => {
     const reading = chain.read(payment.signature, 5_000)
     await submit(world.rpc, payment)
     expect(await reading).toMatchObject({ kind: 'found', effect: { memos: ['late'] } })
+  })
+
+  it('T128: is looked for together with the others that are missing', async () => {
+    const node = hiding()
+    const chain = world.chainOf([node.script])
+    const signatures = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => (await world.sign({ requestId: `rid_${index}` })).signature),
+    )
+    const readings = await Promise.all([paid.signature, ...signatures].map((signature) => chain.read(signature, 200)))
+    expect(readings.every((reading) => reading.kind === 'missing')).toBe(true)
+    // One call each to begin with; then three more rounds of all in a few calls, not in 123.
+    expect(chain.calls().get('getTransaction')).toBe(41)
+    expect(chain.calls().get('getSignatureStatuses')).toBeLessThanOrEqual(20)
+  })
+
+  it('is read again and again where the node tells no statuses', async () => {
+    let left = 3
+    const mute: NodeScript = async (question, forward) => {
+      if (question.method === 'getSignatureStatuses') throw new NodeError(-32601)
+      if (question.method !== 'getTransaction') return forward()
+      left -= 1
+      return left < 0 ? forward() : null
+    }
+    expect((await world.chainOf([mute]).read(paid.signature, 2_000)).kind).toBe('found')
+  })
+
+  it('T58: is waited for where only its time is not known yet', async () => {
+    let left = 4
+    const timeless: NodeScript = async (question, forward) => {
+      if (question.method === 'getBlockTime') return null
+      const result = await forward()
+      if (question.method !== 'getTransaction') return result
+      left -= 1
+      return left < 0 ? result : { ...(result as object), blockTime: null }
+    }
+    const chain = world.chainOf([timeless])
+    expect((await chain.read(paid.signature, 3_000)).kind).toBe('found')
   })
 
   it('T61: is missing while it is only processed', async () => {
@@ -96,10 +139,13 @@ describe('T67: a transaction that is not there yet', () => {
     expect((await chain.read(paid.signature, 0)).kind).toBe('found')
   })
 
-  it('asks once where nobody wants to wait', async () => {
+  it('asks once where nobody wants to wait, and anew for the next one', async () => {
     const node = hiding()
-    expect((await world.chainOf([node.script]).read(paid.signature, 0)).kind).toBe('missing')
+    const chain = world.chainOf([node.script])
+    expect((await chain.read(paid.signature, 0)).kind).toBe('missing')
     expect(node.asked()).toBe(1)
+    node.show()
+    expect((await chain.read(paid.signature, 0)).kind).toBe('found')
   })
 })
 
@@ -125,6 +171,16 @@ describe('readers with different patience', () => {
     expect((await patient).kind).toBe('found')
   })
 
+  it('who has waited enough does not wait for the next round', async () => {
+    const chain = world.chainOf([hiding().script])
+    const patient = chain.read(paid.signature, 1_000)
+    const start = performance.now()
+    // The rounds are at 0, 50, 150, 350 and 750 ms.
+    expect((await chain.read(paid.signature, 400)).kind).toBe('missing')
+    expect(performance.now() - start).toBeLessThan(600)
+    await patient
+  })
+
   it('who comes late does not make the node be asked sooner', async () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
@@ -145,9 +201,14 @@ describe('limits', () => {
     const chain = world.chainOf([silent])
     const readers = Array.from({ length: 300 }, () => chain.read(paid.signature, 1_000))
     const refused = await Promise.all(readers.slice(256))
-    expect(refused.every((reading) => reading.kind === 'unavailable')).toBe(true)
-    const others = chain.close().then(() => Promise.all(readers.slice(0, 256)))
-    expect((await others).every((reading) => reading.kind === 'unavailable')).toBe(true)
+    expect(new Set(refused.map((reading) => reading.kind === 'unavailable' && reading.why))).toEqual(
+      new Set(['too many wait for this payment']),
+    )
+    const start = performance.now()
+    await chain.close()
+    const others = await Promise.all(readers.slice(0, 256))
+    expect(others.every((reading) => reading.kind === 'unavailable')).toBe(true)
+    expect(performance.now() - start).toBeLessThan(500)
   })
 
   it('on transactions being waited for', async () => {

@@ -12,7 +12,10 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
-const blind = lying('getTransaction', () => null)
+const blind: NodeScript = async (question, forward) => {
+  if (question.method === 'getTransaction') return null
+  return question.method === 'getSignatureStatuses' ? { value: [null] } : forward()
+}
 const foreign = lying('getGenesisHash', () => 'elsewhere')
 const bent = (change: (meta: Record<string, unknown>) => Record<string, unknown>) =>
   lying('getTransaction', (result) => {
@@ -63,6 +66,12 @@ describe('T167: with two nodes', () => {
     expect((await world.chainOf([vouching]).read(unsent.signature, 0)).kind).toBe('found')
   })
 
+  it('a contradiction is told at once, since waiting does not mend it', async () => {
+    const start = performance.now()
+    expect(await kindOf([honest, failing], 5_000)).toBe('disagreement')
+    expect(performance.now() - start).toBeLessThan(500)
+  })
+
   it('both without it: missing', async () => {
     expect(await kindOf([blind, blind])).toBe('missing')
   })
@@ -99,6 +108,10 @@ describe('with three nodes', () => {
     ['each telling something else', [failing, generous, honest], 'disagreement'],
   ])('%s', async (_name, scripts, kind) => {
     expect(await kindOf(scripts)).toBe(kind)
+  })
+
+  it('asks others in the next round, so that two that lag for good do not hide the rest', async () => {
+    expect(await kindOf([blind, blind, honest, honest], 1_000)).toBe('found')
   })
 
   it('asks two, and the third only when it is needed', async () => {

@@ -118,6 +118,16 @@ describe('transfers', () => {
       splTokenProgram,
       { accounts: bytes(2), data: bytes(255, 3, 9, 3, units(1n)) },
     ],
+    [
+      'a Batch with a part longer than what is left',
+      splTokenProgram,
+      { accounts: bytes(2, 3, 0), data: bytes(255, 3, 20, 3, units(1n)) },
+    ],
+    [
+      'a Batch with a harmless part that lacks accounts',
+      splTokenProgram,
+      { accounts: bytes(2), data: bytes(255, 3, 1, 9) },
+    ],
     ['a Batch in a Batch', splTokenProgram, { accounts: bytes(2, 3, 0), data: bytes(255, 0, 1, 255) }],
     ['a Batch with an empty part', splTokenProgram, { accounts: bytes(), data: bytes(255, 0, 0) }],
   ])('%s cannot have run, so the answer is not used', (_name, program, instruction) => {

@@ -116,6 +116,29 @@ describe('the genesis hash', () => {
     expect(asked).toEqual(['getGenesisHash', 'getTransaction'])
   })
 
+  it('is asked for again when the node was lost between two looks', async () => {
+    const asked: string[] = []
+    let shown = false
+    const chain = world.chainOf([
+      async (question, forward) => {
+        asked.push(question.method)
+        if (question.method === 'getSignatureStatuses') {
+          shown = true
+          throw new Error('lost')
+        }
+        return question.method === 'getTransaction' && !shown ? null : forward()
+      },
+    ])
+    expect((await chain.read(paid.signature, 2_000)).kind).toBe('found')
+    expect(asked).toEqual([
+      'getGenesisHash',
+      'getTransaction',
+      'getSignatureStatuses',
+      'getGenesisHash',
+      'getTransaction',
+    ])
+  })
+
   it('T73: of another chain is found out after a reconnect, too', async () => {
     let [down, foreign] = [false, false]
     const chain = world.chainOf([

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest'
+import type { Answer, Call } from './rpc.ts'
+import { createLookout } from './statuses.ts'
+
+const confirmed = { slot: 1, confirmations: 1, err: null, confirmationStatus: 'confirmed' }
+const answered = (value: unknown): Answer => ({ kind: 'answered', result: { context: { slot: 1 }, value } })
+
+describe('createLookout', () => {
+  it('asks at once, and together for those who come meanwhile', async () => {
+    const asked: (readonly string[])[] = []
+    const call: Call = async (_method, [signatures]) => {
+      asked.push(signatures as readonly string[])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return answered((signatures as readonly string[]).map((one) => (one === 'there' ? confirmed : null)))
+    }
+    const lookout = createLookout(call)
+    const names = ['first', 'second', 'there', 'fourth']
+    expect(await Promise.all(names.map(lookout))).toEqual([false, false, true, false])
+    expect(asked).toEqual([['first'], ['second', 'there', 'fourth']])
+    expect(await lookout('later')).toBe(false)
+    expect(asked).toHaveLength(3)
+  })
+
+  it('asks for no more than a node takes', async () => {
+    const sizes: number[] = []
+    const call: Call = async (_method, [signatures]) => {
+      sizes.push((signatures as readonly string[]).length)
+      return answered((signatures as readonly string[]).map(() => null))
+    }
+    const lookout = createLookout(call)
+    await Promise.all(Array.from({ length: 600 }, (_, index) => lookout(`${index}`)))
+    expect(sizes).toEqual([1, 256, 256, 87])
+  })
+
+  it.each<[string, Answer, boolean]>([
+    ['confirmed', answered([confirmed]), true],
+    ['finalized', answered([{ ...confirmed, confirmationStatus: 'finalized' }]), true],
+    ['failed, which is for the reader of the transaction to see', answered([{ ...confirmed, err: {} }]), true],
+    ['processed', answered([{ ...confirmed, confirmationStatus: 'processed' }]), false],
+    ['absent', answered([null]), false],
+    ['something else', answered([7]), true],
+    ['one too few', answered([]), true],
+    ['no list', answered(null), true],
+    ['a refusal', { kind: 'refused', code: -32601, message: '', data: undefined }, true],
+    ['nothing', { kind: 'unavailable', why: 'gone' }, true],
+  ])('%s', async (_name, answer, appeared) => {
+    expect(await createLookout(async () => answer)('one')).toBe(appeared)
+  })
+})
