@@ -110,7 +110,15 @@ function resolve(move: Move, call: Call | undefined, scene: Scene): Transfer | U
   const { units } = move
   if (move.money === 'lamports') {
     const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
-    const transfer = { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
+    const transfer = {
+      asset: 'SOL',
+      destination,
+      destinationOwner: destination,
+      sourceOwner,
+      authority,
+      units,
+      signers,
+    }
     return withVoice(transfer, call, scene)
   }
   const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta

@@ -2,8 +2,8 @@
  * The rules a payment has to keep, judged by what the transaction did, never by what an instruction claims.
  *
  * Credited is the smaller of what the recipient gained over all its accounts of that token and what the payer explicitly
- * sent to the recipient's account: so money taken back in the same transaction does not count, and neither does money
- * that came from somebody else.
+ * sent to the recipient's account, less what others took out again: so money taken back in the same transaction does not
+ * count, and neither does money that came from somebody else.
  */
 import type { Refusal } from './errors.ts'
 import { refuse } from './errors.ts'
@@ -24,6 +24,11 @@ export interface Transfer {
   readonly units: bigint | undefined
   /** Wallets that signed the transaction and were given to the same top-level instruction. */
   readonly signers: readonly string[]
+  /**
+   * Present where a program signed for the authority: the memos that the same call of that program wrote. Anybody can
+   * make a program pay out what it owes the recipient, and put a memo beside it; only these memos are the program's own.
+   */
+  readonly memos?: readonly string[]
 }
 
 /** What one account held before and after. */
@@ -104,7 +109,7 @@ export function judge(effect: Effect, quote: Quote, payer?: Payer): Paid | Late 
 function findPayment(effect: Effect, quote: Quote, payer: Payer | undefined): Paid | Refusal {
   let refusal: Refusal | undefined
   for (const option of quote.options) {
-    const verdict = judgeOption(effect, quote.recipient, option, payer)
+    const verdict = judgeOption(effect, quote, option, payer)
     if (verdict?.kind === 'paid') return verdict
     refusal = graver(refusal, verdict)
   }
@@ -120,7 +125,7 @@ function graver(left: Refusal | undefined, right: Refusal | undefined): Refusal 
 /** Undefined when nothing at all went to this option's destination. */
 function judgeOption(
   effect: Effect,
-  recipient: string,
+  quote: Quote,
   option: PaymentOption,
   payer: Payer | undefined,
 ): Paid | Refusal | undefined {
@@ -128,26 +133,67 @@ function judgeOption(
     (transfer) => transfer.asset === option.asset && transfer.destination === option.destination,
   )
   if (arrived.length === 0) return undefined
-  if (arrived.some((transfer) => transfer.destinationOwner !== recipient)) {
+  if (arrived.some((transfer) => transfer.destinationOwner !== quote.recipient)) {
     return refuse('wrong_recipient', { detail: "The recipient's token account belongs to another wallet." })
   }
-  const address = payer?.address ?? arrived[0]?.authority ?? ''
+  if (payer) return judgePayer(effect, quote, option, arrived, payer)
+  let refusal: Refusal | undefined
+  for (const address of new Set(arrived.map((transfer) => transfer.authority))) {
+    const verdict = judgePayer(effect, quote, option, arrived, { address })
+    if (verdict.kind === 'paid') return verdict
+    refusal = graver(refusal, verdict)
+  }
+  return refusal
+}
+
+function judgePayer(
+  effect: Effect,
+  { recipient, requestId }: Quote,
+  option: PaymentOption,
+  arrived: readonly Transfer[],
+  { address, signer }: Payer,
+): Paid | Refusal {
   const sent = arrived.filter((transfer) => transfer.authority === address)
   if (sent.length === 0) return refuse('payer_mismatch')
   if (address === recipient || sent.some((transfer) => transfer.sourceOwner === recipient)) {
     return refuse('self_payment')
   }
   if (sent.some((transfer) => transfer.units === undefined)) return refuse('unsupported_transfer')
-  if (payer?.signer !== undefined && !sent.every((transfer) => transfer.signers.includes(payer.signer ?? ''))) {
+  if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer))) {
     return refuse('payer_mismatch', { detail: 'The signer of the proof did not sign the payment.' })
   }
-  const explicit = sent.reduce((sum, transfer) => sum + (transfer.units ?? 0n), 0n)
+  const meant = sent.filter(({ memos }) => memos === undefined || memos.includes(requestId))
+  if (meant.length === 0) {
+    return refuse('memo_mismatch', { detail: 'A program paid, and the memo is not of its making.' })
+  }
+  const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
   const gained = gainOf(effect, recipient, option.asset)
   const credited = gained < explicit ? gained : explicit
   if (credited >= option.units) return { kind: 'paid', option, payer: address, received: credited }
   const { token, decimals, units } = option
   const received = credited > 0n ? credited : 0n
   return refuse('underpaid', { shortfall: { token, decimals, required: units, received } })
+}
+
+/** Whoever could sign for itself, and did, is spoken for by nobody else. */
+function speaksFor(signer: string, { authority, signers }: Transfer): boolean {
+  return signers.includes(signer) && (signer === authority || !signers.includes(authority))
+}
+
+function sumOf(transfers: readonly Transfer[]): bigint {
+  return transfers.reduce((sum, transfer) => sum + (transfer.units ?? 0n), 0n)
+}
+
+/** What delegates took out of the recipient's accounts. It may be hidden in the gain by money from elsewhere. */
+function takenBack(effect: Effect, recipient: string, asset: Asset): bigint {
+  const taken = effect.transfers.filter(
+    (transfer) =>
+      transfer.asset === asset &&
+      transfer.sourceOwner === recipient &&
+      transfer.destinationOwner !== recipient &&
+      transfer.authority !== recipient,
+  )
+  return sumOf(taken)
 }
 
 /** What the recipient has more than before, over all its accounts of that token. Fees it paid are not a loss. */

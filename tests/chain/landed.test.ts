@@ -267,6 +267,7 @@ describe('tokens that really moved', () => {
         authority: source,
         units: 7_000n,
         signers: [payer.address],
+        memos: [],
       },
     ])
   })

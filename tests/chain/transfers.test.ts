@@ -171,7 +171,7 @@ describe('transfers', () => {
       const reading = run([{ index: 0, instructions: [move, call(9, [], bytes([114, 105, 100]))] }])
       if (reading.kind !== 'effect') throw new Error(reading.why)
       expect(reading.effect.memos).toEqual(['rid'])
-      expect(reading.effect.transfers).toEqual([{ ...tokenMove, authority: other }])
+      expect(reading.effect.transfers).toEqual([{ ...tokenMove, authority: other, memos: ['rid'] }])
     })
 
     it('counts as signers those whom the top-level instruction was given, and nobody else', () => {

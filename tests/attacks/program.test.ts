@@ -1,0 +1,124 @@
+/** Programs in between: smart wallets that pay for their owner, and programs that pay for nobody. */
+import type { Instruction, KeyPairSigner } from '@solana/kit'
+import { getApproveInstruction } from '@solana-program/token'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { succeed } from '../harness/message.ts'
+import { move } from '../harness/mint.ts'
+import { deployPuppet, type Puppet } from '../harness/puppet.ts'
+import { memo, type World } from '../harness/world.ts'
+
+let bench: Bench
+let world: World
+let till: Till
+let thief: KeyPairSigner
+let recipient: KeyPairSigner
+let puppet: Puppet
+
+beforeAll(async () => {
+  bench = await createBench()
+  world = bench.world
+  recipient = world.recipient
+  till = await bench.open()
+  thief = await world.person()
+  puppet = await deployPuppet(world)
+  await world.localnet.fund(puppet.vault.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
+})
+afterAll(() => bench.close())
+
+const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, recipient.address, units)
+const fromVault = (units: bigint) =>
+  move(world, world.usdc, puppet.vault.address, recipient.address, units, puppet.vault as never)
+
+describe('a smart wallet', () => {
+  it('T27: pays by a call, with the memo in a call too', async () => {
+    const attempt = await bench.commit(
+      till,
+      thief,
+      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)], [thief])],
+      { bare: true },
+    )
+    await till.refuses('payer_mismatch', attempt)
+    await till.serves({ ...attempt, payer: puppet.vault })
+  })
+
+  it('T27: pays too little by a call', async () => {
+    const attempt = await bench.commit(
+      till,
+      thief,
+      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price - 1n)])],
+      { bare: true },
+    )
+    await expectNothing(till, 'underpaid', { ...attempt, payer: puppet.vault })
+  })
+
+  it('T27: passes on the order of a wallet that signed', async () => {
+    await till.serves(await bench.commit(till, thief, [puppet.act([await usdc(price)])]))
+  })
+})
+
+describe('a program that pays the recipient what is its own', () => {
+  it('T164: beside a transfer of one unit by the thief', async () => {
+    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief]), await usdc(1n)])
+    const { body } = await expectNothing(till, 'underpaid', attempt)
+    expect(body).toMatchObject({ received: '0.000001' })
+  })
+
+  it('T164: and the thief names the program’s own address as the payer', async () => {
+    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief])])
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+  })
+
+  it('T164: and the thief wraps it together with the memo into a program of its own', async () => {
+    const proxy = await deployPuppet(world)
+    const attempt = await bench.commit(
+      till,
+      thief,
+      async ({ requestId }) => [proxy.act([puppet.act([await fromVault(price)], [thief]), memo(requestId)])],
+      { bare: true },
+    )
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+  })
+
+  it('T+: while a delegate takes back what the thief has paid', async () => {
+    const source = await world.tokenAccount(recipient.address, world.usdc)
+    const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })
+    await succeed(world, [approve], recipient)
+    const back = await move(world, world.usdc, recipient.address, thief.address, price, thief)
+    const attempt = await bench.commit(till, thief, [
+      await usdc(price),
+      back,
+      puppet.act([await fromVault(price)], [thief]),
+    ])
+    await expectNothing(till, 'underpaid', attempt)
+  })
+})
+
+describe('several token instructions in one', () => {
+  it('T+: a batch pays, though no inner instruction tells of it', async () => {
+    const [first, second] = [await usdc(4_000n), await usdc(6_000n)]
+    await till.serves(await bench.commit(till, thief, [batch(first, second)]))
+  })
+
+  it('T+: a batch pays and takes back', async () => {
+    const source = await world.tokenAccount(recipient.address, world.usdc)
+    const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })
+    await succeed(world, [approve], recipient)
+    const back = await move(world, world.usdc, recipient.address, thief.address, price, thief)
+    await expectNothing(till, 'underpaid', await bench.commit(till, thief, [batch(await usdc(price), back)]))
+  })
+
+  it('T+: a batch inside a call', async () => {
+    await till.serves(await bench.commit(till, thief, [puppet.act([batch(await usdc(price))])]))
+  })
+})
+
+/** One instruction for several: for each the number of its accounts, the length of its data, and the data. */
+function batch(...parts: readonly Instruction[]): Instruction {
+  const data = parts.flatMap((part) => [part.accounts?.length ?? 0, part.data?.length ?? 0, ...(part.data ?? [])])
+  return {
+    programAddress: (parts[0] as Instruction).programAddress,
+    accounts: parts.flatMap((part) => part.accounts ?? []),
+    data: Uint8Array.from([255, ...data]),
+  }
+}

@@ -1,0 +1,195 @@
+/** The attacker's workbench: a chain, shops on it, and the question whether an attempt left any trace. */
+import { type Instruction, type KeyPairSigner, signBytes } from '@solana/kit'
+import { expect } from 'vitest'
+import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { type RefusalCode, refusals } from '../../src/core/errors.ts'
+import { parseUnits } from '../../src/core/money.ts'
+import type { TokenCode } from '../../src/core/network.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { adapters, type Content, type Handler, type Serve } from './adapters.ts'
+import { land, type MessageOptions, succeed } from './message.ts'
+import { move } from './mint.ts'
+import { openShop, type Shop, useTemporaryHome } from './shop.ts'
+import { createWorld, memo, proofOf, type World } from './world.ts'
+
+/** The price of the catalogue: 0.01 USDC. */
+export const price = 10_000n
+
+export interface Attempt {
+  readonly tx: string
+  readonly challenge: Challenge
+  readonly payer: { readonly address: string }
+  /** More keys for the proof, from the semicolon on. */
+  readonly more?: string
+}
+
+export interface Outcome {
+  readonly status: number
+  readonly code: string | undefined
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers: Headers
+}
+
+export interface Till extends Shop {
+  readonly token: TokenCode
+  present(attempt: Attempt): Promise<Outcome>
+  presentHeader(header: string): Promise<Outcome>
+  /** The proof opens the door, once. */
+  serves(attempt: Attempt): Promise<Outcome>
+  /** The proof is turned away with this code, and nothing has changed: neither the ledger nor what the requestId is worth. */
+  refuses(code: RefusalCode, attempt: Attempt): Promise<Outcome>
+  /** An honest customer pays this challenge as told, and is served. */
+  sellsHonestly(challenge: Challenge): Promise<void>
+}
+
+export interface Bench {
+  readonly world: World
+  /** What all tills write to. */
+  readonly ledger: Ledger
+  /** Pays as told. */
+  readonly honest: KeyPairSigner
+  /** Everything logged as an error. */
+  readonly alarms: string[]
+  open(options?: Partial<ProviderOptions>, handler?: Handler): Promise<Till>
+  /** Lands a transaction made for a new challenge: the memo that is asked for, and then what is given. */
+  commit(till: Till, payer: KeyPairSigner, build: Plan, options?: CommitOptions): Promise<Attempt>
+  close(): Promise<void>
+}
+
+type Plan =
+  | readonly Instruction[]
+  | ((challenge: Challenge) => readonly Instruction[] | Promise<readonly Instruction[]>)
+
+export interface CommitOptions extends MessageOptions {
+  readonly feePayer?: KeyPairSigner
+  /** The transaction may fail on chain. */
+  readonly mayFail?: boolean
+  /** The instructions bring their own memos. */
+  readonly bare?: boolean
+  /** How the payer will show that the payment is its own: the header `Payment-Accept`. */
+  readonly accept?: string
+}
+
+const serveNode = adapters.find(([name]) => name === 'node:http')?.[1] as Serve
+const content: Content = { body: 'the secret' }
+
+export async function createBench(options?: Parameters<typeof createWorld>[0]): Promise<Bench> {
+  const home = useTemporaryHome()
+  const world = await createWorld(options)
+  const ledger = createMemoryLedger({ clock: { now: world.localnet.now, monotonic: () => performance.now() } })
+  const honest = await world.person()
+  const alarms: string[] = []
+  const quiet = () => {}
+  const log = { info: quiet, warn: quiet, error: (event: string) => void alarms.push(event) }
+  const tills: Till[] = []
+
+  const open: Bench['open'] = async (more = {}, handler = () => content) => {
+    const shop = await openShop(world, serveNode, handler, { ledger, log, waitSeconds: 0, ...more })
+    const till = tillOf(shop, more.token ?? 'USDC')
+    tills.push(till)
+    return till
+  }
+
+  function tillOf(shop: Shop, token: TokenCode): Till {
+    const standingOf = async (tx: string) => {
+      const bytes = decodeSignature(tx)
+      return bytes && ledger.peek(bytes)
+    }
+    const presentHeader: Till['presentHeader'] = async (header) => {
+      const response = await shop.claim(header)
+      const text = await response.text()
+      const isJson = response.headers.get('content-type')?.includes('json') ?? false
+      const body = (isJson ? JSON.parse(text) : { text }) as Record<string, unknown>
+      return { status: response.status, code: body['code'] as string | undefined, body, headers: response.headers }
+    }
+    const present: Till['present'] = ({ tx, challenge, payer, more }) =>
+      presentHeader(proofOf(tx, challenge, payer, more))
+    const serves: Till['serves'] = async (attempt) => {
+      const outcome = await present(attempt)
+      expect(outcome).toMatchObject({ status: 200, code: undefined, body: { text: 'the secret' } })
+      return outcome
+    }
+    const till: Till = {
+      ...shop,
+      token,
+      present,
+      presentHeader,
+      serves,
+      async refuses(code, attempt) {
+        const before = await standingOf(attempt.tx)
+        const outcome = await present(attempt)
+        const { status, retryable } = refusals[code]
+        expect(outcome).toMatchObject({ status, code, body: { retryable } })
+        expect(await standingOf(attempt.tx)).toEqual(before)
+        return outcome
+      },
+      async sellsHonestly(challenge) {
+        const decimals = token === 'SOL' ? 9 : (challenge.mints?.[token]?.decimals ?? 0)
+        const units = parseUnits(challenge.amounts?.[token] ?? '', decimals) ?? 0n
+        const mint = token === 'SOL' ? undefined : challenge.mints?.[token]
+        const transfer = mint
+          ? await move(world, mint, honest, challenge.recipient, units)
+          : await world.transfer(honest, challenge.recipient, token, units)
+        const tx = await succeed(world, [memo(challenge.requestId), transfer], honest)
+        await serves({ tx, challenge, payer: honest })
+      },
+    }
+    return till
+  }
+
+  return {
+    world,
+    ledger,
+    honest,
+    alarms,
+    open,
+    async commit(till, payer, build, options = {}) {
+      const { feePayer = payer, mayFail = false, bare = false, accept, ...message } = options
+      const challenge = await till.challenge(undefined, accept === undefined ? {} : { 'Payment-Accept': accept })
+      const built = typeof build === 'function' ? await build(challenge) : build
+      const instructions = bare ? built : [memo(challenge.requestId), ...built]
+      const tx = await (mayFail ? land : succeed)(world, instructions, feePayer, message)
+      return { tx, challenge, payer }
+    },
+    async close() {
+      for (const till of tills) await till.close()
+      await world.close()
+      home.remove()
+    },
+  }
+}
+
+export interface SigningOptions {
+  readonly origin?: string
+  readonly genesis?: string
+  /** Seconds since 1970. */
+  readonly ts?: number
+  /** Named as the signer, where the payer is another. */
+  readonly asSigner?: boolean
+}
+
+/** The keys that sign a proof, written out as docs/protocol.md has them and not by our own code. */
+export async function signedBy(
+  { world }: Bench,
+  till: Till,
+  { tx, challenge, payer }: Attempt,
+  signer: KeyPairSigner,
+  options: SigningOptions = {},
+): Promise<string> {
+  const { origin = till.url, genesis = world.localnet.genesisHash, asSigner = false } = options
+  const ts = options.ts ?? Math.floor(world.localnet.now() / 1000)
+  const { requestId } = challenge
+  const text = `paystile proof v1\norigin: ${origin}\ngenesis: ${genesis}\ntx: ${tx}\nrequestId: ${requestId}\npayer: ${payer.address}\nts: ${ts}`
+  const signature = await signBytes(signer.keyPair.privateKey, new TextEncoder().encode(text))
+  return `; ts=${ts}; sig=${encodeBase58(new Uint8Array(signature))}${asSigner ? `; signer=${signer.address}` : ''}`
+}
+
+/** An attempt by a transaction of any kind; refused without a trace, after which the same challenge is sold honestly. */
+export async function expectNothing(till: Till, code: RefusalCode, attempt: Attempt): Promise<Outcome> {
+  const outcome = await till.refuses(code, attempt)
+  await till.sellsHonestly(attempt.challenge)
+  return outcome
+}

@@ -1,0 +1,94 @@
+/** A program of the attacker's on the chain, and the orders it takes. See sbpf.ts for what they look like in bytes. */
+import {
+  AccountRole,
+  type Address,
+  createNoopSigner,
+  getProgramDerivedAddress,
+  type Instruction,
+  isSignerRole,
+  isWritableRole,
+  type TransactionSigner,
+} from '@solana/kit'
+import { puppetElf } from './sbpf.ts'
+import { newSigner, type World } from './world.ts'
+
+export interface Puppet {
+  readonly address: Address
+  /** An address that only the puppet can sign for. */
+  readonly vault: TransactionSigner
+  /** Runs instructions as calls of the puppet, all under one top-level instruction, and signs for its vault. */
+  act(steps: readonly Step[], more?: readonly TransactionSigner[]): Instruction
+}
+
+/** A call; or lamports of an account that the puppet owns. */
+export type Step = Instruction | { readonly from: string; readonly to: string; readonly lamports: bigint }
+
+export async function deployPuppet(world: World, at?: string): Promise<Puppet> {
+  const id = (at ?? (await newSigner()).address) as Address
+  world.localnet.setProgram(id, puppetElf())
+  const [vault, bump] = await getProgramDerivedAddress({ programAddress: id, seeds: [] })
+  return {
+    address: id,
+    vault: createNoopSigner(vault),
+    act: (steps, more = []) => compose({ id, vault, bump }, steps, more),
+  }
+}
+
+interface Meta {
+  readonly address: Address
+  writable: boolean
+  signer: boolean
+  by: TransactionSigner | undefined
+}
+
+interface Identity {
+  readonly id: Address
+  readonly vault: Address
+  readonly bump: number
+}
+
+function compose(
+  { id, vault, bump }: Identity,
+  steps: readonly Step[],
+  more: readonly TransactionSigner[],
+): Instruction {
+  const metas: Meta[] = []
+  const positionOf = (address: string, writable = false, signer = false, by?: TransactionSigner): number => {
+    let at = metas.findIndex((meta) => meta.address === address)
+    if (at < 0) at = metas.push({ address: address as Address, writable: false, signer: false, by: undefined }) - 1
+    const meta = metas[at] as Meta
+    meta.writable ||= writable
+    // The puppet signs for its vault itself: in the transaction it is no signer.
+    meta.signer ||= signer && address !== vault
+    meta.by ??= by
+    return at
+  }
+  const data = steps.flatMap((step) => {
+    if ('from' in step) {
+      const units = new Uint8Array(new BigUint64Array([step.lamports]).buffer)
+      return [2, positionOf(step.from, true), positionOf(step.to, true), ...units]
+    }
+    const { programAddress, accounts = [], data: inner = new Uint8Array() } = step
+    const pairs = accounts.flatMap((account) => {
+      const [writable, signer] = [isWritableRole(account.role), isSignerRole(account.role)]
+      const by = (account as { readonly signer?: TransactionSigner }).signer
+      return [positionOf(account.address, writable, signer, by), Number(writable) + 2 * Number(signer)]
+    })
+    return [1, inner.length, accounts.length, positionOf(programAddress), bump, ...pairs, ...inner]
+  })
+  for (const party of more) positionOf(party.address, false, true, party)
+  return {
+    programAddress: id,
+    data: Uint8Array.from(data),
+    accounts: metas.map(({ address, writable, signer, by }) => ({
+      address,
+      role: roleOf(writable, signer),
+      ...(by && signer && { signer: by }),
+    })),
+  }
+}
+
+function roleOf(writable: boolean, signer: boolean): AccountRole {
+  if (signer) return writable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER
+  return writable ? AccountRole.WRITABLE : AccountRole.READONLY
+}
