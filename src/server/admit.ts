@@ -77,7 +77,10 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(visit, request)
   if (unsigned) return unsigned
-  if (standing && known?.kind === 'usable') return take(visit, name, standing)
+  if (standing && known?.kind === 'usable') {
+    const recipients = recognition.kind === 'sealed' ? [recognition.recipient] : route.recipients
+    return (await checkSigner(visit, request, recipients)) ?? take(visit, name, standing)
+  }
   if (recognition.kind !== 'sealed') return refuse('unknown_request')
   return register(visit, request, recognition.recipient, name)
 }
@@ -126,19 +129,38 @@ function checkSignature({ service, route, incoming, proof }: Case, request: Open
   return signed ? undefined : refuse('signature_invalid')
 }
 
+/**
+ * The ledger knows who paid, but not who may sign for a payer that cannot: for that the chain is asked again. Otherwise
+ * anybody could sign for anybody as soon as a payment is registered.
+ */
+async function checkSigner(
+  visit: Case,
+  request: OpenedRequest,
+  recipients: readonly string[],
+): Promise<Refusal | undefined> {
+  const { signer, payer } = visit.proof
+  if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
+  let refusal = refuse('payer_mismatch')
+  for (const recipient of recipients) {
+    const verdict = await readPayment(visit, await quoteFor(visit, request, recipient))
+    if (verdict.kind !== 'refused') return undefined
+    refusal = verdict
+  }
+  return refusal
+}
+
+async function quoteFor({ service, route, proof }: Case, request: OpenedRequest, recipient: string): Promise<Quote> {
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+  return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
+}
+
 async function register(visit: Case, request: OpenedRequest, recipient: string, name: string) {
   const { service, route, proof } = visit
   const usableUntil = claimableUntil(request, route.config.proofTtlSeconds)
   if (service.clock.now() > usableUntil) {
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
-  const quote: Quote = {
-    requestId: proof.requestId,
-    recipient,
-    options: await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf),
-    ...paymentWindow(request),
-  }
-  const verdict = await readPayment(visit, quote)
+  const verdict = await readPayment(visit, await quoteFor(visit, request, recipient))
   if (verdict.kind === 'refused') return verdict
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
   const payment: PaymentRecord = {

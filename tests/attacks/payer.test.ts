@@ -1,0 +1,210 @@
+/** Who paid: whoever ordered the transfer, and nobody who merely stood near it. */
+import { address, createNoopSigner, type KeyPairSigner } from '@solana/kit'
+import { getCreateAccountInstruction } from '@solana-program/system'
+import {
+  getApproveInstruction,
+  getCloseAccountInstruction,
+  getInitializeMultisig2Instruction,
+  getTransferCheckedInstruction,
+  getTransferInstruction,
+} from '@solana-program/token'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { splTokenProgram } from '../../src/core/network.ts'
+import { type Attempt, type Bench, createBench, expectNothing, price, signedBy, type Till } from '../harness/heist.ts'
+import { succeed } from '../harness/message.ts'
+import { auxiliary, move, moveBetween } from '../harness/mint.ts'
+import { deployPuppet } from '../harness/puppet.ts'
+import { memo, newSigner, type World } from '../harness/world.ts'
+
+let bench: Bench
+let world: World
+let till: Till
+let payer: KeyPairSigner
+let thief: KeyPairSigner
+let destination: string
+/** While it is set, the resource fails. */
+let broken = false
+
+beforeAll(async () => {
+  bench = await createBench()
+  world = bench.world
+  till = await bench.open({}, () => (broken ? { status: 500, body: 'broken' } : { body: 'the secret' }))
+  ;[payer, thief] = [await world.person(), await world.person()]
+  destination = await world.tokenAccount(world.recipient.address, world.usdc)
+})
+afterAll(() => bench.close())
+
+const usdc = (units = price, from = payer) => move(world, world.usdc, from, world.recipient.address, units)
+const as = async (attempt: Attempt, signer: KeyPairSigner, asSigner = false): Promise<Attempt> => ({
+  ...attempt,
+  more: await signedBy(bench, till, attempt, signer, { asSigner }),
+})
+
+describe('the payer named in the proof', () => {
+  it('T39: is a wallet that had no part in it', async () => {
+    const attempt = await bench.commit(till, payer, [await usdc()])
+    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
+    await till.serves(attempt)
+  })
+
+  it('T39: is the sponsor who only paid the fee', async () => {
+    const attempt = await bench.commit(till, payer, [await usdc()], { feePayer: thief })
+    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
+    await till.serves(attempt)
+  })
+
+  it('T39: signed the transaction, and paid something to somebody else in it', async () => {
+    const other = await move(world, world.usdc, thief, payer.address, price)
+    const attempt = await bench.commit(till, payer, [await usdc(), other])
+    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
+    await till.serves(attempt)
+  })
+
+  it('T+: is the token account from which it came, instead of the wallet', async () => {
+    const attempt = await bench.commit(till, payer, [await usdc()])
+    const account = await world.tokenAccount(payer.address, world.usdc)
+    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: { address: account } })
+  })
+
+  it('T+: is the owner of money that a delegate spent', async () => {
+    const source = await world.tokenAccount(payer.address, world.usdc)
+    const approve = getApproveInstruction({ source, delegate: thief.address, owner: payer, amount: price })
+    await succeed(world, [approve], payer)
+    const attempt = await bench.commit(till, thief, [moveBetween(world.usdc, source, destination, price, thief)])
+    await expectNothing(till, 'payer_mismatch', { ...attempt, payer })
+    await till.serves(attempt)
+  })
+
+  it('T+: paid from an account that was opened and closed in the same transaction', async () => {
+    const account = await auxiliary(payer, payer.address, world.usdc)
+    const source = await world.tokenAccount(payer.address, world.usdc)
+    const plan = [
+      ...account.open,
+      moveBetween(world.usdc, source, account.address, price, payer),
+      getTransferInstruction({
+        source: account.address,
+        destination: address(destination),
+        authority: payer,
+        amount: price,
+      }),
+      getCloseAccountInstruction({ account: account.address, destination: payer.address, owner: payer }),
+    ]
+    await till.serves(await bench.commit(till, payer, plan))
+  })
+})
+
+/** Two of these three have to sign. */
+async function createMultisig(members: readonly KeyPairSigner[]) {
+  const multisig = await newSigner()
+  const opening = {
+    payer,
+    newAccount: multisig,
+    lamports: 4_000_000n,
+    space: 355,
+    programAddress: address(splTokenProgram),
+  }
+  const signers = members.map((member) => member.address)
+  await succeed(
+    world,
+    [
+      getCreateAccountInstruction(opening),
+      getInitializeMultisig2Instruction({ multisig: multisig.address, m: 2, signers }),
+    ],
+    payer,
+  )
+  await world.localnet.fund(multisig.address, { USDC: 10n * price })
+  return multisig.address
+}
+
+describe('a payer that cannot sign', () => {
+  it('T+: a multisig pays, and only members who signed may speak for it', async () => {
+    const members = [await newSigner(), await newSigner(), await newSigner()] as const
+    const multisig = await createMultisig(members)
+    const transfer = getTransferCheckedInstruction({
+      source: await world.tokenAccount(multisig, world.usdc),
+      mint: address(world.usdc.address),
+      destination: address(destination),
+      authority: multisig,
+      amount: price,
+      decimals: 6,
+      multiSigners: [members[0], members[2]],
+    })
+    const attempt = {
+      ...(await bench.commit(till, payer, [transfer], { accept: 'sig' })),
+      payer: { address: multisig },
+    }
+    await till.refuses('signature_required', attempt)
+    await till.refuses('payer_mismatch', await as(attempt, members[1], true))
+    await till.refuses('payer_mismatch', await as(attempt, payer, true))
+    await till.refuses('signature_invalid', await as(attempt, members[2]))
+    await till.serves(await as(attempt, members[2], true))
+  })
+
+  it('T+: a smart wallet pays, and only a signer of its own instruction may speak for it', async () => {
+    const puppet = await deployPuppet(world)
+    const owner = await newSigner()
+    await world.localnet.fund(puppet.vault.address, { USDC: 10n * price })
+    const paying = await move(
+      world,
+      world.usdc,
+      puppet.vault.address,
+      world.recipient.address,
+      price,
+      puppet.vault as never,
+    )
+    const committed = await bench.commit(
+      till,
+      payer,
+      ({ requestId }) => [puppet.act([memo(requestId), paying], [owner])],
+      { accept: 'sig', bare: true },
+    )
+    const attempt = { ...committed, payer: puppet.vault }
+    await till.refuses('payer_mismatch', await as(attempt, payer, true))
+    await till.serves(await as(attempt, owner, true))
+  })
+})
+
+describe('a stranger who signs for a payer', () => {
+  it('T+: who can sign for itself, and did, though both were given to the same instruction', async () => {
+    const puppet = await deployPuppet(world)
+    const relayed = puppet.act([await usdc()], [thief])
+    const attempt = await bench.commit(till, payer, [relayed], { accept: 'sig', feePayer: thief })
+    await till.refuses('payer_mismatch', await as(attempt, thief, true))
+    await till.serves(await as(attempt, payer))
+  })
+
+  it('T+: after the ledger has come to know the payment', async () => {
+    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    broken = true
+    const first = await till.present(await as(attempt, payer))
+    broken = false
+    if (first.status !== 500) throw new Error('the resource did not fail')
+    await till.refuses('payer_mismatch', await as(attempt, thief, true))
+    await till.refuses('signature_invalid', await as(attempt, thief))
+    await till.serves(await as(attempt, payer))
+  })
+
+  it('T+: which the multisig behind a known payment may do, by a member', async () => {
+    const members = [await newSigner(), await newSigner(), await newSigner()] as const
+    const multisig = await createMultisig(members)
+    const source = await world.tokenAccount(multisig, world.usdc)
+    const transfer = getTransferCheckedInstruction({
+      source,
+      mint: address(world.usdc.address),
+      destination: address(destination),
+      authority: multisig,
+      amount: price,
+      decimals: 6,
+      multiSigners: [members[0], members[1]],
+    })
+    const attempt = {
+      ...(await bench.commit(till, payer, [transfer], { accept: 'sig' })),
+      payer: createNoopSigner(multisig),
+    }
+    broken = true
+    await till.present(await as(attempt, members[0], true))
+    broken = false
+    await till.refuses('payer_mismatch', await as(attempt, members[2], true))
+    await till.serves(await as(attempt, members[1], true))
+  })
+})
