@@ -1,0 +1,208 @@
+/** How much arrived: judged by what the recipient has more than before, never by what an instruction says. */
+import { address, type KeyPairSigner } from '@solana/kit'
+import { getApproveInstruction, getMintToInstruction } from '@solana-program/token'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { decodeSignature } from '../../src/core/base58.ts'
+import type { Mint } from '../../src/core/network.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { succeed } from '../harness/message.ts'
+import { createMint, type Extension, extensions, mintTo, move } from '../harness/mint.ts'
+import { deployPuppet, type Puppet } from '../harness/puppet.ts'
+import { memo, type World } from '../harness/world.ts'
+
+let bench: Bench
+let world: World
+let till: Till
+let thief: KeyPairSigner
+let recipient: KeyPairSigner
+let puppet: Puppet
+
+beforeAll(async () => {
+  bench = await createBench()
+  world = bench.world
+  recipient = world.recipient
+  till = await bench.open()
+  thief = await world.person()
+  puppet = await deployPuppet(world)
+})
+afterAll(() => bench.close())
+
+const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, recipient.address, units)
+
+it('T1: a payment that failed later on, with its memo in the logs', async () => {
+  const attempt = await bench.commit(till, thief, [await usdc(price), await usdc(10n ** 18n)], { mayFail: true })
+  const { meta } = await world.rpc<{ meta: { err: unknown; logMessages: readonly string[] } }>('getTransaction', [
+    attempt.tx,
+    { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 },
+  ])
+  expect(meta.err).toEqual({ InstructionError: [2, { Custom: 1 }] })
+  expect(meta.logMessages.join()).toContain(attempt.challenge.requestId)
+  await expectNothing(till, 'tx_failed', attempt)
+})
+
+it('T2: a payment of which the node knows no outcome, until it does', async () => {
+  const attempt = await bench.commit(till, thief, [await usdc(price)])
+  world.localnet.faults.intercept((method, _params, answer) =>
+    method === 'getTransaction' && 'result' in answer
+      ? { result: { ...(answer.result as object), meta: null } }
+      : answer,
+  )
+  await till.refuses('chain_unavailable', attempt)
+  world.localnet.faults.clear()
+  await till.serves(attempt)
+})
+
+describe('the amount that arrived', () => {
+  it.each([
+    ['USDC', '0.01'],
+    ['SOL', '0.001'],
+    ['NATIVE', '0.5'],
+  ] as const)('T45: one base unit of %s too little', async (token, decimal) => {
+    const shop = await bench.open({ token, price: decimal, scope: `short-${token}` })
+    const units = { USDC: 10_000n, SOL: 1_000_000n, NATIVE: 500_000_000n }[token]
+    const short = await world.transfer(thief, recipient.address, token, units - 1n)
+    const { body } = await expectNothing(shop, 'underpaid', await bench.commit(shop, thief, [short]))
+    const received = { USDC: '0.009999', SOL: '0.000999999', NATIVE: '0.499999999' }[token]
+    expect(body).toMatchObject({ token, required: decimal, received })
+  })
+
+  it('T46: a surplus is booked, and buys nothing else', async () => {
+    const second = await till.challenge()
+    const attempt = await bench.commit(till, thief, [memo(second.requestId), await usdc(3n * price)])
+    await till.serves(attempt)
+    const row = await bench.ledger.peek(decodeSignature(attempt.tx) as Uint8Array)
+    expect(row).toMatchObject({ received: 3n * price, state: 'spent', remaining: 0n })
+    await expectNothing(till, 'payment_replay', { ...attempt, challenge: second })
+  })
+
+  it('T15: two halves in one transaction are one payment', async () => {
+    await till.serves(await bench.commit(till, thief, [await usdc(price / 2n), await usdc(price / 2n)]))
+  })
+
+  it('T15: two halves in two transactions are none', async () => {
+    const first = await bench.commit(till, thief, [await usdc(price / 2n)])
+    const tx = await succeed(world, [memo(first.challenge.requestId), await usdc(price / 2n)], thief)
+    await till.refuses('underpaid', first)
+    await expectNothing(till, 'underpaid', { ...first, tx })
+  })
+
+  it('T16: half in USDC and the rest in SOL', async () => {
+    const shop = await bench.open({ acceptedMints: ['USDC', 'SOL'], scope: 'two-tokens' })
+    const attempt = await bench.commit(shop, thief, [
+      await usdc(price / 2n),
+      await world.transfer(thief, recipient.address, 'SOL', 40_000n),
+    ])
+    const { body } = await expectNothing(shop, 'underpaid', attempt)
+    expect(body).toMatchObject({ token: 'USDC', required: '0.01', received: '0.005' })
+  })
+
+  it('T+: two payers with one half each, and each of them claims the whole', async () => {
+    const partner = await world.person()
+    const attempt = await bench.commit(till, thief, [await usdc(price / 2n), await usdc(price / 2n, partner)])
+    await till.refuses('underpaid', attempt)
+    await expectNothing(till, 'underpaid', { ...attempt, payer: partner })
+  })
+
+  it('T+: a payer who sends too little beside one who sends enough for another request', async () => {
+    const partner = await world.person()
+    const attempt = await bench.commit(till, thief, [await usdc(1n), await usdc(price, partner)])
+    const { body } = await expectNothing(till, 'underpaid', attempt)
+    expect(body).toMatchObject({ received: '0.000001' })
+    await till.serves({ ...attempt, payer: partner })
+  })
+})
+
+describe('money that is taken back in the same transaction', () => {
+  const back = (units: bigint, mint = world.usdc) => move(world, mint, recipient.address, thief.address, units, thief)
+
+  it('T10: by a delegate of the recipient', async () => {
+    const source = await world.tokenAccount(recipient.address, world.usdc)
+    const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: 10n * price })
+    await succeed(world, [approve], recipient)
+    const attempt = await bench.commit(till, thief, [await usdc(price), await back(price)])
+    const { body } = await expectNothing(till, 'underpaid', attempt)
+    expect(body).toMatchObject({ received: '0' })
+  })
+
+  it('T+: the same coin paid in five times over', async () => {
+    const round = [await usdc(price / 5n), await back(price / 5n)]
+    const attempt = await bench.commit(till, thief, [...round, ...round, ...round, ...round, ...round])
+    await expectNothing(till, 'underpaid', attempt)
+  })
+
+  it('T11: by the permanent delegate of a mint', async () => {
+    const mint = await createMint(world, thief, { extensions: [extensions.permanentDelegate(thief.address)] })
+    const shop = await openFor(mint, 'permanent')
+    const pay = await move(world, mint, thief, recipient.address, price)
+    const { body } = await expectNothing(
+      shop,
+      'underpaid',
+      await bench.commit(shop, thief, [pay, await back(price, mint)]),
+    )
+    expect(body).toMatchObject({ received: '0' })
+  })
+})
+
+/** A shop that takes this mint as its own token, with customers who have some. */
+async function openFor(mint: Mint, scope: string, more: Partial<ProviderOptions> = {}): Promise<Till> {
+  await mintTo(world, mint, thief, {
+    [thief.address]: 10n ** 9n,
+    [bench.honest.address]: 10n ** 9n,
+    [recipient.address]: 0n,
+  })
+  return bench.open({ token: 'NATIVE', price: '0.01', mints: { NATIVE: mint }, scope, ...more })
+}
+
+describe('mints that have rules of their own', () => {
+  const made = async (scope: string, ...added: readonly Extension[]) => {
+    const mint = await createMint(world, thief, { extensions: added })
+    return { mint, shop: await openFor(mint, scope) }
+  }
+
+  it('T33: a fee on transfers counts against the payer', async () => {
+    const { mint, shop } = await made('fee', extensions.transferFee(100, thief.address))
+    const pay = async (units: bigint) => move(world, mint, thief, recipient.address, units)
+    const short = await bench.commit(shop, thief, [await pay(price)])
+    const { body } = await shop.refuses('underpaid', short)
+    expect(body).toMatchObject({ required: '0.01', received: '0.0099' })
+    await shop.serves(await bench.commit(shop, thief, [await pay(10_102n)]))
+  })
+
+  it('T34: a hook runs foreign code at every transfer, and the judgement is by what arrived', async () => {
+    const { mint, shop } = await made('hook', extensions.transferHook(puppet.address, thief.address))
+    const pay = async (units: bigint) => {
+      const plain = await move(world, mint, thief, recipient.address, units)
+      return { ...plain, accounts: [...(plain.accounts ?? []), { address: puppet.address, role: 0 as const }] }
+    }
+    await shop.serves(await bench.commit(shop, thief, [await pay(price)]))
+    await shop.refuses('underpaid', await bench.commit(shop, thief, [await pay(price - 1n)]))
+  })
+
+  it.each([
+    ['T36: interest makes the amount that people read larger', () => extensions.interest(thief.address, 32_767)],
+    ['T36: a multiplier makes the amount that people read larger', () => extensions.scaledAmount(thief.address, 1_000)],
+  ])('%s, and only the raw one counts', async (name, extension) => {
+    const { mint, shop } = await made(name.split(' ')[1] ?? '', extension())
+    const pay = async (units: bigint) => [await move(world, mint, thief, recipient.address, units)]
+    await expectNothing(shop, 'underpaid', await bench.commit(shop, thief, await pay(price - 1n)))
+    await shop.serves(await bench.commit(shop, thief, await pay(price)))
+  })
+
+  it('T37: newly minted money comes from nobody', async () => {
+    const mint = await createMint(world, thief)
+    const shop = await openFor(mint, 'minted')
+    const token = await world.tokenAccount(recipient.address, mint)
+    const create = getMintToInstruction({ mint: address(mint.address), token, mintAuthority: thief, amount: price })
+    await expectNothing(shop, 'no_transfer', await bench.commit(shop, thief, [create]))
+  })
+
+  it('T+: newly minted money beside a transfer of one unit', async () => {
+    const mint = await createMint(world, thief)
+    const shop = await openFor(mint, 'minted-beside')
+    const token = await world.tokenAccount(recipient.address, mint)
+    const create = getMintToInstruction({ mint: address(mint.address), token, mintAuthority: thief, amount: price })
+    const crumb = await move(world, mint, thief, recipient.address, 1n)
+    await expectNothing(shop, 'underpaid', await bench.commit(shop, thief, [create, crumb]))
+  })
+})

@@ -1,0 +1,160 @@
+/** The memo ties a payment to a request: byte for byte, from the memo programs, and one transaction for one request. */
+import type { Instruction, KeyPairSigner } from '@solana/kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { instruction, land, succeed } from '../harness/message.ts'
+import { auxiliary, move } from '../harness/mint.ts'
+import { deployPuppet } from '../harness/puppet.ts'
+import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
+
+const memoV1 = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo'
+const memoV4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+let bench: Bench
+let world: World
+let till: Till
+let payer: KeyPairSigner
+let transfer: Instruction
+
+beforeAll(async () => {
+  bench = await createBench()
+  world = bench.world
+  till = await bench.open()
+  payer = await world.person()
+  transfer = await move(world, world.usdc, payer, world.recipient.address, price)
+})
+afterAll(() => bench.close())
+
+const commit = (plan: (challenge: Challenge) => readonly Instruction[] | Promise<readonly Instruction[]>) =>
+  bench.commit(till, payer, async (challenge) => [...(await plan(challenge)), transfer], { bare: true })
+
+describe('a memo that is not the requestId', () => {
+  it.each<[string, (requestId: string) => readonly (string | Uint8Array)[]]>([
+    ['T22: none at all', () => []],
+    ['T22: another text', () => ['hello']],
+    ['T22: something in front of it', (id) => [`x${id}`]],
+    ['T22: something behind it', (id) => [`${id}x`]],
+    ['T22: a space behind it', (id) => [`${id} `]],
+    ['T22: a line end behind it', (id) => [`${id}\n`]],
+    ['T22: a NUL behind it', (id) => [`${id}\0`]],
+    ['T22: a byte order mark in front of it', (id) => [`\ufeff${id}`]],
+    ['T22: in quotes', (id) => [`"${id}"`]],
+    ['T22: in capitals', (id) => [id.toUpperCase()]],
+    ['T22: the beginning of it', (id) => [id.slice(0, -1)]],
+    ['T22: twice in one memo', (id) => [`${id}${id}`]],
+    ['T22: in letters that normalise to the same', (id) => [fullWidth(id)]],
+    ['T22: with a mark that normalisation keeps apart', (id) => [`${id}\u0301`]],
+    ['T22: empty', () => ['']],
+    ['T+: split over two memos', (id) => [id.slice(0, 20), id.slice(20)]],
+    ['T+: the bytes behind its base64url', (id) => [Buffer.from(id, 'base64url').toString('hex')]],
+  ])('%s', async (_name, texts) => {
+    const attempt = await commit(({ requestId }) => texts(requestId).map((text) => memo(text)))
+    await expectNothing(till, 'memo_mismatch', attempt)
+  })
+
+  it('T44: an old payment of the same amount, made for something else', async () => {
+    const tx = await succeed(world, [transfer], payer)
+    await expectNothing(till, 'memo_mismatch', { tx, challenge: await till.challenge(), payer })
+  })
+
+  it('T25: not UTF-8, which all memo programs refuse', async () => {
+    for (const program of [memoV1, memoV3, memoV4]) {
+      const plan = ({ requestId }: Challenge) => [memo(Uint8Array.of(...bytesOf(requestId), 0xff), program), transfer]
+      const attempt = await bench.commit(till, payer, plan, { bare: true, mayFail: true })
+      await expectNothing(till, 'tx_failed', attempt)
+    }
+  })
+
+  it('T+: a program that is no memo program, though it has the same code', async () => {
+    const copy = (await newSigner()).address
+    world.localnet.setProgram(copy, world.localnet.getAccount(memoV3)?.data ?? new Uint8Array())
+    await expectNothing(till, 'memo_mismatch', await commit(({ requestId }) => [memo(requestId, copy)]))
+  })
+
+  it('T+: written into the log by a failed call only', async () => {
+    const puppet = await deployPuppet(world)
+    const account = await auxiliary(payer, payer.address, world.usdc)
+    const attempt = await bench.commit(
+      till,
+      payer,
+      // The memo runs; the step after it fails, and everything with it.
+      ({ requestId }) => [transfer, puppet.act([memo(requestId), memo(Uint8Array.of(0xff))]), ...account.open],
+      { bare: true, mayFail: true },
+    )
+    await expectNothing(till, 'tx_failed', attempt)
+  })
+
+  it('T+: only in the data of another program', async () => {
+    const puppet = await deployPuppet(world)
+    const plan = ({ requestId }: Challenge) => [instruction(puppet.address, [], bytesOf(requestId))]
+    await expectNothing(till, 'memo_mismatch', await commit(plan))
+  })
+})
+
+describe('a memo that is the requestId', () => {
+  it.each([
+    ['T23: by version 1 of the program', memoV1],
+    ['T23: by version 3 of the program', memoV3],
+    ['T23: by version 4 of the program', memoV4],
+  ])('%s', async (_name, program) => {
+    await till.serves(await commit(({ requestId }) => [memo(requestId, program)]))
+  })
+
+  it.each([
+    ['T24: signed by the payer and by a stranger, under version 3', memoV3, true],
+    ['T24: signed by the payer and by a stranger, under version 4', memoV4, true],
+    ['T24: with accounts that did not sign, which version 1 allows', memoV1, false],
+  ])('%s', async (_name, program, signs) => {
+    const stranger = await world.person()
+    const attempt = await commit(({ requestId }) => [
+      instruction(
+        program,
+        [['r', payer] as const, ['r', signs ? stranger : stranger.address] as const],
+        bytesOf(requestId),
+      ),
+    ])
+    await till.refuses('payer_mismatch', { ...attempt, payer: stranger })
+    await till.serves(attempt)
+  })
+
+  it.each([
+    ['T28: first of three', ['', 'a', 'b']],
+    ['T28: between others', ['a', '', 'b']],
+    ['T28: last of three', ['a', 'b', '']],
+  ])('%s', async (_name, texts) => {
+    const attempt = await commit(({ requestId }) => texts.map((text) => memo(text || requestId)))
+    await till.serves(attempt)
+    await till.refuses('payment_replay', attempt)
+  })
+
+  it('T+: behind the transfer', async () => {
+    const plan = ({ requestId }: Challenge) => [transfer, memo(requestId)]
+    await till.serves(await bench.commit(till, payer, plan, { bare: true }))
+  })
+})
+
+describe('one transaction for many requests', () => {
+  it.each([
+    ['T29: four memos and the price of one', price],
+    ['T29: four memos and four times the price', 4n * price],
+  ])('%s', async (_name, units) => {
+    const challenges = await Promise.all(Array.from({ length: 4 }, () => till.challenge()))
+    const paying = await move(world, world.usdc, payer, world.recipient.address, units)
+    const memos = challenges.map(({ requestId }) => memo(requestId))
+    const tx = await land(world, [...memos, paying], payer)
+    const answers = await Promise.all(challenges.map((challenge) => till.present({ tx, challenge, payer })))
+    const refused = answers.filter(({ status }) => status === 409)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(refused.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => 'payment_replay'))
+    // The requests that were turned away are still for sale.
+    for (const [index, { status }] of answers.entries()) {
+      if (status === 409) await till.sellsHonestly(challenges[index] as Challenge)
+    }
+  })
+})
+
+function fullWidth(text: string): string {
+  return text.replace(/[A-Za-z0-9]/g, (letter) => String.fromCodePoint(letter.charCodeAt(0) + 0xfee0))
+}
