@@ -1,0 +1,114 @@
+/** 1D: nodes of another chain, and a service that starts before its node. */
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startLocalnet } from '../../src/localnet/index.ts'
+import { readConfig } from '../../src/server/config.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { createFace } from '../harness/face.ts'
+import { eventually } from '../harness/shop.ts'
+import { createStand, expectRefused, expectServed, type Stand, serveNode } from '../harness/stand.ts'
+import { createWorld, proofOf, type World } from '../harness/world.ts'
+
+let stand: Stand
+let world: World
+
+beforeAll(async () => {
+  stand = await createStand()
+  world = stand.world
+})
+afterAll(() => stand.close())
+
+describe('another chain', () => {
+  it('T73: beside the right one is not a second witness', async () => {
+    const elsewhere = await startLocalnet({ slotMs: 20 })
+    stand.defer(() => elsewhere.close())
+    const second = await stand.face()
+    const two = await stand.open({ rpc: [world.localnet.rpcUrl, second.url] })
+    const proof = await two.buy(stand.payer)
+    second.turnTo(elsewhere.rpcUrl)
+    second.behave(() => ({ status: 500, body: '' }))
+    await expectRefused(two.claim(proof), 'chain_unavailable')
+    second.behave(undefined)
+    await expectRefused(two.claim(proof), 'chain_unavailable')
+    second.turnTo(world.localnet.rpcUrl)
+    await expectServed(two.claim(proof))
+  })
+
+  it('T73: behind the only address is found out, and free money of that chain opens nothing', async () => {
+    const elsewhere = await createWorld()
+    stand.defer(() => elsewhere.close())
+    const only = await stand.face()
+    const one = await stand.open({ rpc: only.url })
+    const challenge = await one.challenge()
+    await elsewhere.localnet.fund(world.recipient.address, { SOL: 1_000_000_000n, USDC: 0n })
+    const thief = await elsewhere.person()
+    const stolen = proofOf(await elsewhere.pay(challenge, thief), challenge, thief)
+    await expectRefused(one.claim(stolen), 'tx_not_found')
+    only.behave(() => ({ status: 503, body: '' }))
+    await expectRefused(one.claim(stolen), 'chain_unavailable')
+    only.turnTo(elsewhere.localnet.rpcUrl)
+    only.behave(undefined)
+    await expectRefused(one.claim(stolen), 'chain_unavailable')
+    only.turnTo(world.localnet.rpcUrl)
+    await expectServed(one.claim(proofOf(await world.pay(challenge, stand.payer), challenge, stand.payer)))
+  })
+
+  it('T73: is never believed where the network has a known genesis hash', async () => {
+    const secret = `1:${'s'.repeat(32)}`
+    const ledger = join(stand.directory, 'devnet.sqlite')
+    const devnet = await stand.open({ network: 'devnet', secret, ledger })
+    const proof = await devnet.buy(stand.payer)
+    await expectRefused(devnet.claim(proof), 'chain_unavailable')
+    expect(stand.logged.join('')).toContain('chain.wrong_cluster')
+  })
+
+  it.each<[string, Partial<ProviderOptions>, RegExp]>([
+    ['T74: test money on mainnet', { mints: { USDC: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr' } }, /mints\.USDC/],
+    ['T78: a node that is a file', { rpc: 'file:///etc/passwd' }, /rpc: must be/],
+    ['T78: a node that is no address', { rpc: ['https://node.example', 'node.example'] }, /rpc.*: must be/],
+    ['no node at all', { rpc: [] }, /rpc: mainnet needs/],
+  ])('%s is refused at the start', (_name, options, problem) => {
+    const base = { price: 1, token: 'USDC', recipient: world.recipient.address, rpc: 'https://node.example' } as const
+    expect(() => readConfig({ ...base, secret: `1:${'s'.repeat(32)}`, ...options }, {})).toThrow(problem)
+  })
+})
+
+describe('the start', () => {
+  it('T68: without a node, proofs and requests are told to come again; with it, all is well', async () => {
+    const proof = await (await stand.open()).buy(stand.payer)
+    const port = await freePort()
+    const served = await serveNode(
+      {
+        price: 0.01,
+        token: 'USDC',
+        recipient: world.recipient.address,
+        network: 'localnet',
+        rpc: `http://127.0.0.1:${port}`,
+        ledger: 'memory:',
+        log: stand.log,
+      },
+      () => ({ body: 'the secret' }),
+    )
+    stand.defer(() => served.close())
+    await expect(served.ready()).rejects.toThrow('does not answer')
+    const claim = () => fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } })
+    await expectRefused(claim(), 'chain_unavailable')
+    await expectRefused(fetch(`${served.url}/data`), 'chain_unavailable')
+    const node = await createFace(world.localnet.rpcUrl, port)
+    stand.defer(() => node.close())
+    await eventually(
+      async () => (await fetch(`${served.url}/data`)).status,
+      (status) => status === 402,
+    )
+    await expectServed(claim())
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,231 @@
+/**
+ * 1D: nodes that lie, lag, break or belong to another chain. Whatever they do, nobody gets in who has not paid, and who
+ * has paid is told to come again, never to pay again.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { RefusalCode } from '../../src/core/errors.ts'
+import type { FaultRule } from '../../src/localnet/index.ts'
+import { type Behaviour, bend } from '../harness/face.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { proofOf, type World } from '../harness/world.ts'
+
+const readMethods = ['getTransaction', 'getGenesisHash']
+let stand: Stand
+let world: World
+/** Reads through one node, and does not wait for what is not there. */
+let shop: Shop
+
+beforeAll(async () => {
+  stand = await createStand()
+  world = stand.world
+  shop = await stand.open()
+})
+afterEach(() => world.localnet.faults.clear())
+afterAll(() => stand.close())
+
+describe('one node', () => {
+  it.each<[string, RefusalCode, FaultRule]>([
+    ['T68: is overloaded', 'chain_unavailable', { status: 429, retryAfterSeconds: 60 }],
+    ['T68: breaks', 'chain_unavailable', { status: 500 }],
+    ['T68: is behind a proxy that cannot reach it', 'chain_unavailable', { status: 502 }],
+    ['T68: resets the connection', 'chain_unavailable', { drop: true }],
+    ["T68: sends a proxy's page", 'chain_unavailable', { body: 'html' }],
+    ['T68: sends half an answer', 'chain_unavailable', { body: 'truncated' }],
+    ['T68: sends nothing', 'chain_unavailable', { body: 'empty' }],
+    ['T68: answers another question', 'chain_unavailable', { body: 'wrong-id' }],
+    ['T69: is behind', 'chain_unavailable', { error: { code: -32005, message: 'Node is behind by 150 slots' } }],
+    ['T69: has no such block', 'chain_unavailable', { error: { code: -32004, message: 'Block not available' } }],
+    ['T69: lost its history', 'chain_unavailable', { error: { code: -32011, message: 'no history' } }],
+    ['T69: keeps the version back', 'chain_unavailable', { error: { code: -32015, message: 'version' } }],
+    ['T69: does not understand', 'chain_unavailable', { error: { code: -32602, message: 'params' } }],
+    ['T67: does not have it yet', 'tx_not_found', { lagSlots: 64 }],
+  ])('%s: %s, and the same proof works as soon as that is over', async (_name, code, rule) => {
+    const proof = await shop.buy(stand.payer)
+    const end = world.localnet.faults.add({ methods: readMethods, ...rule })
+    await expectRefused(shop.claim(proof), code)
+    expect((await fetch(`${shop.url}/data`)).status).toBe(402)
+    await expectRefused(shop.claim(proof), code)
+    end()
+    await expectServed(shop.claim(proof))
+  })
+
+  it('T67: is a little behind: the proof waits for it, within the time that was set', async () => {
+    const patient = await stand.open({ waitSeconds: 5 })
+    const proof = await patient.buy(stand.payer)
+    world.localnet.faults.add({ methods: ['getTransaction'], lagSlots: 64, times: 3 })
+    await expectServed(patient.claim(proof))
+  })
+
+  it('T67: a proof that is sooner than its payment waits for it', async () => {
+    const patient = await stand.open({ waitSeconds: 5 })
+    const challenge = await patient.challenge()
+    const sent = new Promise<string>((resolve) => {
+      world.localnet.faults.intercept((method, _params, answer) => {
+        if (method === 'sendTransaction' && 'result' in answer) resolve(String(answer.result))
+        return answer
+      })
+    })
+    world.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 10 })
+    const [claimed] = await Promise.all([
+      sent.then((tx) => patient.claim(proofOf(tx, challenge, stand.payer))),
+      world.pay(challenge, stand.payer),
+    ])
+    expect([claimed.status, await claimed.text()]).toEqual([200, 'the secret'])
+  })
+
+  it('T61: says processed only: not found, and served after the confirmation', async () => {
+    const proof = await shop.buy(stand.payer)
+    world.localnet.faults.intercept((method, _params, answer) =>
+      method === 'getTransaction' ? { result: null } : answer,
+    )
+    await expectRefused(shop.claim(proof), 'tx_not_found')
+    world.localnet.faults.clear()
+    await expectServed(shop.claim(proof))
+  })
+
+  it('T76: is slow: the answer comes within the time of one call, for twenty at once', async () => {
+    const proof = await shop.buy(stand.payer)
+    const end = world.localnet.faults.add({ methods: ['getTransaction'], latencyMs: 4_000 })
+    const start = performance.now()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => shop.claim(proof)))
+    expect(performance.now() - start).toBeLessThan(3_000)
+    for (const answer of answers) await expectRefused(answer, 'chain_unavailable')
+    end()
+    await expectServed(shop.claim(proof))
+  })
+
+  it('T76: is slow, and two others are not: nobody waits for it', async () => {
+    const slow = await stand.face()
+    const three = await stand.open({ rpc: [slow.url, (await stand.face()).url, world.localnet.rpcUrl] })
+    const proof = await three.buy(stand.payer)
+    slow.behave(async (_question, ask) => {
+      await new Promise((resolve) => setTimeout(resolve, 4_000).unref())
+      return ask()
+    })
+    const start = performance.now()
+    await expectServed(three.claim(proof))
+    expect(performance.now() - start).toBeLessThan(1_500)
+  })
+
+  it('T78: sends us elsewhere: it is not followed, not even to an honest node', async () => {
+    const honest = await stand.face()
+    const away = await stand.face()
+    const redirected = await stand.open({ rpc: away.url })
+    const proof = await redirected.buy(stand.payer)
+    for (const status of [301, 302, 307, 308]) {
+      away.behave(() => ({ status, headers: { location: honest.url }, body: '' }))
+      await expectRefused(redirected.claim(proof), 'chain_unavailable')
+    }
+    expect(honest.asked).toEqual([])
+    away.behave(undefined)
+    await expectServed(redirected.claim(proof))
+  })
+
+  it('T132: sends more than a megabyte: nothing of it is used', async () => {
+    const bloated = await stand.face()
+    const flooded = await stand.open({ rpc: bloated.url })
+    const proof = await flooded.buy(stand.payer)
+    bloated.behave(bend('getTransaction', (result: object) => ({ ...result, more: 'x'.repeat(1_100_000) })))
+    await expectRefused(flooded.claim(proof), 'chain_unavailable')
+    bloated.behave(undefined)
+    await expectServed(flooded.claim(proof))
+  })
+
+  it('T77: has WebSockets that say nothing: payments are seen all the same', async () => {
+    world.localnet.faults.silence(true)
+    world.localnet.faults.dropSockets()
+    await expectServed(shop.claim(await shop.buy(stand.payer)))
+  })
+
+  it('T140: is named in no log and no answer by its address or its key', async () => {
+    const dead = await stand.face()
+    dead.behave(() => ({ status: 500, body: 'no' }))
+    const keyed = await stand.open({ rpc: [`${dead.url}/?api-key=s3cret`, world.localnet.rpcUrl] })
+    const text = await (await keyed.claim(await keyed.buy(stand.payer))).text()
+    const readings = `${stand.logged.join('')}${text}`
+    expect(readings).toContain('node 1')
+    expect(readings).not.toMatch(/s3cret|127\.0\.0\.1/)
+  })
+})
+
+interface Result {
+  readonly transaction: readonly [string, string]
+  readonly meta: { readonly postTokenBalances: readonly { readonly uiTokenAmount: object }[] }
+}
+const flipped = (wire: string, at: number) => {
+  const bytes = Buffer.from(wire, 'base64')
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  return bytes.toString('base64')
+}
+
+describe('a lie', () => {
+  it.each<[string, (result: Result, other: Result) => unknown]>([
+    [
+      'T70: a transaction with a changed byte',
+      (result) => ({ ...result, transaction: [flipped(result.transaction[0], 300), 'base64'] }),
+    ],
+    [
+      'T70: a transaction with a changed signature',
+      (result) => ({ ...result, transaction: [flipped(result.transaction[0], 9), 'base64'] }),
+    ],
+    [
+      'T70: a transaction that was parsed for us',
+      (result) => ({ ...result, transaction: { message: {}, signatures: [] } }),
+    ],
+    ['T71: another transaction than the one asked for', (_result, other) => other],
+    ["T71: another transaction's bytes", (result, other) => ({ ...result, transaction: other.transaction })],
+    ['T2: an outcome that is not known', (result) => ({ ...result, meta: null })],
+    ['T58: no time, not even when asked for it', (result) => ({ ...result, blockTime: null })],
+  ])('%s is no payment and no refusal', async (_name, change) => {
+    const [proof, other] = [await shop.buy(stand.payer), await shop.buy(stand.payer)]
+    const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }
+    const real = await world.rpc<Result>('getTransaction', [txOf(other), config])
+    world.localnet.faults.intercept((method, _params, answer) => {
+      if (method === 'getBlockTime') return { result: null }
+      return method === 'getTransaction' && 'result' in answer
+        ? { result: change(answer.result as Result, real) }
+        : answer
+    })
+    await expectRefused(shop.claim(proof), 'chain_unavailable')
+    world.localnet.faults.clear()
+    await expectServed(shop.claim(proof))
+    await expectServed(shop.claim(other))
+  })
+
+  it.each<[string, Behaviour]>([
+    [
+      'says that it failed',
+      bend('getTransaction', (result: Result) => ({ ...result, meta: { ...result.meta, err: 'x' } })),
+    ],
+    [
+      'invents money',
+      bend('getTransaction', (result: Result) => ({
+        ...result,
+        meta: {
+          ...result.meta,
+          postTokenBalances: result.meta.postTokenBalances.map((one) => ({
+            ...one,
+            uiTokenAmount: { ...one.uiTokenAmount, amount: '77000000' },
+          })),
+        },
+      })),
+    ],
+    ['tells another time', bend('getTransaction', (result: Result) => ({ ...result, blockTime: 1_700_000_000 }))],
+    ['does not have it (T75)', bend('getTransaction', () => null)],
+  ])('T70: one of two nodes %s: disagreement, from either side', async (_name, behaviour) => {
+    const liar = await stand.face()
+    for (const rpc of [
+      [liar.url, world.localnet.rpcUrl],
+      [world.localnet.rpcUrl, liar.url],
+    ]) {
+      liar.behave(undefined)
+      const two = await stand.open({ rpc })
+      const proof = await two.buy(stand.payer)
+      liar.behave(behaviour)
+      await expectRefused(two.claim(proof), 'chain_disagreement')
+      liar.behave(undefined)
+      await expectServed(two.claim(proof))
+    }
+  })
+})
