@@ -38,8 +38,9 @@ export function say(line) {
   process.stderr.write(`${line}\n`)
 }
 
-function run(command, args) {
-  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] })
+/** Runs a program to its end, and ends this process when it fails. */
+export function run(command, args, { stdout = 2 } = {}) {
+  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: ['inherit', stdout, 2] })
   if (error) say(`Could not run ${command}: ${error.message}`)
   if (status !== 0) process.exit(status ?? (signal ? 130 : 1))
 }

@@ -1,8 +1,9 @@
 /** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler, Next } from 'hono'
 import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
+import type { Entry } from '../server/paywall.ts'
 import { attachPass, incomingOf as incomingOfNode } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
@@ -22,18 +23,25 @@ interface NodeBindings {
  */
 export function create402Middleware(options: ProviderOptions): MiddlewareHandler & Lifecycle {
   const paywall = openPaywall(options)
-  const middleware: MiddlewareHandler = async (context, next) => {
-    const { incoming, outgoing } = (context.env ?? {}) as NodeBindings
+  const middleware: MiddlewareHandler = (context, next) => {
+    const { incoming } = (context.env ?? {}) as NodeBindings
     const visit = incoming ? incomingOfNode(incoming, incoming.url ?? '/') : incomingOf(context.req.raw)
-    const entry = await paywall.enter(visit)
-    if (entry.kind === 'answer') return responseOf(entry)
-    if (outgoing) {
-      if (!attachPass(outgoing, entry.pass)) return new Response(null, { status: 499 })
-      await next()
-      return
-    }
+    const entry = paywall.enter(visit)
+    if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
+    return proceed(entry, context, next)
+  }
+  return withLifecycle(paywall, middleware)
+}
+
+async function proceed(entry: Entry, context: Context, next: Next): Promise<Response | undefined> {
+  if (entry.kind === 'answer') return responseOf(entry)
+  const { outgoing } = (context.env ?? {}) as NodeBindings
+  if (outgoing) {
+    if (!attachPass(outgoing, entry.pass)) return new Response(null, { status: 499 })
+    await next()
+  } else {
     await next()
     context.res = deliver(entry.pass, context.res)
   }
-  return withLifecycle(paywall, middleware)
+  return undefined
 }

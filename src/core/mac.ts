@@ -18,6 +18,7 @@ const initial = [
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ] as const
 const blockBytes = 64
+const digestBytes = 32
 
 /** The MAC of the prefix given at preparation and the first `length` bytes of `message`. The result is a fresh array. */
 export type Mac = (message: Uint8Array, length?: number) => Uint8Array
@@ -33,8 +34,7 @@ export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array(
   const before = blockBytes + whole
 
   return (message, length = message.length) => {
-    const block = new Uint8Array(blockBytes)
-    const state = inner.slice()
+    state.set(inner)
     block.set(rest)
     let filled = rest.length
     for (let offset = 0; offset < length; ) {
@@ -47,13 +47,23 @@ export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array(
         filled = 0
       }
     }
-    finish(state, block, filled, before + rest.length + length)
-    const digest = toBytes(state)
-    const last = outer.slice()
-    block.set(digest)
-    finish(last, block, digest.length, blockBytes + digest.length)
-    return toBytes(last)
+    finish(filled, before + rest.length + length)
+    writeDigest(block)
+    state.set(outer)
+    finish(digestBytes, blockBytes + digestBytes)
+    return writeDigest(new Uint8Array(digestBytes))
   }
+}
+
+/** One MAC is made at a time, so all share the room it is made in. */
+const state = new Int32Array(8)
+const block = new Uint8Array(blockBytes)
+
+/** Fills up with zeros, so that what follows a constant head begins a block of its own and the head costs nothing. */
+export function padToBlock(bytes: Uint8Array): Uint8Array {
+  const padded = new Uint8Array(Math.ceil(bytes.length / blockBytes) * blockBytes)
+  padded.set(bytes)
+  return padded
 }
 
 /** Compares without telling by its time where two values differ. Lengths are not secret. */
@@ -72,21 +82,22 @@ function padded(key: Uint8Array, pad: number): Uint8Array {
   return Uint8Array.from({ length: blockBytes }, (_, index) => (key[index] ?? 0) ^ pad)
 }
 
-function finish(state: Int32Array, block: Uint8Array, filled: number, totalBytes: number): void {
+/** Ends the message in `block`, of which `filled` bytes are used, and leaves its hash in `state`. */
+function finish(filled: number, totalBytes: number): void {
   block[filled] = 0x80
   block.fill(0, filled + 1)
   if (filled + 9 > blockBytes) {
     absorb(state, block)
     block.fill(0)
   }
-  for (let index = 0, bits = totalBytes * 8; bits > 0; index += 1, bits = Math.floor(bits / 256))
-    block[63 - index] = bits
+  for (let index = 63, bits = totalBytes * 8; bits > 0; index -= 1, bits = Math.floor(bits / 256)) block[index] = bits
   absorb(state, block)
 }
 
-function toBytes(state: Int32Array): Uint8Array {
-  const bytes = new Uint8Array(32)
-  for (let index = 0; index < 32; index += 1) bytes[index] = (state[index >> 2] as number) >>> (24 - (index & 3) * 8)
+function writeDigest(bytes: Uint8Array): Uint8Array {
+  for (let index = 0; index < digestBytes; index += 1) {
+    bytes[index] = (state[index >> 2] as number) >>> (24 - (index & 3) * 8)
+  }
   return bytes
 }
 

@@ -8,7 +8,8 @@ export function writeNonce(target: Uint8Array, offset: number, length: number): 
     crypto.getRandomValues(pool)
     used = 0
   }
-  target.set(pool.subarray(used, used + length), offset)
-  pool.fill(0, used, used + length)
-  used += length
+  for (let index = 0; index < length; index += 1) {
+    target[offset + index] = pool[used] as number
+    pool[used++] = 0
+  }
 }

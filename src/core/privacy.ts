@@ -1,6 +1,6 @@
 /** Names for wallets and requestIds that only this service can make: a plain hash could be undone by listing payers. */
 import { encodeBase64url } from './base64url.ts'
-import { prepareMac } from './mac.ts'
+import { padToBlock, prepareMac } from './mac.ts'
 
 export interface Pseudonyms {
   wallet(address: Uint8Array): string
@@ -11,8 +11,8 @@ const nameBytes = 16
 
 export function createPseudonyms(key: Uint8Array): Pseudonyms {
   const encoder = new TextEncoder()
-  const walletMac = prepareMac(key, encoder.encode('wallet\n'))
-  const requestMac = prepareMac(key, encoder.encode('request\n'))
+  const macFor = (purpose: string) => prepareMac(key, padToBlock(encoder.encode(purpose)))
+  const [walletMac, requestMac] = [macFor('wallet'), macFor('request')]
   return {
     wallet: (address) => encodeBase64url(walletMac(address), nameBytes),
     request: (requestId) => encodeBase64url(requestMac(encoder.encode(requestId)), nameBytes),

@@ -8,7 +8,7 @@ import type { Allowance, Unit } from './allowance.ts'
 import { units } from './allowance.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import type { Mac } from './mac.ts'
-import { equalBytes } from './mac.ts'
+import { equalBytes, padToBlock } from './mac.ts'
 import { maxUnits } from './money.ts'
 import type { TokenCode } from './network.ts'
 import { tokenCodes } from './network.ts'
@@ -37,7 +37,7 @@ export interface Seal {
   readonly routeTag: Uint8Array
   readonly bindingTag: Uint8Array
   /** Present exactly when `proof` is 'claim'. */
-  readonly claimTag?: Uint8Array
+  readonly claimTag: Uint8Array | undefined
   readonly allowance: Allowance
   readonly amounts: Amounts
 }
@@ -51,10 +51,7 @@ export interface OpenedRequest extends Seal {
 /** What is the same for all requestIds of a service: the constant head of what the MAC covers. */
 export function sealContext(network: string, service: string, recipient: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
-  const context = new Uint8Array(text.length + recipient.length)
-  context.set(text)
-  context.set(recipient, text.length)
-  return context
+  return padToBlock(Uint8Array.from([...text, ...recipient]))
 }
 
 const scratch = new Uint8Array(256)
@@ -71,14 +68,14 @@ export function sealRequest(seal: Seal, mac: Mac): string {
   at = writeBytes(out, at, seal.bindingTag)
   if (seal.claimTag) at = writeBytes(out, at, seal.claimTag)
   at = writeVarint(out, at, seal.allowance.amount)
-  for (const token of tokenCodes) {
-    const amount = seal.amounts[token]
+  for (let index = 0; index < tokenCodes.length; index += 1) {
+    const amount = seal.amounts[tokenCodes[index] as TokenCode]
     if (amount !== undefined) at = writeVarint(out, at, amount)
   }
   writeNonce(out, at, nonceBytes)
   at += nonceBytes
   const tag = mac(out, at)
-  for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] ?? 0
+  for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] as number
   return encodeBase64url(out, at + macBytes)
 }
 
@@ -114,7 +111,7 @@ export function openRequest(text: string): OpenedRequest | undefined {
     ttlSeconds,
     routeTag,
     bindingTag,
-    ...(claimTag && { claimTag }),
+    claimTag,
     allowance,
     amounts,
     body,

@@ -63,6 +63,8 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   const recognition = service.recognise(request)
   if (recognition.kind === 'forged') return refuse('unknown_request')
   const mismatch = checkBinding(visit, request) ?? checkClaim(visit, request)
+  // A response that has just ended here counts as ended, even if the ledger is still writing it down.
+  await service.ending.get(proof.tx)
   let standing: Standing | undefined
   if (recognition.kind === 'unknown_key') {
     // A registered requestId was authentic when it was registered, whatever became of its key.

@@ -177,7 +177,9 @@ function passFor(
     },
     onEnd: (consequence, recorded) => {
       gate.tell?.({ kind: 'ended', target, tx: proof.tx, consequence })
+      service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
+        if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
         gate.running.delete(whole)
         finished()
       })

@@ -75,7 +75,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
           ttlSeconds,
           routeTag: tags[0] as Uint8Array,
           bindingTag: bindingOf(config.bind, incoming),
-          ...(accept.kind === 'claim' && { claimTag: service.tags.claim(accept.hash) }),
+          claimTag: accept.kind === 'claim' ? service.tags.claim(accept.hash) : undefined,
           allowance: oneRequest,
           amounts,
         },

@@ -53,6 +53,8 @@ export interface Service extends ServiceParts {
   sealWith(recipient: string): Mac
   recognise(request: OpenedRequest): Recognition
   knowsRoute(tag: Uint8Array): boolean
+  /** Responses of this process whose end is being written down, by transaction. */
+  readonly ending: Map<string, Promise<void>>
 }
 
 export function createService(config: ServiceConfig, parts: ServiceParts): Service {
@@ -77,6 +79,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     ...parts,
     config,
     tags,
+    ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
     register: (scopes, added) => {
       for (const scope of scopes) routeTags.set(scope, tags.route(scope))

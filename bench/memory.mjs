@@ -1,0 +1,28 @@
+// What 200,000 unpaid requests leave behind in the server.
+import { startServer } from './processes.mjs'
+import { round } from './statistics.mjs'
+import { load } from './unpaid.mjs'
+
+export async function benchMemory({ provider, say }) {
+  const server = startServer('node', 'ours', { provider })
+  const url = await server.ready
+  // The heap grows to its working size first; what counts is what comes on top.
+  await load(url, 0, 60_000)
+  const before = await server.usage()
+  await load(url, 0, 200_000)
+  const after = await server.usage()
+  await server.stop()
+  const megabytes = (usage) => usage.memory.rss / 1e6
+  const growth = megabytes(after) - megabytes(before)
+  say(`memory/unpaid-200k: ${round(growth)} MB more than after warm-up`)
+  return [
+    {
+      name: 'memory/unpaid-200k',
+      unit: 'MB of growth',
+      value: round(growth),
+      baseline: round(megabytes(before)),
+      ratio: round(megabytes(after) / megabytes(before), 3),
+      spread: 0,
+    },
+  ]
+}

@@ -1,0 +1,43 @@
+// Processes under measurement, and what they say.
+import { fork, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const server = fileURLToPath(new URL('./server.mjs', import.meta.url))
+/** With two cores or more, server and load do not share one. */
+const taskset = spawnSync('taskset', ['--version']).status === 0
+
+export function startServer(framework, mode, options = {}) {
+  const child = fork(server, [framework, mode, JSON.stringify(options)], {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 2, 2, 'ipc'],
+  })
+  if (taskset) spawnSync('taskset', ['-cp', '1', String(child.pid)])
+  const waiting = []
+  const events = []
+  child.on('message', (message) => {
+    if (message.kind === 'event') events.push(message)
+    else waiting.shift()?.resolve(message)
+  })
+  child.once('exit', (code) => {
+    for (const one of waiting) one.reject(new Error(`the ${framework} server ended with code ${code}`))
+  })
+  const next = () => new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+  return {
+    ready: next().then(({ url }) => url),
+    events,
+    usage: () => {
+      const answer = next()
+      child.send('usage')
+      return answer
+    },
+    stop: () => {
+      child.send('stop')
+      return new Promise((resolve) => child.once('exit', resolve))
+    },
+  }
+}
+
+/** Keeps the load away from the servers' core. */
+export function pinSelf() {
+  if (taskset) spawnSync('taskset', ['-cp', '0', String(process.pid)])
+}

@@ -1,0 +1,78 @@
+// One server under load, in a process of its own: `server.mjs <framework> <ours|bare>`. The parent talks to it by IPC.
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+
+const [framework, mode, optionsText = '{}'] = process.argv.slice(2)
+const options = JSON.parse(optionsText)
+const path = '/api/data'
+const resource = JSON.stringify({ answer: 42 })
+
+/** The bare framework sends these bytes; they are a challenge of ours, taken beforehand. */
+const { body = '', headers = {} } = options.bare ?? {}
+
+const paid = mode === 'ours' ? await protect() : undefined
+const server = await { node: onNode, express: onExpress, fastify: onFastify, hono: onHono }[framework]()
+if (!server.listening) await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+await paid?.ready()
+process.send({ kind: 'ready', url: `http://127.0.0.1:${server.address().port}${path}` })
+
+process.on('message', (message) => {
+  if (message === 'usage') {
+    globalThis.gc?.()
+    process.send({ kind: 'usage', cpu: process.cpuUsage(), memory: process.memoryUsage() })
+  }
+  if (message === 'stop') process.exit(0)
+})
+
+async function protect() {
+  const { create402Middleware } = await import(`../dist/adapters/${framework}.js`)
+  return create402Middleware({
+    price: 0.01,
+    token: 'USDC',
+    network: 'localnet',
+    ...options.provider,
+    ...(options.events && {
+      onEvent: ({ kind }) =>
+        process.send({ kind: 'event', event: kind, at: performance.timeOrigin + performance.now() }),
+    }),
+  })
+}
+
+function onNode() {
+  return createServer((request, response) => {
+    if (paid) paid(request, response, () => response.end(resource))
+    else answer(response)
+  })
+}
+
+function onExpress() {
+  const app = express()
+  app.get(
+    path,
+    ...(paid ? [paid, (_request, response) => response.end(resource)] : [(_request, response) => answer(response)]),
+  )
+  return createServer(app)
+}
+
+async function onFastify() {
+  const app = fastify()
+  if (paid) app.get(path, { onRequest: paid }, async () => resource)
+  else app.get(path, (_request, reply) => reply.code(402).headers(headers).send(Buffer.from(body)))
+  await app.ready()
+  return app.server
+}
+
+function onHono() {
+  const app = new Hono()
+  if (paid) app.get(path, paid, (context) => context.text(resource))
+  else app.get(path, () => new Response(body, { status: 402, headers }))
+  return createServer(getRequestListener(app.fetch))
+}
+
+function answer(response) {
+  response.writeHead(402, { ...headers, 'Content-Length': Buffer.byteLength(body) })
+  response.end(body)
+}

@@ -1,0 +1,6 @@
+// `npm run bench`: installs, builds, measures. Arguments choose what: `npm run bench -- unpaid`.
+import { build, install, run } from './prepare.mjs'
+
+install({ everything: true })
+build()
+run(process.execPath, ['bench/run.mjs', ...process.argv.slice(2)], { stdout: 'inherit' })
