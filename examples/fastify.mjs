@@ -1,0 +1,10 @@
+import fastify from 'fastify'
+import { create402Middleware } from 'paystile/fastify'
+
+const recipient = process.env.RECIPIENT ?? '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'
+const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })
+
+const app = fastify()
+app.get('/report', { onRequest: paid }, async () => ({ sales: 42 }))
+await app.listen({ port: 3000 })
+console.log('http://127.0.0.1:3000/report costs 0.01 USDC')
