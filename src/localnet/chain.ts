@@ -14,8 +14,10 @@ import { LocalnetDataError, openStore, type Store } from './store.ts'
 import { createTimeline, finalityDepth, type TimelineParts } from './timeline.ts'
 import { createVm } from './vm.ts'
 
+export const usualSlotMs = 400
+
 export interface ChainOptions {
-  /** Length of a slot; 400 as on a cluster. A very long one stops the clock, for tests that move it themselves. */
+  /** Length of a slot; 400 as on a cluster. With a very long one (2 ** 31 - 1) slots pass only when a test says so. */
   readonly slotMs?: number
   /** Keeps the chain here, and goes on with it when it is there already. Default: memory. */
   readonly dataDir?: string
@@ -34,7 +36,7 @@ export interface Chain {
 }
 
 export async function openChain(options: ChainOptions): Promise<Chain> {
-  const slotMs = options.slotMs ?? 400
+  const slotMs = options.slotMs ?? usualSlotMs
   if (!Number.isInteger(slotMs) || slotMs < 1 || slotMs > 2 ** 31 - 1)
     throw new RangeError('slotMs must be a whole number of milliseconds')
   const vm = await createVm()

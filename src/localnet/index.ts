@@ -7,7 +7,7 @@
 import { encodeBase58 } from '../core/base58.ts'
 import { knownMints, type MintTable } from '../core/network.ts'
 import type { Account } from './account.ts'
-import { type ChainOptions, openChain } from './chain.ts'
+import { type ChainOptions, openChain, usualSlotMs } from './chain.ts'
 import type { Amounts } from './faucet.ts'
 import { serveFaucet } from './faucet-endpoint.ts'
 import { createFaults, type FaultRule, type Faults } from './faults.ts'
@@ -42,11 +42,11 @@ export interface Localnet {
   /** The slot that is open. */
   slot(): number
   /**
-   * Moves the clock. As many slots pass as fit into the time, at least one; or exactly `slots` of them, where a test
+   * Moves the clock. As many slots pass as fit into the time (of 400 ms at most), at least one; or exactly `slots` of them, where a test
    * wants time to pass without making anything final.
    */
   advance(seconds: number, slots?: number): void
-  /** Lets slots pass, and the time they take. */
+  /** Lets slots pass, and the time they take: `slotMs`, but at most 400 ms each. */
   advanceSlots(slots: number): void
   /** Pays test money, creating token accounts that are missing: 0n creates an empty one. Confirmed when it resolves. */
   fund(address: string, amounts: Amounts): Promise<readonly string[]>
@@ -71,12 +71,14 @@ export interface Localnet {
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { bank, faucet, mempool, genesisHash, slotMs } = await openChain(options)
   const state = createFaults()
+  // A chain whose clock stands still has slots without end; those that a test lets pass are of the usual length.
+  const passingMs = Math.min(slotMs, usualSlotMs)
   const admin: Admin = {
     advance(seconds, slots) {
       const milliseconds = Math.round(seconds * 1000)
-      bank.jump(slots ?? Math.max(1, Math.floor(milliseconds / slotMs)), milliseconds)
+      bank.jump(slots ?? Math.max(1, Math.floor(milliseconds / passingMs)), milliseconds)
     },
-    advanceSlots: (slots) => bank.jump(slots, slots * slotMs),
+    advanceSlots: (slots) => bank.jump(slots, slots * passingMs),
     setFaults: state.faults.set,
     silence: state.faults.silence,
   }

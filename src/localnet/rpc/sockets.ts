@@ -15,25 +15,26 @@ const maxSubscriptions = 1_000
 const maxMessageBytes = 64 * 1024
 /** A reader that is this far behind is not reading. */
 const maxBufferedBytes = 8 * 1024 * 1024
-const heartbeatMs = 30_000
 
 export interface Sockets {
   close(): void
 }
 
-export function serveSockets(servers: readonly Server[], hub: Hub, faults: FaultState): Sockets {
+export function serveSockets(servers: readonly Server[], hub: Hub, faults: FaultState, heartbeatMs = 30_000): Sockets {
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, clientTracking: true })
+  const alive = new WeakSet<WebSocket>()
   for (const http of servers) {
     http.on('upgrade', (request, socket, head) => {
       if (!isLocal(request) || server.clients.size >= maxSockets) {
         socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n')
         return
       }
-      server.handleUpgrade(request, socket, head, (client) => converse(client, hub, faults))
+      server.handleUpgrade(request, socket, head, (client) => {
+        alive.add(client)
+        converse(client, hub, faults)
+      })
     })
   }
-  const alive = new WeakSet<WebSocket>()
-  server.on('connection', (client) => alive.add(client))
   const heartbeat = setInterval(() => {
     for (const client of server.clients) checkPulse(client, alive)
   }, heartbeatMs)

@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { createFaults } from '../faults.ts'
+import type { Hub } from './hub.ts'
+import { type Sockets, serveSockets } from './sockets.ts'
+
+const hub: Hub = { subscribe: () => 1, unsubscribe: () => true, received: () => {}, close: () => {} }
+
+let server: Server
+let sockets: Sockets
+let port: number
+beforeEach(async () => {
+  server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  port = typeof address === 'object' && address ? address.port : 0
+  sockets = serveSockets([server], hub, createFaults(), 20)
+})
+afterEach(() => {
+  sockets.close()
+  server.close()
+})
+
+it('keeps a socket that answers pings, and ends one that does not', async () => {
+  const live = new WebSocket(`ws://127.0.0.1:${port}`)
+  await once(live, 'open')
+  const dead = connect(port, '127.0.0.1')
+  const key = Buffer.alloc(16).toString('base64')
+  dead.write(
+    `GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+  )
+  dead.resume()
+  await once(dead, 'close')
+  for (let beats = 0; beats < 4; beats++) await once(live, 'ping')
+  expect(live.readyState).toBe(WebSocket.OPEN)
+  live.terminate()
+})
