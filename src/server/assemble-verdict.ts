@@ -72,8 +72,9 @@ export async function checkPayment(txHash: string, requestId: string, options: C
     log: createLog(),
     ...(genesis !== undefined && { genesis }),
   })
-  const opened = await openLedgerFor(read, clock)
+  let opened: Ledger | undefined
   try {
+    opened = await openLedgerFor(read, clock)
     const { network, service, mints, keyring, waitMs } = read
     const ledger = opened ?? (typeof options.ledger === 'object' ? options.ledger : undefined)
     const tokenAccountOf = (owner: string, mint: { address: string; tokenProgram: string }) =>

@@ -58,14 +58,21 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
   const gate: Gate = { dialect, tell: config.onEvent, running, open: true }
   let route: Route | undefined
 
-  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
+  const routeOf = (service: Service): Route => {
     route ??= createRoute(service, config.route, dialect)
-    return enterRoute(gate, service, route, incoming)
+    return route
   }
+  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> =>
+    enterRoute(gate, service, routeOf(service), incoming)
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
     return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
   }
+
+  // Known to the others before its first visitor, so that they can tell its requestIds from those of nobody.
+  Promise.resolve(handle.get())
+    .then(routeOf)
+    .catch(() => {})
 
   return {
     enter: (incoming) => {
