@@ -12,15 +12,6 @@ import { invalidParams } from './errors.ts'
 import type { Methods, Node } from './node.ts'
 import { readConfig, readInteger, wrongType } from './params.ts'
 
-export interface Admin {
-  advance(seconds: number, slots: number | undefined): void
-  advanceSlots(slots: number): void
-  setFaults(rules: readonly FaultRule[]): void
-  silence(silent: boolean): void
-}
-
-export const adminPrefix = 'paystile_'
-
 function clock({ bank }: Node): unknown {
   const slot = bank.sync()
   return { slot, blockHeight: bank.timeline.heightOf(slot), timeMs: bank.now() }

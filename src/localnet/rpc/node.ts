@@ -1,11 +1,19 @@
 /** The node behind the RPC: the chain as this caller is to see it. */
 import type { Bank } from '../bank.ts'
 import type { Faucet } from '../faucet.ts'
+import type { FaultRule } from '../faults.ts'
 import type { Commitment, View } from '../view.ts'
 import type { Transaction } from '../wire.ts'
-import type { Admin } from './admin.ts'
 import { minContextSlotNotReached } from './errors.ts'
 import { type Config, readCommitment, readOptionalInteger } from './params.ts'
+
+/** What only a localnet lets one do. */
+export interface Admin {
+  advance(seconds: number, slots: number | undefined): void
+  advanceSlots(slots: number): void
+  setFaults(rules: readonly FaultRule[]): void
+  silence(silent: boolean): void
+}
 
 export interface Node {
   readonly bank: Bank
