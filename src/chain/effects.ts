@@ -136,7 +136,7 @@ function resolve(move: Move, call: Call | undefined, scene: Scene): Transfer | U
 
 /** In a call, an authority that did not sign the transaction was signed for by the calling program. */
 function withVoice(transfer: Transfer, call: Call | undefined, { accounts, signers }: Scene): Transfer | Unclear {
-  if (!call || accounts.indexOf(transfer.authority) < signers) return transfer
+  if (!call || accounts.slice(0, signers).includes(transfer.authority)) return transfer
   return call.caller ? { ...transfer, memos: call.caller } : { why: 'a call does not tell who made it' }
 }
 

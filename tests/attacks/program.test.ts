@@ -52,6 +52,21 @@ describe('a smart wallet', () => {
     await expectNothing(till, 'underpaid', { ...attempt, payer: puppet.vault })
   })
 
+  it('T27: pays by a call, and a node does not tell which program called', async () => {
+    const attempt = await bench.commit(
+      till,
+      thief,
+      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)])],
+      { bare: true },
+    )
+    world.localnet.faults.intercept((method, _params, answer) =>
+      method === 'getTransaction' ? JSON.parse(JSON.stringify(answer).replaceAll('"stackHeight":2', '"x":2')) : answer,
+    )
+    await till.refuses('chain_unavailable', { ...attempt, payer: puppet.vault })
+    world.localnet.faults.clear()
+    await till.serves({ ...attempt, payer: puppet.vault })
+  })
+
   it('T27: passes on the order of a wallet that signed', async () => {
     await till.serves(await bench.commit(till, thief, [puppet.act([await usdc(price)])]))
   })

@@ -1,4 +1,4 @@
-/** A program of the attacker's on the chain, and the orders it takes. See sbpf.ts for what they look like in bytes. */
+/** A program of the attacker's on the chain, and the orders it takes. See marionette.ts for what they look like in bytes. */
 import {
   AccountRole,
   type Address,
@@ -9,7 +9,8 @@ import {
   isWritableRole,
   type TransactionSigner,
 } from '@solana/kit'
-import { puppetElf } from './sbpf.ts'
+import { writePuppet } from './marionette.ts'
+import { assembleProgram } from './sbpf.ts'
 import { newSigner, type World } from './world.ts'
 
 export interface Puppet {
@@ -25,7 +26,7 @@ export type Step = Instruction | { readonly from: string; readonly to: string; r
 
 export async function deployPuppet(world: World, at?: string): Promise<Puppet> {
   const id = (at ?? (await newSigner()).address) as Address
-  world.localnet.setProgram(id, puppetElf())
+  world.localnet.setProgram(id, assembleProgram(writePuppet))
   const [vault, bump] = await getProgramDerivedAddress({ programAddress: id, seeds: [] })
   return {
     address: id,

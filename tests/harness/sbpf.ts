@@ -1,11 +1,11 @@
 /**
- * A tiny assembler for the chain's own machine code, and the one program that the attacks need: a puppet.
+ * A tiny assembler for the chain's own machine code (sBPF).
  *
  * No compiler for on-chain programs is at hand, so the ELF file is put together here: code, one dynamic symbol (the
  * system call that lets a program call another) and the table that tells the loader where it is called.
  */
 
-type Register = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
+export type Register = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9
 type Width = 'b' | 'dw'
 
 const invoke = 'sol_invoke_signed_c'
@@ -15,7 +15,7 @@ const immediate = { mov: 0xb7, add: 0x07, mul: 0x27, and: 0x57, rsh: 0x77 }
 const between = { mov: 0xbf, add: 0x0f, sub: 0x1f }
 const jumps = { jeq: 0x15, jne: 0x55 }
 
-interface Assembler {
+export interface Assembler {
   label(name: string): void
   /** register ← number */
   set(operation: keyof typeof immediate, register: Register, value: number): void
@@ -37,6 +37,11 @@ interface Code {
   readonly bytes: Uint8Array
   /** Positions of the calls, in bytes. */
   readonly calls: readonly number[]
+}
+
+/** Writes a program and wraps it into a file that the chain's loader takes. */
+export function assembleProgram(write: (assembler: Assembler) => void): Uint8Array {
+  return elfOf(assemble(write))
 }
 
 function assemble(write: (assembler: Assembler) => void): Code {
@@ -164,175 +169,4 @@ function elfOf(code: Code): Uint8Array {
   ] as const
   const header = joined([magic, pack(...rest, [2, 64], [2, heads.length], [2, heads.length - 1])])
   return joined([header, ...bodies, ...heads])
-}
-
-const heap = 0x300000000n
-const infoBytes = 56
-const metasAt = 0x1000
-const orderAt = 0x1800
-const seedAt = 0x1840
-const seedsAt = 0x1860
-
-/**
- * The puppet does what its instruction data says, and nothing where the data means nothing to it:
- *
- * - `1, length, accounts, program, bump, (account, flags)…, data…` calls another program, and signs for the address
- *   that its own id and the bump make (none where the bump is 0). Flags: 1 writable, 2 signer.
- * - `2, from, to, units in 8 bytes` moves lamports of an account that it owns.
- *
- * Several orders may follow each other. Accounts are told by their position among those the puppet was given.
- */
-export function puppetElf(): Uint8Array {
-  return elfOf(assemble(writePuppet))
-}
-
-function writePuppet(asm: Assembler): void {
-  readAccounts(asm)
-  asm.label('order')
-  asm.jumpUnlessBelow(6, 8, 'end')
-  asm.load('b', 2, 6, 0)
-  asm.jumpIf('jeq', 2, 1, 'call')
-  asm.jumpIf('jeq', 2, 2, 'move')
-  asm.label('end')
-  asm.set('mov', 0, 0)
-  asm.exit()
-  callAnother(asm)
-  moveLamports(asm)
-}
-
-/** Leaves in r7 how many accounts there are, in r6 where the instruction data begins and in r8 where it ends. */
-function readAccounts(asm: Assembler): void {
-  asm.join('mov', 6, 1)
-  asm.load('dw', 7, 6, 0)
-  asm.set('add', 6, 8)
-  asm.wide(8, heap)
-  asm.set('mov', 9, 0)
-  asm.label('account')
-  asm.jumpUnlessBelow(9, 7, 'accounts read')
-  asm.load('b', 2, 6, 0)
-  asm.jumpIf('jne', 2, 255, 'seen before')
-  for (const [field, offset] of [
-    [8, 0],
-    [72, 8],
-    [88, 24],
-    [40, 32],
-  ] as const) {
-    asm.join('mov', 3, 6)
-    asm.set('add', 3, field)
-    asm.store('dw', 8, offset, 3)
-  }
-  for (const [field, offset] of [
-    [1, 48],
-    [2, 49],
-    [3, 50],
-  ] as const) {
-    asm.load('b', 3, 6, field)
-    asm.store('b', 8, offset, 3)
-  }
-  asm.load('dw', 4, 6, 80)
-  asm.store('dw', 8, 16, 4)
-  // Behind the data, the loader leaves room for it to grow, and then aligns.
-  asm.set('add', 6, 88 + 10_240 + 7)
-  asm.join('add', 6, 4)
-  asm.set('and', 6, -8)
-  asm.load('dw', 3, 6, 0)
-  asm.store('dw', 8, 40, 3)
-  asm.jump('next account')
-  asm.label('seen before')
-  pointAt(asm, 3, 2)
-  for (let offset = 0; offset < infoBytes; offset += 8) {
-    asm.load('dw', 4, 3, offset)
-    asm.store('dw', 8, offset, 4)
-  }
-  asm.label('next account')
-  asm.set('add', 6, 8)
-  asm.set('add', 8, infoBytes)
-  asm.set('add', 9, 1)
-  asm.jump('account')
-  asm.label('accounts read')
-  asm.load('dw', 8, 6, 0)
-  asm.set('add', 6, 8)
-  asm.join('add', 8, 6)
-}
-
-/** `to` ← where the account is described whose position is in `position`, which is spoiled. */
-function pointAt(asm: Assembler, to: Register, position: Register): void {
-  asm.set('mul', position, infoBytes)
-  asm.wide(to, heap)
-  asm.join('add', to, position)
-}
-
-function callAnother(asm: Assembler): void {
-  asm.label('call')
-  asm.wide(9, heap)
-  asm.load('b', 2, 6, 3)
-  pointAt(asm, 3, 2)
-  asm.load('dw', 3, 3, 0)
-  asm.store('dw', 9, orderAt, 3)
-  asm.join('mov', 5, 9)
-  asm.set('add', 5, metasAt)
-  asm.store('dw', 9, orderAt + 8, 5)
-  asm.load('b', 4, 6, 2)
-  asm.store('dw', 9, orderAt + 16, 4)
-  asm.join('mov', 1, 6)
-  asm.set('add', 1, 5)
-  asm.label('meta')
-  asm.jumpIf('jeq', 4, 0, 'metas written')
-  asm.load('b', 2, 1, 0)
-  pointAt(asm, 3, 2)
-  asm.load('dw', 3, 3, 0)
-  asm.store('dw', 5, 0, 3)
-  asm.load('b', 3, 1, 1)
-  asm.join('mov', 2, 3)
-  asm.set('and', 2, 1)
-  asm.store('b', 5, 8, 2)
-  asm.set('rsh', 3, 1)
-  asm.store('b', 5, 9, 3)
-  asm.set('add', 5, 16)
-  asm.set('add', 1, 2)
-  asm.set('add', 4, -1)
-  asm.jump('meta')
-  asm.label('metas written')
-  asm.store('dw', 9, orderAt + 24, 1)
-  asm.load('b', 3, 6, 1)
-  asm.store('dw', 9, orderAt + 32, 3)
-  asm.join('add', 1, 3)
-  asm.load('b', 5, 6, 4)
-  asm.set('add', 6, 4)
-  asm.store('dw', 9, seedAt, 6)
-  asm.join('mov', 6, 1)
-  asm.set('mov', 2, 1)
-  asm.store('dw', 9, seedAt + 8, 2)
-  asm.store('dw', 9, seedsAt + 8, 2)
-  asm.join('mov', 4, 9)
-  asm.set('add', 4, seedAt)
-  asm.store('dw', 9, seedsAt, 4)
-  asm.set('add', 4, seedsAt - seedAt)
-  asm.join('mov', 1, 9)
-  asm.set('add', 1, orderAt)
-  asm.join('mov', 2, 9)
-  asm.join('mov', 3, 7)
-  asm.jumpIf('jeq', 5, 0, 'unsigned')
-  asm.set('mov', 5, 1)
-  asm.label('unsigned')
-  asm.invoke()
-  asm.jump('order')
-}
-
-function moveLamports(asm: Assembler): void {
-  asm.label('move')
-  asm.load('dw', 5, 6, 3)
-  for (const [field, operation] of [
-    [1, 'sub'],
-    [2, 'add'],
-  ] as const) {
-    asm.load('b', 2, 6, field)
-    pointAt(asm, 3, 2)
-    asm.load('dw', 3, 3, 8)
-    asm.load('dw', 4, 3, 0)
-    asm.join(operation, 4, 5)
-    asm.store('dw', 3, 0, 4)
-  }
-  asm.set('add', 6, 11)
-  asm.jump('order')
 }
