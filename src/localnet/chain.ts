@@ -57,15 +57,15 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
     ])
     ledger.save(firstAccounts(faucetKey.address, identity, vm))
   }
+  const history = createHistory(store)
+  const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
+  // The machine's clock may have been set back while the chain was closed; the chain's own is not.
+  clock.shift(Math.max(0, timeline.timeOf(history.lastSlot()) - clock.now()))
   const accounts = createAccounts()
   const all = [...builtinAccounts(vm), ...ledger.accounts()]
   accounts.apply(0, all)
   accounts.forget(0)
   vm.put(all)
-  const history = createHistory(store)
-  const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
-  // The machine's clock may have been set back while the chain was closed; the chain's own is not.
-  clock.shift(Math.max(0, timeline.timeOf(history.lastSlot()) - clock.now()))
   const bank = createBank({ vm, clock, timeline, accounts, history, ledger, store, identity })
   // How accounts were before the last slots is not kept, so what the file holds is final from here on.
   if (history.countAfter(bank.view().finalized) > 0) bank.jump(finalityDepth + 1, 0)

@@ -4,7 +4,6 @@
  *
  * Nothing here changes the chain; the caller decides whether the outcome becomes part of it.
  */
-import { encodeBase58 } from '../core/base58.ts'
 import { type Account, addressBytesOf } from './account.ts'
 import type { Change } from './accounts.ts'
 import { programs, sysvars } from './addresses.ts'
@@ -13,7 +12,7 @@ import { type Budget, readBudget, signatureFee } from './fees.ts'
 import { loadAddresses } from './lookup-table.ts'
 import { advanceNonce, nonceAddressOf, nonceAdmits, nonceBytes, nonceFrom, readNonce } from './nonce.ts'
 import { type LoadedAddresses, type Role, rolesOf } from './roles.ts'
-import type { Execution, Vm } from './vm.ts'
+import { codeAddressOf, type Execution, type Vm } from './vm.ts'
 import type { Message, Transaction } from './wire.ts'
 
 export interface Outcome {
@@ -147,17 +146,11 @@ function loadedBytesOf(message: Message, roles: readonly Role[], scene: Scene): 
     const account = scene.get(address)
     if (!account || address === sysvars.instructions) continue
     total += accountOverheadBytes + account.data.length
-    const code = codeAddress(account)
+    const code = codeAddressOf(account)
     if (code === undefined || named.has(code)) continue
     named.add(code)
   }
   return total
-}
-
-function codeAddress({ owner, data }: Account): string | undefined {
-  return owner === programs.loaderUpgradeable && data.length === 36 && data[0] === 2
-    ? encodeBase58(data.subarray(4))
-    : undefined
 }
 
 function notRun(failure: Failure): Execution {

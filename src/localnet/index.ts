@@ -118,7 +118,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     rollback: (slots) => bank.rollback(slots),
     getAccount: (address) => bank.read(address, bank.sync()),
     setAccount: (address, account) => bank.plant([[address, account]]),
-    setProgram: (address, elf) => bank.plant([[address, bank.vm.load(address, elf)]]),
+    setProgram: (address, elf) => bank.plant(bank.vm.load(address, elf)),
     async close() {
       clearInterval(timer)
       hub.close()

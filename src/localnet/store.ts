@@ -42,9 +42,38 @@ export interface Store {
 }
 
 export function openStore(directory: string | undefined): Store {
-  const file = directory === undefined ? ':memory:' : join(directory, 'chain.sqlite')
-  if (directory !== undefined) mkdirSync(directory, { recursive: true })
-  const db = openFile(file)
+  if (directory === undefined) return useDatabase(openFile(':memory:'), false, () => {})
+  mkdirSync(directory, { recursive: true })
+  const unlock = lock(directory)
+  try {
+    return useDatabase(openFile(join(directory, 'chain.sqlite')), true, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+/**
+ * One process per chain: a second one would run a second chain on the same history.
+ *
+ * The lock is a database of its own, because a connection that has prepared statements gives its locks back only when
+ * those are collected. The system takes the lock from a process that was killed.
+ */
+function lock(directory: string): () => void {
+  const file = join(directory, 'chain.lock')
+  const db = new DatabaseSync(file)
+  try {
+    db.exec('begin exclusive')
+  } catch (cause) {
+    db.close()
+    throw new LocalnetDataError(`cannot open the localnet's chain in ${directory}: another process has it open`, {
+      cause,
+    })
+  }
+  return () => db.close()
+}
+
+function useDatabase(db: DatabaseSyncInstance, durable: boolean, unlock: () => void): Store {
   const isNew = db.prepare("select count(*) as count from sqlite_master where name = 'meta'").get()?.['count'] === 0
   if (isNew) {
     db.exec(
@@ -56,7 +85,7 @@ export function openStore(directory: string | undefined): Store {
   let open = false
   const store: Store = {
     db,
-    durable: directory !== undefined,
+    durable,
     isNew,
     getMeta: (key) => get.get(key)?.['value'] as Uint8Array | undefined,
     setMeta: (key, value) => {
@@ -73,6 +102,7 @@ export function openStore(directory: string | undefined): Store {
     close() {
       store.commit()
       db.close()
+      unlock()
     },
   }
   return store
@@ -82,16 +112,14 @@ function openFile(file: string): DatabaseSyncInstance {
   let db: DatabaseSyncInstance | undefined
   try {
     db = new DatabaseSync(file)
-    // One process per chain: a second one would run a second chain on the same history.
-    db.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = normal;')
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal;')
     check(db, file)
     return db
   } catch (cause) {
     db?.close()
     if (cause instanceof LocalnetDataError) throw cause
     const message = cause instanceof Error ? cause.message : String(cause)
-    const reason = /locked|busy/i.test(message) ? 'another process has it open' : message
-    throw new LocalnetDataError(`cannot open the localnet's chain ${file}: ${reason}`, { cause })
+    throw new LocalnetDataError(`cannot open the localnet's chain ${file}: ${message}`, { cause })
   }
 }
 

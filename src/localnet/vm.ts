@@ -37,8 +37,8 @@ export interface Vm {
   readonly featureSet: number
   rentExemption(bytes: number): bigint
   put(changes: Iterable<Change>): void
-  /** Loads a program, or throws when the bytes are not one. Returns the account that holds it. */
-  load(address: string, elf: Uint8Array): Account
+  /** Loads a program, or throws when the bytes are not one. Returns the accounts that hold it. */
+  load(address: string, elf: Uint8Array): readonly Change[]
   /** The caller has decoded these bytes: malformed ones would end the process. */
   execute(transaction: Uint8Array): Execution
 }
@@ -100,7 +100,10 @@ export async function createVm(): Promise<Vm> {
     },
     load(address, elf) {
       svm.addProgram(addressBytesOf(address), elf)
-      return fromNative(svm.getAccount(addressBytesOf(address)) as Litesvm.Account)
+      const read = (of: string) => [of, fromNative(svm.getAccount(addressBytesOf(of)) as Litesvm.Account)] as const
+      const program = read(address)
+      const code = codeAddressOf(program[1])
+      return code === undefined ? [program] : [read(code), program]
     },
     execute: (transaction) => readExecution(native, svm.simulateVersionedTransaction(transaction)),
   }
@@ -177,6 +180,12 @@ function readFailure(native: Native, error: ReturnType<Litesvm.FailedTransaction
     return { InsufficientFundsForRent: { account_index: error.accountIndex } }
   }
   return { ProgramExecutionTemporarilyRestricted: { account_index: error.accountIndex } }
+}
+
+/** Where the code of an upgradeable program is: in a second account, which the first one names. */
+export function codeAddressOf({ owner, data }: Account): string | undefined {
+  if (owner !== programs.loaderUpgradeable || data.length !== 36 || data[0] !== 2) return undefined
+  return encodeBase58(data.subarray(4))
 }
 
 /** An upgradeable program is loaded from a second account, which therefore has to be there before it. */
