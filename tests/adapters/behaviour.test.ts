@@ -1,4 +1,5 @@
 /** One behaviour, every adapter: what a payer meets does not depend on the framework. */
+import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/receipt.ts'
@@ -42,10 +43,18 @@ const contents: Readonly<Record<string, () => Content>> = {
 }
 const handler = (target: string): Content => (contents[target.split('?')[0] ?? ''] ?? (() => ({ body: 'other' })))()
 
-describe.each(adapters)('%s', (_name, serve) => {
+const ledgers: readonly (readonly [name: string, url: () => string])[] = [
+  ['memory', () => 'memory:'],
+  ['SQLite', () => `sqlite:${join(home.path, `${crypto.randomUUID()}.sqlite`)}`],
+]
+const places = adapters.flatMap(([adapter, serve]) =>
+  ledgers.map(([ledger, url]) => [`${adapter} on the ${ledger} ledger`, serve, url] as const),
+)
+
+describe.each(places)('%s', (_name, serve, ledger) => {
   let shop: Shop
   beforeAll(async () => {
-    shop = await openShop(world, serve, handler)
+    shop = await openShop(world, serve, handler, { ledger: ledger() })
   })
   afterAll(() => shop.close())
 

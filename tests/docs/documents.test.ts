@@ -1,0 +1,117 @@
+/** The documents say what the code does. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { exitCodes } from '../../src/cli/output.ts'
+import { paymentErrorCodes } from '../../src/client/errors.ts'
+import { type RefusalRow, refusals } from '../../src/core/errors.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+]
+
+describe('docs/errors.md', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\S+) \| (\S+) \|/gm)].map(
+    ([, code, second, third]) => ({ code, second, third }),
+  )
+
+  it('lists every refusal with its status and whether it is worth a retry', () => {
+    const listed = rows.filter(({ second }) => /^\d+$/.test(second ?? ''))
+    const actual = Object.entries(refusals as Record<string, RefusalRow>).map(([code, { status, retryable }]) => ({
+      code,
+      second: String(status),
+      third: retryable ? '**yes**' : 'no',
+    }))
+    expect(listed).toEqual(actual)
+  })
+
+  it('lists every error of the client', () => {
+    const section = read('docs/errors.md').split('## Client')[1] ?? ''
+    expect([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code)).toEqual([...paymentErrorCodes])
+  })
+})
+
+describe('docs/cli.md', () => {
+  it('lists every exit code', () => {
+    const rows = [...read('docs/cli.md').matchAll(/^\| (\d) \| (\w+) \|/gm)].map(([, code, name]) => [
+      name,
+      Number(code),
+    ])
+    expect(rows).toEqual(Object.entries(exitCodes))
+  })
+})
+
+describe('docs/configuration.md', () => {
+  const text = read('docs/configuration.md')
+  const namesIn = (file: string, name: string) => {
+    const body = new RegExp(`interface ${name}\\b[^{]*\\{([\\s\\S]*?)\\n\\}`).exec(read(file))?.[1] ?? ''
+    return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, option]) => option ?? '')
+  }
+
+  it.each([
+    ['src/server/options.ts', 'ProviderOptions'],
+    ['src/client/options.ts', 'ClientOptions'],
+    ['src/client/policy.ts', 'PolicyOptions'],
+  ])('names every option of %s', (file, name) => {
+    const options = namesIn(file, name)
+    expect(options.length).toBeGreaterThan(5)
+    expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])
+  })
+})
+
+describe('snippets', () => {
+  const blocks = documents.flatMap((file) =>
+    [...read(file).matchAll(/^```js file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', code]) => ({
+      file,
+      path,
+      code,
+    })),
+  )
+
+  it('of the quickstart are the examples', () => {
+    expect(blocks.map(({ path }) => path).sort()).toEqual(
+      readdirSync(join(root, 'examples'))
+        .map((file) => `examples/${file}`)
+        .sort(),
+    )
+    for (const { path, code } of blocks) expect(code).toBe(read(path))
+  })
+
+  it('of the README are examples too', () => {
+    const [server, client] = [...read('README.md').matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code]) => code)
+    expect(server).toBe(read('examples/express.mjs'))
+    expect(client).toBe(read('examples/agent.mjs'))
+  })
+
+  it('of the README are as short as promised', () => {
+    const lines = (path: string) =>
+      read(path)
+        .split('\n')
+        .filter((line) => line.trim() !== '').length
+    expect(lines('examples/express.mjs')).toBeLessThanOrEqual(8)
+    expect(lines('examples/agent.mjs')).toBeLessThanOrEqual(4)
+  })
+})
+
+describe('links', () => {
+  it.each(documents)('of %s lead somewhere', (file) => {
+    const text = read(file).replace(/^```[\s\S]*?^```$/gm, '')
+    const targets = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target ?? '')
+    const broken = targets.filter(
+      (target) => !/^https?:/.test(target) && !existsSync(join(root, dirname(file), target)),
+    )
+    expect(broken).toEqual([])
+  })
+})
+
+it('ARCHITECTURE.md stays short', () => {
+  expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(150)
+})
