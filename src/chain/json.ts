@@ -13,8 +13,9 @@ export function isFields(value: unknown): value is Fields {
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    // Safe only on text known to be JSON: on other text this pattern could take quadratic time.
-    return /\d{16}/.test(text) ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
+    // The second parse is rare, and safe only on text known to be JSON: on other text its pattern could take
+    // quadratic time.
+    return /[[:,\s]\d{16}/.test(text) ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
   } catch {
     return undefined
   }

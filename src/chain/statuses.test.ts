@@ -40,6 +40,7 @@ describe('createLookout', () => {
     ['absent', answered([null]), false],
     ['something else', answered([7]), true],
     ['one too few', answered([]), true],
+    ['one too many', answered([null, null]), true],
     ['no list', answered(null), true],
     ['a refusal', { kind: 'refused', code: -32601, message: '', data: undefined }, true],
     ['nothing', { kind: 'unavailable', why: 'gone' }, true],

@@ -17,8 +17,20 @@ export const memoPrograms: ReadonlySet<string> = new Set([
 
 export const tokenPrograms: ReadonlySet<string> = new Set([splTokenProgram, token2022Program])
 
+/** Working one out takes a millisecond, and payers come back to the same shops. */
+const known = new Map<string, Promise<string>>()
+const mostKnown = 1_024
+
 /** The account in which a wallet receives a token: the only one that a payer can work out alone. */
-export async function findTokenAccount(wallet: string, mint: string, tokenProgram: string): Promise<string> {
+export function findTokenAccount(wallet: string, mint: string, tokenProgram: string): Promise<string> {
+  const name = `${wallet} ${mint} ${tokenProgram}`
+  const account = known.get(name) ?? deriveTokenAccount(wallet, mint, tokenProgram)
+  if (known.size >= mostKnown) known.clear()
+  known.set(name, account)
+  return account
+}
+
+async function deriveTokenAccount(wallet: string, mint: string, tokenProgram: string): Promise<string> {
   const encoder = getAddressEncoder()
   const seeds = [wallet, tokenProgram, mint].map((part) => encoder.encode(address(part)))
   const [account] = await getProgramDerivedAddress({ programAddress: associatedTokenProgram as Address, seeds })

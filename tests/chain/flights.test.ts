@@ -156,6 +156,7 @@ describe('readers with different patience', () => {
     const first = chain.read(paid.signature, 60)
     const second = chain.read(paid.signature, 3_000)
     expect((await first).kind).toBe('missing')
+    for (let times = 0; times < 3; times += 1) await elapse(50)
     node.show()
     expect((await second).kind).toBe('found')
   })

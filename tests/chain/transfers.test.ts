@@ -197,6 +197,10 @@ describe('transfers', () => {
       ['a program out of range', [{ index: 0, instructions: [{ ...move, programIdIndex: 10 }] }]],
       ['an account out of range', [{ index: 0, instructions: [{ ...move, accounts: [2, 3, 10] }] }]],
       ['an account that is no whole number', [{ index: 0, instructions: [{ ...move, accounts: [2, 3, 0.5] }] }]],
+      [
+        'by a program whose call does not tell its depth',
+        [{ index: 0, instructions: [{ ...move, stackHeight: null }] }],
+      ],
       ['data that is no base58', [{ index: 0, instructions: [{ ...move, data: '0OIl' }] }]],
       ['data that is no text', [{ index: 0, instructions: [{ ...move, data: [1] }] }]],
       ['more calls than the chain allows', [{ index: 0, instructions: Array.from({ length: 257 }, () => move) }]],
