@@ -7,7 +7,7 @@ import type { Mint } from '../../src/core/network.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { succeed } from '../harness/message.ts'
-import { createMint, type Extension, extensions, mintTo, move } from '../harness/mint.ts'
+import { auxiliary, createMint, type Extension, extensions, mintTo, move, moveBetween } from '../harness/mint.ts'
 import { deployPuppet, type Puppet } from '../harness/puppet.ts'
 import { memo, type World } from '../harness/world.ts'
 
@@ -116,10 +116,13 @@ describe('the amount that arrived', () => {
 describe('money that is taken back in the same transaction', () => {
   const back = (units: bigint, mint = world.usdc) => move(world, mint, recipient.address, thief.address, units, thief)
 
-  it('T10: by a delegate of the recipient', async () => {
+  beforeAll(async () => {
     const source = await world.tokenAccount(recipient.address, world.usdc)
-    const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: 10n * price })
+    const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: 100n * price })
     await succeed(world, [approve], recipient)
+  })
+
+  it('T10: by a delegate of the recipient', async () => {
     const attempt = await bench.commit(till, thief, [await usdc(price), await back(price)])
     const { body } = await expectNothing(till, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0' })
@@ -129,6 +132,19 @@ describe('money that is taken back in the same transaction', () => {
     const round = [await usdc(price / 5n), await back(price / 5n)]
     const attempt = await bench.commit(till, thief, [...round, ...round, ...round, ...round, ...round])
     await expectNothing(till, 'underpaid', attempt)
+  })
+
+  it('T+: or so it seems: a delegate moves it between accounts of the recipient', async () => {
+    const account = await auxiliary(thief, recipient.address, world.usdc)
+    const destination = await world.tokenAccount(recipient.address, world.usdc)
+    const tidy = moveBetween(world.usdc, destination, account.address, price, thief)
+    await till.serves(await bench.commit(till, thief, [...account.open, await usdc(price), tidy]))
+  })
+
+  it('T+: or so it seems: the recipient pays a supplier out of what another customer brings', async () => {
+    const [other, supplier] = [await world.person(), await world.person()]
+    const supply = await move(world, world.usdc, recipient, supplier.address, price)
+    await till.serves(await bench.commit(till, thief, [await usdc(price), await usdc(price, other), supply]))
   })
 
   it('T11: by the permanent delegate of a mint', async () => {

@@ -212,6 +212,15 @@ describe('nobody is richer for it', () => {
     await expectNothing(till, 'self_payment', await bench.commit(till, authority, [transfer]))
   })
 
+  it('T12: the recipient collects from a customer who made it a delegate, and says that it paid', async () => {
+    const source = await world.tokenAccount(thief.address, world.usdc)
+    const destination = await world.tokenAccount(recipient.address, world.usdc)
+    const approve = getApproveInstruction({ source, delegate: recipient.address, owner: thief, amount: price })
+    await succeed(world, [approve], thief)
+    const collect = moveBetween(world.usdc, source, destination, price, recipient)
+    await expectNothing(till, 'self_payment', await bench.commit(till, recipient, [collect]))
+  })
+
   it('T12: the recipient sends SOL to itself', async () => {
     const solTill = await bench.open({ token: 'SOL', price: '0.001', scope: 'sol-self' })
     const transfer = await world.transfer(recipient, recipient.address, 'SOL', 1_000_000n)

@@ -95,6 +95,13 @@ describe('a program that pays the recipient what is its own', () => {
     await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
   })
 
+  it('T164: beside lamports of the thief, sent to the recipient’s token account', async () => {
+    const account = await world.tokenAccount(recipient.address, world.usdc)
+    const lamports = await world.transfer(thief, account, 'SOL', price)
+    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief]), lamports])
+    await expectNothing(till, 'payer_mismatch', attempt)
+  })
+
   it('T+: while a delegate takes back what the thief has paid', async () => {
     const source = await world.tokenAccount(recipient.address, world.usdc)
     const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })

@@ -6,6 +6,8 @@ import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Handler } from '../harness/adapters.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { post, signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
@@ -41,15 +43,24 @@ const transferFor = async ({ requestId, recipient }: Challenge) => [
 const expiryOf = ({ expiresAt = '' }: Challenge) => Date.parse(expiresAt)
 const standing = (tx: string) => bench.ledger.peek(decodeSignature(tx) as Uint8Array)
 
-/** Moves the chain's clock on, and waits until the shop has noticed. */
-async function pass(seconds: number, shop = till): Promise<void> {
-  const span = expiryOf(await shop.challenge()) - world.localnet.now()
-  world.localnet.advance(seconds, 1)
-  const due = world.localnet.now() + span - 3_000
+/** Opens a shop and waits until its clock is the chain's: it may share one with a shop that is still behind. */
+async function open(options: Partial<ProviderOptions>, handler?: Handler): Promise<Till> {
+  const shop = await bench.open(options, handler)
+  await settle(shop, options.challengeTtlSeconds)
+  return shop
+}
+
+async function settle(shop: Till, ttlSeconds = 300): Promise<void> {
   await eventually(
     () => shop.challenge(),
-    (challenge) => expiryOf(challenge) >= due,
+    (challenge) => expiryOf(challenge) >= world.localnet.now() + ttlSeconds * 1000 - 3_000,
   )
+}
+
+/** Moves the chain's clock on, and waits until the shops have noticed. */
+async function pass(seconds: number): Promise<void> {
+  world.localnet.advance(seconds, 1)
+  await settle(till)
 }
 
 /** Moves the clock to so many seconds after the challenge expires. */
@@ -119,7 +130,7 @@ describe('the time of the payment', () => {
   it('T59: before the challenge was issued, as when another replica’s clock runs ten minutes ahead', async () => {
     const ahead = await startLocalnet({ slotMs: 20, startTime: world.localnet.now() + 600_000 })
     const shared = { secret: keys.first, scope: 'replicas' }
-    const replica = await bench.open(shared)
+    const replica = await open(shared)
     const rival = await bench.open({ ...shared, rpc: ahead.rpcUrl })
     const challenge = await rival.challenge()
     await replica.refuses('payment_expired', { tx: await pays(challenge), challenge, payer })
@@ -160,7 +171,7 @@ describe('the end of the time in which a payment can be claimed', () => {
   const short = { challengeTtlSeconds: 120, proofTtlSeconds: 600 }
 
   it('T56: ends for a payment made in time and never claimed', async () => {
-    const shop = await bench.open({ ...short, scope: 'claims' })
+    const shop = await open({ ...short, scope: 'claims' })
     const challenge = await shop.challenge()
     const tx = await pays(challenge)
     await passExpiry(challenge, 640)
@@ -174,12 +185,12 @@ describe('the end of the time in which a payment can be claimed', () => {
 
   it('T64: is in the requestId, so a ledger that forgot the payment does not sell it again', async () => {
     const clock = { now: world.localnet.now, monotonic: () => performance.now() }
-    const shop = await bench.open({ ...short, scope: 'forgetful', secret: keys.first })
+    const shop = await open({ ...short, scope: 'forgetful', secret: keys.first })
     const challenge = await shop.challenge()
     const attempt = { tx: await pays(challenge), challenge, payer }
     await shop.serves(attempt)
     await passExpiry(challenge, 670)
-    const forgetful = await bench.open({
+    const forgetful = await open({
       ...short,
       scope: 'forgetful',
       secret: keys.first,
@@ -190,14 +201,11 @@ describe('the end of the time in which a payment can be claimed', () => {
 })
 
 describe('a service that changes while a challenge is open', () => {
-  const open = (secret: string, scope: string, more: Parameters<Bench['open']>[0] = {}) =>
-    bench.open({ secret, scope, ...more })
-
   it('T65: the key is rotated, and challenges of the former key are still good', async () => {
-    const before = await open(`${keys.first},${keys.root}`, 'rotation')
+    const before = await open({ secret: `${keys.first},${keys.root}`, scope: 'rotation' })
     const challenge = await before.challenge()
     const tx = await pays(challenge)
-    const after = await open(`${keys.second},${keys.first},${keys.root}`, 'rotation')
+    const after = await open({ secret: `${keys.second},${keys.first},${keys.root}`, scope: 'rotation' })
     await after.serves({ tx, challenge, payer })
     await before.refuses('payment_replay', { tx, challenge, payer })
   })
@@ -205,8 +213,8 @@ describe('a service that changes while a challenge is open', () => {
   it('T65: the former key is gone, and only payments that the ledger knows are still good', async () => {
     let broken = true
     const handler = () => (broken ? { status: 500 } : { body: 'the secret' })
-    const before = await bench.open({ secret: `${keys.first},${keys.root}`, scope: 'retired' }, handler)
-    const after = await bench.open({ secret: `${keys.second},${keys.root}`, scope: 'retired' }, handler)
+    const before = await open({ secret: `${keys.first},${keys.root}`, scope: 'retired' }, handler)
+    const after = await open({ secret: `${keys.second},${keys.root}`, scope: 'retired' }, handler)
     const [known, unknown] = [await before.challenge(), await before.challenge()]
     const [paid, unclaimed] = [await pays(known), await pays(unknown)]
     expect((await before.present({ tx: paid, challenge: known, payer })).status).toBe(500)
@@ -219,16 +227,16 @@ describe('a service that changes while a challenge is open', () => {
   })
 
   it('T65: a key that never was', async () => {
-    const shop = await open(keys.first, 'forgery')
-    const forger = await open(`1:${'guessed-secret-'.repeat(4)}`, 'forgery')
+    const shop = await open({ secret: keys.first, scope: 'forgery' })
+    const forger = await open({ secret: `1:${'guessed-secret-'.repeat(4)}`, scope: 'forgery' })
     const challenge = await forger.challenge()
     await shop.refuses('unknown_request', { tx: await pays(challenge), challenge, payer })
   })
 
   it('T66: the price rises, and the old quote is honoured', async () => {
-    const cheap = await open(keys.first, 'prices')
+    const cheap = await open({ secret: keys.first, scope: 'prices' })
     const challenge = await cheap.challenge()
-    const dear = await open(keys.first, 'prices', { price: '0.5' })
+    const dear = await open({ secret: keys.first, scope: 'prices', price: '0.5' })
     await dear.serves({ tx: await pays(challenge), challenge, payer })
     const fresh = await dear.challenge()
     await expectNothing(dear, 'underpaid', { tx: await pays(fresh), challenge: fresh, payer })
@@ -237,10 +245,10 @@ describe('a service that changes while a challenge is open', () => {
   it('T66: the recipient changes, and who paid the former one is still served', async () => {
     const former = await world.person()
     const shared = { secret: keys.first, scope: 'owners' }
-    const old = await bench.open({ ...shared, recipient: former.address })
+    const old = await open({ ...shared, recipient: former.address })
     const challenge = await old.challenge()
     const retired = { recipients: [former.address] }
-    const today = await bench.open({ ...shared, retired })
+    const today = await open({ ...shared, retired })
     await today.serves({ tx: await pays(challenge), challenge, payer })
     const fresh = await today.challenge()
     const away = [memo(fresh.requestId), await move(world, world.usdc, payer, former.address, price)]
@@ -248,9 +256,9 @@ describe('a service that changes while a challenge is open', () => {
   })
 
   it('T66: a token is no longer accepted, and the old quote is honoured in it', async () => {
-    const both = await open(keys.first, 'tokens', { acceptedMints: ['USDC', 'SOL'] })
+    const both = await open({ secret: keys.first, scope: 'tokens', acceptedMints: ['USDC', 'SOL'] })
     const challenge = await both.challenge()
-    const dollars = await open(keys.first, 'tokens')
+    const dollars = await open({ secret: keys.first, scope: 'tokens' })
     const units = BigInt(Math.round(Number(challenge.amounts?.SOL) * 1e9))
     const pay = await world.transfer(payer, challenge.recipient, 'SOL', units)
     const tx = await succeed(world, [memo(challenge.requestId), pay], payer)
