@@ -62,10 +62,10 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   // The machine's clock may have been set back while the chain was closed; the chain's own is not.
   clock.shift(Math.max(0, timeline.timeOf(history.lastSlot()) - clock.now()))
   const accounts = createAccounts()
-  const all = [...builtinAccounts(vm), ...ledger.accounts()]
-  accounts.apply(0, all)
+  const stored = [...ledger.accounts()]
+  accounts.apply(0, [...builtinAccounts(vm), ...stored])
   accounts.forget(0)
-  vm.put(all)
+  vm.put(stored)
   const bank = createBank({ vm, clock, timeline, accounts, history, ledger, store, identity })
   // How accounts were before the last slots is not kept, so what the file holds is final from here on.
   if (history.countAfter(bank.view().finalized) > 0) bank.jump(finalityDepth + 1, 0)
