@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError, Option } from 'commander'
 import { PaymentError } from '../client/errors.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
-import { ConfigurationError } from '../server/config.ts'
+import { ConfigurationError } from '../server/configuration-error.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf } from './payment-errors.ts'
 

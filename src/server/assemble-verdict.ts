@@ -17,7 +17,7 @@ import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import type { Environment } from './config.ts'
-import { ConfigurationError } from './config.ts'
+import { ConfigurationError } from './configuration-error.ts'
 import type { Expectation, Verdict } from './verdict.ts'
 import { judgePayment } from './verdict.ts'
 

@@ -13,24 +13,11 @@ import type { RateTable } from '../core/rates.ts'
 import { convert, parseRate, testRates } from '../core/rates.ts'
 import type { Amounts } from '../core/request-id.ts'
 import { nearest } from '../core/suggest.ts'
+import { ConfigurationError } from './configuration-error.ts'
 import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ProviderOptions } from './options.ts'
-
-/** The options, the environment or a file cannot be used. The message names every problem and what to write instead. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError'
-  readonly problems: readonly string[]
-  constructor(problems: readonly string[]) {
-    super(
-      problems.length === 1
-        ? `paystile cannot start: ${problems[0]}`
-        : `paystile cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-    )
-    this.problems = problems
-  }
-}
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
 export interface ServiceConfig {
@@ -155,7 +142,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
   )
   for (const [option, variable] of Object.entries(fromEnvironment)) given[option] ??= environment[variable] || undefined
   given['rpc'] ??= environment['PAYSTILE_RPC']?.split(',').map((url) => url.trim())
-  const reading = schema.safeParse(given)
+  const reading = schema.safeParse(given, { reportInput: true })
   if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain))
   return complete(reading.data)
 }

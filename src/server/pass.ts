@@ -96,7 +96,7 @@ export function openPass(parts: PassParts): Pass {
       status = chosen
       return parts.headersFor(chosen)
     },
-    isAlive: () => !lost && clock.monotonic() < deadline,
+    isAlive: () => !ended && !lost && clock.monotonic() < deadline,
     onLost: (callback) => {
       tellLost = callback
     },

@@ -55,7 +55,7 @@ const drainMs = 30_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, dialect: Dialect = native): Paywall {
   const running = new Set<Promise<void>>()
-  const gate: Gate = { dialect, tell: config.onEvent, running, open: true }
+  const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let route: Route | undefined
 
   const routeOf = (service: Service): Route => {
@@ -106,9 +106,20 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
 
 interface Gate {
   readonly dialect: Dialect
-  readonly tell: ((event: PaywallEvent) => void) | undefined
+  readonly listener: ((event: PaywallEvent) => unknown) | undefined
   readonly running: Set<Promise<void>>
   open: boolean
+}
+
+/** Whoever listens hears of a sale, and cannot break it. */
+function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
+  const report = (error: unknown) => log.error('onEvent failed', { on: event.kind, why: String(error) })
+  try {
+    const told = listener?.(event)
+    if (told instanceof Promise) told.catch(report)
+  } catch (error) {
+    report(error)
+  }
 }
 
 function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incoming): Entry | Promise<Entry> {
@@ -116,11 +127,18 @@ function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incomi
   const { method, target } = incoming
   if (reading === undefined) {
     const { answer, requestId } = route.quote(incoming)
-    gate.tell?.({ kind: 'challenged', method, target, requestId, amount: route.price, token: route.config.currency })
+    tell(gate, service, {
+      kind: 'challenged',
+      method,
+      target,
+      requestId,
+      amount: route.price,
+      token: route.config.currency,
+    })
     return answer
   }
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
-    gate.tell?.({ kind: 'refused', method, target, code: refusal.code })
+    tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
     return gate.dialect.refusal(refusal, requestId)
   }
   if (reading.kind === 'malformed')
@@ -145,7 +163,7 @@ function passFor(
   const { method, target } = incoming
   const { token, received, payer, first } = admission
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
-  gate.tell?.({ kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   let finished: () => void = () => {}
   const whole = new Promise<void>((resolve) => {
     finished = resolve
@@ -183,7 +201,7 @@ function passFor(
       }
     },
     onEnd: (consequence, recorded) => {
-      gate.tell?.({ kind: 'ended', target, tx: proof.tx, consequence })
+      tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+import { ConfigurationError } from './configuration-error.ts'
+import type { ProviderOptions } from './options.ts'
+
+const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'
+const secret = '1:a-test-secret-of-at-least-32-characters'
+const local: ProviderOptions = { price: 0.01, token: 'USDC', recipient, network: 'localnet' }
+const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, rpc: 'https://node.example' }
+
+/** Options as they come from JavaScript, where nothing checks them before us. */
+function problemsOf(options: unknown, environment = {}): readonly string[] {
+  try {
+    readConfig(options as ProviderOptions, environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+}
+
+describe('readConfig', () => {
+  it('needs only price, token and recipient on a localnet', () => {
+    const { service, route } = readConfig(local, {})
+    expect(service).toMatchObject({ network: 'localnet', rpc: [], service: 'default' })
+    expect(route).toMatchObject({
+      price: 10_000n,
+      acceptedMints: ['USDC'],
+      amounts: { USDC: 10_000n },
+      verifyOnChain: true,
+    })
+  })
+
+  it('takes mainnet for granted, with a node and a secret', () => {
+    const { service } = readConfig(live, {})
+    expect(service).toMatchObject({ network: 'mainnet', rpc: ['https://node.example'] })
+  })
+
+  it('has a node for devnet', () => {
+    expect(readConfig({ ...live, rpc: undefined as never, network: 'devnet' }, {}).service.rpc).toEqual([
+      'https://api.devnet.solana.com',
+    ])
+  })
+
+  it('completes options from the environment, and puts options first', () => {
+    const environment = {
+      PAYSTILE_NETWORK: 'devnet',
+      PAYSTILE_SECRET: secret,
+      PAYSTILE_RPC: 'https://one.example, https://two.example',
+      PAYSTILE_RECIPIENT: recipient,
+      PAYSTILE_LEDGER: '/data/ledger.sqlite',
+      PAYSTILE_SERVICE: 'shop',
+      PAYSTILE_PUBLIC_URL: 'https://api.example/',
+    }
+    const { service, route } = readConfig({ price: 1, token: 'USDC', service: 'mine' }, environment)
+    expect(service).toMatchObject({
+      network: 'devnet',
+      rpc: ['https://one.example', 'https://two.example'],
+      ledger: '/data/ledger.sqlite',
+      service: 'mine',
+    })
+    expect(route).toMatchObject({ recipient, publicUrl: 'https://api.example' })
+  })
+
+  it('converts the price into every accepted token, in the order given', () => {
+    const { route } = readConfig({ ...local, acceptedMints: ['SOL', 'USDC', 'NATIVE', 'SOL'] }, {})
+    expect(route.acceptedMints).toEqual(['SOL', 'USDC', 'NATIVE'])
+    expect(route.amounts).toEqual({ SOL: 66_667n, USDC: 10_000n, NATIVE: 100_000_000n })
+  })
+
+  it('may accept another token than the price is in', () => {
+    const { route } = readConfig({ ...local, acceptedMints: ['SOL'] }, {})
+    expect(route).toMatchObject({ price: 10_000n, amounts: { SOL: 66_667n } })
+    expect(route.amounts).not.toHaveProperty('USDC')
+  })
+
+  it('takes mints of your own on a test network, and NATIVE on mainnet', () => {
+    const mints = { NATIVE: { address: recipient, decimals: 5 } }
+    expect(readConfig({ ...local, mints: { USDC: recipient } }, {}).route.mints.USDC).toMatchObject({
+      address: recipient,
+      decimals: 6,
+    })
+    const { route } = readConfig({ ...live, token: 'NATIVE', price: '0.00001', mints }, {})
+    expect(route).toMatchObject({ price: 1n, mints: { NATIVE: { decimals: 5 } } })
+  })
+
+  it('is frozen', () => {
+    const config = readConfig(local, {})
+    expect(Object.isFrozen(config) && Object.isFrozen(config.service) && Object.isFrozen(config.route)).toBe(true)
+  })
+
+  it.each<[string, unknown, string]>([
+    [
+      'an unknown option, with the nearest name',
+      { ...local, recepient: 'x' },
+      'recepient: is not an option; did you mean recipient?',
+    ],
+    ['an unknown option far from any', { ...local, zzzzzzzz: 1 }, 'zzzzzzzz: is not an option'],
+    ['no price', { ...local, price: undefined }, 'price: is missing'],
+    ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
+    [
+      'T49: a price below one base unit',
+      { ...local, price: 1e-7 },
+      'price: 0.0000001 is finer than USDC goes (6 decimals)',
+    ],
+    ['no token', { ...local, token: undefined }, 'token: must be one of NATIVE, USDC, SOL'],
+    ['a token nobody knows', { ...local, token: 'BTC' }, 'token: must be one of NATIVE, USDC, SOL'],
+    ['no recipient', { ...local, recipient: undefined }, 'recipient: is missing'],
+    ['a recipient that is no address', { ...local, recipient: '0x12' }, 'recipient: is not a Solana address'],
+    ['a network nobody knows', { ...local, network: 'testnet' }, 'network: must be one of mainnet, devnet, localnet'],
+    [
+      'T96: verifyOnChain: false on mainnet',
+      { ...live, verifyOnChain: false },
+      'verifyOnChain: false would give everything away',
+    ],
+    ['mainnet without a node', { ...live, rpc: undefined }, 'rpc: mainnet needs at least one node URL'],
+    ['mainnet with an empty list of nodes', { ...live, rpc: [] }, 'rpc: mainnet needs at least one node URL'],
+    ['mainnet without a secret', { ...live, secret: undefined }, 'secret: mainnet needs a keyring'],
+    [
+      'a secret that is too short',
+      { ...live, secret: '1:abc' },
+      'secret: entry 1 has a secret of fewer than 32 characters',
+    ],
+    ['T78: a node that is no URL', { ...live, rpc: 'ftp://x' }, 'rpc: '],
+    ['memory outside a localnet', { ...live, ledger: 'memory:' }, 'ledger: memory forgets payments'],
+    ['another USDC on mainnet', { ...live, mints: { USDC: recipient } }, 'mints.USDC: is fixed on mainnet'],
+    ['NATIVE on mainnet without a mint', { ...live, token: 'NATIVE' }, 'mints.NATIVE: NATIVE has no mint on mainnet'],
+    [
+      'another token without a rate',
+      { ...live, acceptedMints: ['USDC', 'SOL'] },
+      'rates.SOL: SOL is accepted for a price in USDC',
+    ],
+    ['a rate of zero', { ...local, rates: { SOL: '0' } }, 'rates.SOL: must be a decimal above zero'],
+    ['an empty list of accepted tokens', { ...local, acceptedMints: [] }, 'acceptedMints: '],
+    [
+      'a challenge too short to be paid safely',
+      { ...local, challengeTtlSeconds: 30 },
+      'challengeTtlSeconds: must be at least 120',
+    ],
+    ['a time that is not whole', { ...local, proofTtlSeconds: 100.5 }, 'proofTtlSeconds: must be a whole number'],
+    ['a time that is no number', { ...local, waitSeconds: '5' }, 'waitSeconds: must be a number of seconds'],
+    ['a scope with spaces', { ...local, scope: 'a b' }, 'scope: must be 1 to 64 printable characters'],
+    [
+      'a public address with a query',
+      { ...local, publicUrl: 'https://a.example/?x=1' },
+      'publicUrl: must be an http or https URL',
+    ],
+    [
+      'conversion without a worker',
+      { ...local, acceptedMints: ['USDC', 'SOL'], settlementToken: 'USDC', autoConversion: true },
+      'autoConversion: no settlement worker',
+    ],
+    ['conversion into nothing', { ...local, autoConversion: true }, 'autoConversion: needs settlementToken'],
+    ['an envelope nobody knows', { ...local, envelope: 'gold' }, 'envelope: must be one of none, verified, result'],
+    ['a ledger that is none', { ...local, ledger: 5 }, 'ledger: must be a file path or a ledger'],
+    ['an event handler that is none', { ...local, onEvent: 'x' }, 'onEvent: must be a function'],
+    ['no object at all', undefined, 'the options must be an object'],
+  ])('refuses %s', (_what, options, problem) => {
+    expect(problemsOf(options).join('\n')).toContain(problem)
+  })
+
+  it('accepts conversion where there is nothing to convert', () => {
+    expect(problemsOf({ ...local, settlementToken: 'USDC', autoConversion: true })).toEqual([])
+  })
+
+  it('reports all problems at once', () => {
+    const problems = problemsOf({
+      price: -1,
+      token: 'USDC',
+      recipient,
+      mints: { USDC: recipient },
+      verifyOnChain: false,
+    })
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual([
+      'mints.USDC',
+      'price',
+      'rpc',
+      'verifyOnChain',
+      'secret',
+    ])
+  })
+
+  it('T140: never repeats a secret', () => {
+    expect(problemsOf({ ...live, secret: '999:a-very-secret-secret-of-thirty-two-characters' }).join()).not.toContain(
+      'very-secret',
+    )
+  })
+})

@@ -1,0 +1,15 @@
+/** What a provider is told when the start is refused. */
+
+/** The options, the environment or a file cannot be used. The message names every problem and what to write instead. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(
+      problems.length === 1
+        ? `paystile cannot start: ${problems[0]}`
+        : `paystile cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    )
+    this.problems = problems
+  }
+}

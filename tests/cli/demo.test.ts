@@ -1,0 +1,237 @@
+/** `npm start` and what it says to type, as a newcomer meets it: real processes on the built package. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useTemporaryHome } from '../harness/shop.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const home = useTemporaryHome()
+
+interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function paystile(...args: readonly string[]): Promise<Finished> {
+  const child = spawn(process.execPath, ['dist/cli/main.js', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  return finished(child)
+}
+
+function finished(child: ChildProcess): Promise<Finished> {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (data) => {
+    stdout += data
+  })
+  child.stderr?.on('data', (data) => {
+    stderr += data
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+interface Ready {
+  readonly url: string
+  readonly rpcUrl: string
+  readonly network: string
+  readonly wallet: { readonly address: string; readonly keyFile: string }
+  readonly faucetUrl: string
+  readonly resources: readonly { readonly path: string; readonly price: string; readonly token: string }[]
+}
+
+let demo: ChildProcess
+let demoEnd: Promise<Finished>
+let ready: Ready
+
+beforeAll(async () => {
+  demo = spawn(process.execPath, ['scripts/start.mjs', '--json', '--port', '0', '--slot-ms', '50'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  demoEnd = finished(demo)
+  const line = await new Promise<string>((resolve) => demo.stdout?.once('data', (data) => resolve(String(data))))
+  ready = JSON.parse(line)
+})
+afterAll(() => home.remove())
+
+describe('npm start -- --json', () => {
+  it('tells everything in one line', () => {
+    expect(Object.keys(ready)).toEqual(['url', 'rpcUrl', 'network', 'wallet', 'faucetUrl', 'resources'])
+    expect(ready).toMatchObject({ network: 'localnet', faucetUrl: `${ready.url}/faucet` })
+    expect(ready.resources.length).toBeGreaterThanOrEqual(3)
+    const numbers = JSON.parse(readFileSync(ready.wallet.keyFile, 'utf8'))
+    expect(numbers).toHaveLength(64)
+    expect(statSync(ready.wallet.keyFile).mode & 0o777).toBe(0o600)
+  })
+
+  it('sells every resource it lists', async () => {
+    for (const { path, price, token } of ready.resources) {
+      const unpaid = await fetch(`${ready.url}${path}`)
+      expect(unpaid.status).toBe(402)
+      expect(await unpaid.json()).toMatchObject({ amount: price, currency: token })
+      const { code, stdout, stderr } = await paystile('pay', `${ready.url}${path}`)
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`${price} ${token}`)])
+      expect(stdout).toMatch(/^\{"status":"verified","message":"[^"]+","data":\{|^<svg /)
+    }
+  })
+
+  it('has a front door, a faucet and an identity', async () => {
+    const door = await (await fetch(ready.url)).json()
+    expect(door.resources).toHaveLength(ready.resources.length)
+    const identity = await (await fetch(`${ready.url}/.well-known/paystile`)).json()
+    expect(identity.identityKey).toMatch(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/)
+    const order = {
+      method: 'POST',
+      body: JSON.stringify({ address: ready.wallet.address, token: 'USDC', amount: '5' }),
+    }
+    expect(await (await fetch(ready.faucetUrl, order)).json()).toMatchObject({ amounts: { USDC: '5' } })
+    expect((await fetch(ready.faucetUrl, { method: 'POST', body: '{"address":"nobody"}' })).status).toBe(400)
+    expect((await fetch(`${ready.url}/api/nothing`)).status).toBe(404)
+  })
+})
+
+describe('paystile', () => {
+  const moon = () => `${ready.url}/api/moon`
+
+  it('pay --json tells what was paid, and verify confirms it', async () => {
+    const { code, stdout } = await paystile('pay', moon(), '--json', '--token', 'SOL')
+    expect(code).toBe(0)
+    const { payment, body, status } = JSON.parse(stdout)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ status: 'verified', data: { phase: expect.any(String) } })
+    expect(payment).toMatchObject({ token: 'SOL', network: 'localnet' })
+    const used = await paystile('verify', payment.tx, payment.requestId)
+    expect(used.code).toBe(5)
+    expect(JSON.parse(used.stdout)).toMatchObject({
+      valid: false,
+      code: 'payment_replay',
+      checks: {
+        exists: 'passed',
+        recipient: 'passed',
+        amount: 'passed',
+        memo: 'passed',
+        unused: 'failed',
+        sealed: 'passed',
+      },
+    })
+    const wrong = await paystile('verify', payment.tx, 'another-request')
+    expect([wrong.code, JSON.parse(wrong.stdout).code]).toEqual([5, 'memo_mismatch'])
+  })
+
+  it('pay -i -o writes headers to stdout and the body to a file', async () => {
+    const file = join(home.path, 'art.svg')
+    const { code, stdout } = await paystile('pay', `${ready.url}/api/art`, '-i', '-o', file)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^HTTP 200 OK\n[\s\S]*payment-receipt: /)
+    expect(readFileSync(file, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  })
+
+  it('quote asks and pays nothing', async () => {
+    const before = await paystile('wallet', 'balance', ready.wallet.keyFile)
+    const { code, stdout } = await paystile('quote', moon())
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ status: 402, allowed: true, challenge: { amount: '0.001' } })
+    expect((await paystile('wallet', 'balance', ready.wallet.keyFile)).stdout).toBe(before.stdout)
+  })
+
+  it('wallet new, show, faucet and balance go together', async () => {
+    const made = JSON.parse((await paystile('wallet', 'new')).stdout)
+    expect(JSON.parse((await paystile('wallet', 'show')).stdout).address).toBe(made.address)
+    const again = await paystile('wallet', 'new')
+    expect([again.code, JSON.parse(again.stderr).error.code]).toEqual([4, 'wallet_exists'])
+    expect((await paystile('faucet', '--token', 'usdc', '--amount', '2.5')).code).toBe(0)
+    const balance = JSON.parse((await paystile('wallet', 'balance')).stdout)
+    expect(balance).toMatchObject({
+      address: made.address,
+      network: 'localnet',
+      balances: { SOL: '0', USDC: '2.5', NATIVE: '0' },
+    })
+    const poor = await paystile('pay', moon(), '--wallet', made.keyFile)
+    expect([poor.code, JSON.parse(poor.stderr.trim().split('\n').at(-1) ?? '').error.code]).toEqual([
+      4,
+      'insufficient_funds',
+    ])
+  })
+
+  it.each<[number, string, (url: string) => string[]]>([
+    [3, 'price_too_high', (url) => ['pay', url, '--max', '0.0005 USDC', '--token', 'USDC']],
+    [3, 'network_not_allowed', (url) => ['pay', url, '--network', 'mainnet']],
+    [4, 'wallet_unusable', (url) => ['pay', url, '--wallet', 'no-such-file.json']],
+    [2, 'usage', () => ['pay', 'not an address']],
+    [2, 'usage', (url) => ['pay', url, '-H', 'nonsense']],
+    [2, 'usage', (url) => ['pay', url, '--token', 'DOGE']],
+    [2, 'usage', (url) => ['pay', url, '--max', 'much']],
+    [2, 'usage', (url) => ['pay', url, '-d', '@no-such-file']],
+    [2, 'usage', () => ['demo', '--port', 'x']],
+    [2, 'usage', () => ['faucet', 'nobody']],
+    [7, 'unreachable', () => ['quote', 'http://127.0.0.1:1/']],
+  ])('ends with %i and the code %s when it cannot go on', async (exit, code, args) => {
+    const { code: exitCode, stdout, stderr } = await paystile(...args(moon()))
+    expect(stdout).toBe('')
+    const { ok, error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
+    expect([exitCode, ok, error.code]).toEqual([exit, false, code])
+    expect(error.message).toMatch(/[.?!]$/)
+  })
+
+  it.each([[['no-such-command']], [['pay']], [['pay', 'http://127.0.0.1:1/', '--no-such-option']], [['verify', 'x']]])(
+    'answers %j with how it is used, and 2',
+    async (args) => {
+      const { code, stderr } = await paystile(...args)
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/--help/)
+    },
+  )
+
+  it('answers --help and --version with 0', async () => {
+    expect((await paystile('--help')).stdout).toMatch(
+      /demo[\s\S]*localnet[\s\S]*pay[\s\S]*quote[\s\S]*verify[\s\S]*wallet[\s\S]*faucet/,
+    )
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect((await paystile('--version')).stdout.trim()).toBe(version)
+  })
+})
+
+describe('Ctrl-C', () => {
+  it('ends the demo cleanly: exit code 0, one line on stdout, its directory gone', async () => {
+    demo.kill('SIGINT')
+    const { code, stdout, stderr } = await demoEnd
+    expect(code).toBe(0)
+    expect(stdout.trim().split('\n')).toHaveLength(1)
+    expect(stderr).toMatch(/402[\s\S]*paid[\s\S]*delivered/)
+    expect(existsSync(dirname(ready.wallet.keyFile))).toBe(false)
+    const gone = await paystile('faucet')
+    expect([gone.code, JSON.parse(gone.stderr).error.code]).toEqual([7, 'no_localnet'])
+  })
+})
+
+describe('--keep', () => {
+  const start = async () => {
+    const child = spawn(
+      process.execPath,
+      ['dist/cli/main.js', 'demo', '--json', '--keep', '--port', '0', '--slot-ms', '50'],
+      {
+        cwd: root,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
+    const end = finished(child)
+    const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
+    const stop = () => {
+      child.kill('SIGTERM')
+      return end
+    }
+    return { ready: JSON.parse(line) as Ready, stop }
+  }
+
+  it('goes on next time with the same chain, wallet and ledger', async () => {
+    const first = await start()
+    const paid = JSON.parse((await paystile('pay', `${first.ready.url}/api/moon`, '--json')).stdout).payment
+    expect((await first.stop()).code).toBe(0)
+    const second = await start()
+    expect(second.ready.wallet).toEqual(first.ready.wallet)
+    const verdict = JSON.parse((await paystile('verify', paid.tx, paid.requestId)).stdout)
+    expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
+    expect((await second.stop()).code).toBe(0)
+  })
+})
