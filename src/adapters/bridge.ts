@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/http.ts'
+import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
 import { wrappingFor } from '../server/envelope.ts'
 import type { Pass } from '../server/pass.ts'
@@ -32,7 +33,7 @@ export function incomingOf(request: IncomingMessage, target: string): Incoming {
   const { headers } = request
   return {
     method: request.method ?? 'GET',
-    target,
+    target: target.startsWith('/') ? target : pathOf(target),
     header: (name) => {
       const value = headers[name]
       return Array.isArray(value) ? value.join(', ') : value
@@ -42,6 +43,12 @@ export function incomingOf(request: IncomingMessage, target: string): Incoming {
   }
 }
 
+/** `GET http://host/path` asks for the path. The host in it is the client's word and no more than the Host header. */
+function pathOf(target: string): string {
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path === '' || path.startsWith('?') ? `/${path}` : path
+}
+
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, { ...answer.headers, 'Content-Length': Buffer.byteLength(answer.body) })
   response.end(answer.body)
@@ -49,7 +56,9 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 
 /** Ties a response to its pass. False when the client has left already, and then there is nobody to serve. */
 export function attachPass(response: ServerResponse, pass: Pass): boolean {
-  if (response.destroyed || response.socket?.destroyed === true) {
+  // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
+  const { socket } = response.req
+  if (response.destroyed || socket.destroyed) {
     pass.end('aborted', 0)
     return false
   }
@@ -66,6 +75,7 @@ export function attachPass(response: ServerResponse, pass: Pass): boolean {
   const begin = (status: number): void => {
     if (begun) return
     begun = true
+    for (const name of response.getHeaderNames()) if (cacheDirective.test(name)) response.removeHeader(name)
     for (const [name, value] of Object.entries(pass.begin(status))) setPaidHeader(response, name, value)
     const type = response.getHeader('content-type')?.toString()
     const encoding = response.getHeader('content-encoding')?.toString()
@@ -116,9 +126,15 @@ export function attachPass(response: ServerResponse, pass: Pass): boolean {
     return whole === undefined ? finish(...rest) : finish(whole, encoding ?? 'utf8', ...rest)
   }) as ServerResponse['end']
 
+  const end = (ending: 'finished' | 'aborted'): void => {
+    socket.off('close', leave)
+    pass.end(ending, bodyBytes)
+  }
+  const leave = (): void => end('aborted')
   pass.onLost(() => response.destroy())
-  response.once('finish', () => pass.end('finished', bodyBytes))
-  response.once('close', () => pass.end('aborted', bodyBytes))
+  socket.once('close', leave)
+  response.once('finish', () => end('finished'))
+  response.once('close', leave)
   return true
 }
 

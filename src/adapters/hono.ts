@@ -7,7 +7,7 @@ import type { Entry } from '../server/paywall.ts'
 import { attachPass, incomingOf as incomingOfNode } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
-import { deliver, incomingOf, responseOf } from './web.ts'
+import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
 
 /** What `@hono/node-server` puts into the environment. */
 interface NodeBindings {
@@ -37,11 +37,13 @@ async function proceed(entry: Entry, context: Context, next: Next): Promise<Resp
   if (entry.kind === 'answer') return responseOf(entry)
   const { outgoing } = (context.env ?? {}) as NodeBindings
   if (outgoing) {
-    if (!attachPass(outgoing, entry.pass)) return new Response(null, { status: 499 })
+    if (!attachPass(outgoing, entry.pass)) return nobody()
     await next()
   } else {
+    const delivery = beginDelivery(entry.pass, context.req.raw.signal)
+    if (!delivery) return nobody()
     await next()
-    context.res = deliver(entry.pass, context.res)
+    context.res = deliver(delivery, context.res)
   }
   return undefined
 }

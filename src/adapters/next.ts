@@ -3,7 +3,7 @@ import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
-import { deliver, incomingOf, responseOf } from './web.ts'
+import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
 
 type RouteHandler<Call extends readonly unknown[]> = (request: Request, ...rest: Call) => Response | Promise<Response>
 type Protect = <Call extends readonly unknown[]>(
@@ -24,8 +24,10 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
     async (request, ...rest) => {
       const entry = await paywall.enter(incomingOf(request))
       if (entry.kind === 'answer') return responseOf(entry)
+      const delivery = beginDelivery(entry.pass, request.signal)
+      if (!delivery) return nobody()
       try {
-        return deliver(entry.pass, await handler(request, ...rest))
+        return deliver(delivery, await handler(request, ...rest))
       } catch {
         entry.pass.end('failed', 0)
         return responseOf(paywall.handlerFailed())

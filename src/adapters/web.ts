@@ -3,6 +3,7 @@
  * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back.
  */
 import type { Answer, Incoming } from '../core/http.ts'
+import { cacheDirective } from '../core/http.ts'
 import { wrappingFor } from '../server/envelope.ts'
 import type { Pass } from '../server/pass.ts'
 
@@ -21,9 +22,31 @@ export function responseOf(answer: Answer): Response {
   return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers })
 }
 
+/** A pass on its way through a runtime that hides the socket, and how much of the body was taken. */
+export interface Delivery {
+  readonly pass: Pass
+  bodyBytes: number
+}
+
+/** Begins a delivery, which ends when the client leaves. Undefined when it has left already. */
+export function beginDelivery(pass: Pass, signal: AbortSignal): Delivery | undefined {
+  const delivery = { pass, bodyBytes: 0 }
+  const leave = (): void => pass.end('aborted', delivery.bodyBytes)
+  signal.addEventListener('abort', leave, { once: true })
+  if (!signal.aborted) return delivery
+  leave()
+  return undefined
+}
+
+/** The answer to nobody. */
+export function nobody(): Response {
+  return new Response(null, { status: 499 })
+}
+
 /** The handler's response, watched to its end. */
-export function deliver(pass: Pass, response: Response): Response {
-  const headers = new Headers(response.headers)
+export function deliver(delivery: Delivery, response: Response): Response {
+  const { pass } = delivery
+  const headers = new Headers([...response.headers].filter(([name]) => !cacheDirective.test(name)))
   for (const [name, value] of Object.entries(pass.begin(response.status))) setPaidHeader(headers, name, value)
   const wrapping = wrappingFor(pass.envelope, {
     status: response.status,
@@ -39,14 +62,19 @@ export function deliver(pass: Pass, response: Response): Response {
     pass.end('finished', 0)
     return new Response(null, { status, statusText, headers })
   }
-  const body = watch(pass, response.body, wrapping?.prefix, wrapping?.suffix)
+  const body = watch(delivery, response.body, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })
 }
 
-function watch(pass: Pass, source: ReadableStream<Uint8Array>, prefix = '', suffix = ''): ReadableStream<Uint8Array> {
+function watch(
+  delivery: Delivery,
+  source: ReadableStream<Uint8Array>,
+  prefix = '',
+  suffix = '',
+): ReadableStream<Uint8Array> {
+  const { pass } = delivery
   const reader = source.getReader()
   const encoder = new TextEncoder()
-  let bodyBytes = 0
   let head = prefix
   let tail = suffix
   const stream: UnderlyingDefaultSource<Uint8Array> = {
@@ -60,22 +88,22 @@ function watch(pass: Pass, source: ReadableStream<Uint8Array>, prefix = '', suff
         }
         const { done, value } = await reader.read()
         if (!done) {
-          bodyBytes += value.byteLength
+          delivery.bodyBytes += value.byteLength
           controller.enqueue(value)
         } else if (tail !== '') {
           controller.enqueue(encoder.encode(tail))
           tail = ''
         } else {
           controller.close()
-          pass.end('finished', bodyBytes)
+          pass.end('finished', delivery.bodyBytes)
         }
       } catch (error) {
-        pass.end('failed', bodyBytes)
+        pass.end('failed', delivery.bodyBytes)
         controller.error(error)
       }
     },
     cancel: async (reason) => {
-      pass.end('aborted', bodyBytes)
+      pass.end('aborted', delivery.bodyBytes)
       await reader.cancel(reason)
     },
   }

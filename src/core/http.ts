@@ -15,3 +15,9 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
+
+/**
+ * Headers by which a handler speaks to shared caches over the head of `Cache-Control` (RFC 9213 and its forerunners).
+ * On a paid answer they would give away what was sold.
+ */
+export const cacheDirective = /^(?:surrogate-control|x-accel-expires|(?:[\w-]+-)?cdn-cache-control)$/i
