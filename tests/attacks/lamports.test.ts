@@ -219,8 +219,11 @@ describe('a transfer, in an unusual way', () => {
     await expectNothing(till, 'wrong_recipient', await bench.commit(till, thief, [await sol(lamports, thief, account)]))
   })
 
-  it('T+: sent on by the recipient in the same transaction', async () => {
-    const plan = [await sol(lamports), await sol(lamports, recipient, thief.address)]
+  it.each([
+    ['all of it', lamports],
+    ['no more than the fee, which somebody else paid', 5_000n],
+  ])('T+: sent on by the recipient in the same transaction: %s', async (_name, units) => {
+    const plan = [await sol(lamports), await sol(units, recipient, thief.address)]
     await expectNothing(till, 'underpaid', await bench.commit(till, thief, plan))
   })
 })
