@@ -6,7 +6,7 @@ import {
   type SignatureBytes,
   verifySignature,
 } from '@solana/kit'
-import { Keypair } from '@solana/web3.js'
+import { Keypair, type PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js'
 import { describe, expect, it } from 'vitest'
 import { createWallet } from './keypair.ts'
 
@@ -14,7 +14,20 @@ const seed = new Uint8Array(32).fill(42)
 const keypair = Keypair.fromSeed(seed)
 const bytes = new TextEncoder().encode('to be signed')
 
+/** A transaction as a wallet is given it. */
+function unsigned(payerKey: PublicKey): Uint8Array {
+  const instructions = [SystemProgram.transfer({ fromPubkey: payerKey, toPubkey: payerKey, lamports: 1 })]
+  const message = new TransactionMessage({ payerKey, recentBlockhash: payerKey.toBase58(), instructions })
+  return new VersionedTransaction(message.compileToV0Message()).serialize()
+}
+
 describe('createWallet', () => {
+  it('signs only for a transaction that it pays, and only what is one', async () => {
+    const wallet = await createWallet(seed)
+    await expect(wallet.signTransaction(bytes)).rejects.toThrow(TypeError)
+    await expect(wallet.signTransaction(unsigned(Keypair.generate().publicKey))).rejects.toThrow(TypeError)
+  })
+
   it.each([
     ['a seed', () => seed],
     ['64 bytes', () => keypair.secretKey],
@@ -26,9 +39,13 @@ describe('createWallet', () => {
     const wallet = await createWallet(await make())
     expect(wallet.address).toBe(keypair.publicKey.toBase58())
     const { publicKey } = await createKeyPairFromPrivateKeyBytes(seed)
-    for (const sign of [wallet.signTransaction, wallet.signMessage]) {
-      expect(await verifySignature(publicKey, (await sign(bytes)) as SignatureBytes, bytes)).toBe(true)
-    }
+    expect(await verifySignature(publicKey, (await wallet.signMessage(bytes)) as SignatureBytes, bytes)).toBe(true)
+    const signed = await wallet.signTransaction(unsigned(keypair.publicKey))
+    expect(VersionedTransaction.deserialize(signed).message).toEqual(
+      VersionedTransaction.deserialize(unsigned(keypair.publicKey)).message,
+    )
+    const signature = signed.slice(1, 65) as SignatureBytes
+    expect(await verifySignature(publicKey, signature, signed.slice(65))).toBe(true)
     expect(Object.keys(wallet).sort()).toEqual(['address', 'signMessage', 'signTransaction'])
   })
 

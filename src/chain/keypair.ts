@@ -11,13 +11,17 @@ import {
   signBytes,
   verifySignature,
 } from '@solana/kit'
-import { decodeAddress } from '../core/base58.ts'
+import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
+import { decodeTransaction } from './transaction.ts'
 
 export interface Wallet {
   readonly address: string
-  /** The signature under a transaction's message bytes. */
-  signTransaction(message: Uint8Array): Promise<Uint8Array>
+  /**
+   * Takes a transaction as it goes over the wire, the place of its signature still empty, and returns it signed. A wallet
+   * may have added instructions of its own.
+   */
+  signTransaction(transaction: Uint8Array): Promise<Uint8Array>
   /** The signature under a text, such as a proof's. */
   signMessage(text: Uint8Array): Promise<Uint8Array>
 }
@@ -37,7 +41,28 @@ export async function createWallet(source: KeySource): Promise<Wallet> {
   const address = await getAddressFromPublicKey(pair.publicKey)
   const sign = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await signBytes(pair.privateKey, bytes))
   if ('keyPair' in source) await prove(pair, source.address, address)
-  return { address, signTransaction: sign, signMessage: sign }
+  return { address, signTransaction: (transaction) => signAsFirst(transaction, address, sign), signMessage: sign }
+}
+
+/** Puts the signature where the first signer's belongs: right after their number. */
+async function signAsFirst(
+  transaction: Uint8Array,
+  address: string,
+  sign: (message: Uint8Array) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  const decoding = decodeTransaction(transaction)
+  const signer = decoding.kind === 'transaction' ? decoding.transaction.keys[0] : undefined
+  if (
+    decoding.kind === 'malformed' ||
+    decoding.transaction.version === 1 ||
+    !signer ||
+    encodeBase58(signer) !== address
+  ) {
+    throw new TypeError('the transaction is not one that this wallet pays for')
+  }
+  const signed = transaction.slice()
+  signed.set(await sign(decoding.transaction.message), 1)
+  return signed
 }
 
 async function readKeyPair(source: KeySource): Promise<CryptoKeyPair> {

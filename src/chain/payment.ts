@@ -21,10 +21,12 @@ import {
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
 import { getTransferSolInstruction } from '@solana-program/system'
 import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token'
-import { encodeBase58 } from '../core/base58.ts'
+import { encodeBase58, signatureBytes } from '../core/base58.ts'
+import { equalBytes } from '../core/mac.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Wallet } from './keypair.ts'
 import { findTokenAccount, memoProgram } from './tokens.ts'
+import { decodeTransaction } from './transaction.ts'
 
 /** The token to pay in, and how much of it. */
 export interface TokenAmount {
@@ -71,17 +73,31 @@ const defaultMicroLamports = 10_000n
 /** Builds and signs. The signature is known from here on: write it down before sending. */
 export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
   const message = await composePayment(order, wallet.address)
-  const signature = await wallet.signTransaction(message)
-  if (signature.length !== 64) throw new TypeError('the wallet did not return a signature')
-  const bytes = new Uint8Array(1 + signature.length + message.length)
-  bytes[0] = 1
-  bytes.set(signature, 1)
-  bytes.set(message, 1 + signature.length)
+  const unsigned = new Uint8Array(1 + signatureBytes + message.length)
+  unsigned[0] = 1
+  unsigned.set(message, 1 + signatureBytes)
+  const bytes = await wallet.signTransaction(unsigned)
   return {
     wire: getBase64Decoder().decode(bytes),
-    signature: encodeBase58(signature),
+    signature: encodeBase58(readSignature(bytes, order, wallet.address)),
     lastValidBlockHeight: order.lastValidBlockHeight,
   }
+}
+
+/** Wallets may add instructions. One that dropped the memo would make a payment that nobody can claim. */
+function readSignature(bytes: Uint8Array, order: PaymentOrder, payer: string): Uint8Array {
+  const decoding = decodeTransaction(bytes)
+  if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
+  const { signatures, keys, instructions } = decoding.transaction
+  const [signature, signer] = [signatures[0], keys[0]]
+  if (!signature || !signer || encodeBase58(signer) !== payer || signature.every((byte) => byte === 0)) {
+    throw new TypeError('the wallet did not sign the transaction')
+  }
+  const memo = new TextEncoder().encode(order.requestId)
+  if (!instructions.some(({ data }) => equalBytes(data, memo))) {
+    throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
+  }
+  return signature
 }
 
 /** The message bytes that the payer has to sign. */

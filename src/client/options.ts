@@ -1,11 +1,10 @@
 /** What a caller of `fetchWith402` may say. */
-import type { KeySource, Wallet } from '../chain/keypair.ts'
 import type { TokenCode } from '../core/network.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Journal } from './journal.ts'
 import type { PolicyOptions } from './policy.ts'
 import { checkPolicy } from './policy.ts'
-import type { StandardWallet } from './wallet.ts'
+import type { WalletSource } from './wallet.ts'
 
 /** A payment that is about to be made, for a person or a program to approve. */
 export interface PaymentOffer {
@@ -29,7 +28,7 @@ export type ClientEvent =
 
 export interface ClientOptions extends PolicyOptions {
   /** Who pays: `initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard account. */
-  readonly wallet: Wallet | KeySource | StandardWallet
+  readonly wallet: WalletSource
   /** Nodes to pay through. Default: the public ones, or the localnet of this machine. */
   readonly rpc?: string | readonly string[]
   /** Asked before every payment; anything but true declines. */

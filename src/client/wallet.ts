@@ -1,31 +1,36 @@
 /** Anything that can sign, made into a wallet. */
-
 import type { KeySource, Wallet } from '../chain/keypair.ts'
 import { createWallet } from '../chain/keypair.ts'
-import { readSignedTransaction } from '../chain/signed.ts'
+import type { KitSigner } from '../chain/signer.ts'
+import { isKitSigner, walletFromSigner } from '../chain/signer.ts'
 
 /** A connected account of a browser wallet (Wallet Standard), as far as it matters here. */
 export interface StandardWallet {
-  readonly account: { readonly address: string; readonly publicKey: ArrayLike<number> }
+  readonly account: { readonly address: string }
   readonly wallet: { readonly features: Readonly<Record<string, unknown>> }
 }
 
+export type WalletSource = Wallet | KeySource | KitSigner | StandardWallet
+
 /** Throws a `TypeError` in one sentence when it cannot sign. */
-export async function toWallet(source: Wallet | KeySource | StandardWallet): Promise<Wallet> {
+export async function toWallet(source: WalletSource): Promise<Wallet> {
   if (typeof source !== 'object' || source === null) throw notAWallet()
   if ('signTransaction' in source && 'address' in source) return source
   if ('account' in source) return fromStandard(source)
-  if ('keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source)) {
-    return createWallet(source)
-  }
+  if (isKeySource(source)) return createWallet(source)
+  if (isKitSigner(source)) return walletFromSigner(source)
   throw notAWallet()
+}
+
+function isKeySource(source: object): source is KeySource {
+  return 'keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source)
 }
 
 function notAWallet(): TypeError {
   return new TypeError('wallet must be what initAgentWallet() gives, a kit signer, a Keypair or 64 secret bytes.')
 }
 
-interface SignFeature {
+interface TransactionFeature {
   signTransaction(input: {
     account: unknown
     transaction: Uint8Array
@@ -36,24 +41,19 @@ interface MessageFeature {
 }
 
 function fromStandard({ account, wallet }: StandardWallet): Wallet {
-  const signer = wallet.features['solana:signTransaction'] as SignFeature | undefined
+  const signer = wallet.features['solana:signTransaction'] as TransactionFeature | undefined
   const writer = wallet.features['solana:signMessage'] as MessageFeature | undefined
   if (!signer) throw new TypeError('This browser wallet cannot sign Solana transactions; choose another one.')
   return {
     address: account.address,
-    signTransaction: async (message) => {
-      // One signature, still empty, before the message: the form in which wallets take transactions.
-      const transaction = new Uint8Array(65 + message.length)
-      transaction[0] = 1
-      transaction.set(message, 65)
+    signTransaction: async (transaction) => {
       const [output] = await signer.signTransaction({ account, transaction })
-      return readSignedTransaction(output?.signedTransaction, message)
+      return output?.signedTransaction ?? new Uint8Array()
     },
     signMessage: async (message) => {
       if (!writer) throw new TypeError('This browser wallet cannot sign messages; use a claim instead.')
       const [output] = await writer.signMessage({ account, message })
-      if (!output) throw new TypeError('The browser wallet gave no signature.')
-      return output.signature
+      return output?.signature ?? new Uint8Array()
     },
   }
 }

@@ -104,7 +104,15 @@ describe('a payment', () => {
     const { tokenProgram: _, ...bare } = usdc
     await expect(world.sign({ token: bare })).rejects.toThrow(TypeError)
     const mute: Wallet = { ...world.payer, signTransaction: async () => new Uint8Array() }
-    await expect(world.sign({}, mute)).rejects.toThrow(TypeError)
+    await expect(world.sign({}, mute)).rejects.toThrow('did not return a transaction')
+    const idle: Wallet = { ...world.payer, signTransaction: async (transaction) => transaction }
+    await expect(world.sign({}, idle)).rejects.toThrow('did not sign')
+  })
+
+  it('is not sent when the wallet dropped the memo', async () => {
+    const other = await world.sign({ requestId: 'another' })
+    const careless: Wallet = { ...world.payer, signTransaction: async () => Buffer.from(other.wire, 'base64') }
+    await expect(world.sign({}, careless)).rejects.toThrow('dropped the memo')
   })
 })
 

@@ -1,3 +1,0 @@
-export function readSignedTransaction(_a: unknown, _b: unknown): Uint8Array {
-  throw new TypeError('later')
-}
