@@ -30,7 +30,7 @@ type Outcome =
   | { readonly kind: 'refused'; readonly response: Response; readonly code: string; readonly detail: string }
   | { readonly kind: 'again'; readonly reason: string; readonly afterMs: number }
 
-/** The resource, or a `PaymentError`; `used` tells that the payment was found to be used up. */
+/** The beginning of the resource, or a `PaymentError`; `used` tells that the payment was found to be used up. */
 export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Response | 'used'> {
   const { clock, journal, timeoutMs, tell } = parts
   const { requestId, tx = '' } = intent
@@ -39,7 +39,6 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
     const proof = await proofFor(parts, intent, url)
     const outcome = await attempt(parts, proof)
     if (outcome.kind === 'delivered') {
-      await journal.change(requestId, { state: 'done' })
       tell({ kind: 'delivered', tx, requestId, status: outcome.response.status })
       return outcome.response
     }
@@ -117,4 +116,41 @@ async function readProblem(response: Response): Promise<Problem | undefined> {
 function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get('retry-after') ?? 0)
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestPauseMs) : 0
+}
+
+/**
+ * The same response, with a word when its body has come to its end, or has broken off before: only then is it known
+ * whether the payment has brought what it was made for.
+ */
+export async function watchBody(response: Response, end: (whole: boolean) => Promise<void>): Promise<Response> {
+  const { body, status, statusText, headers, url, redirected, type } = response
+  if (body === null) {
+    await end(true)
+    return response
+  }
+  const reader = body.getReader()
+  const stream: UnderlyingDefaultSource<Uint8Array> = {
+    pull: async (controller) => {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        await end(true)
+        controller.close()
+      } catch (error) {
+        await end(false)
+        controller.error(error)
+      }
+    },
+    cancel: async (reason) => {
+      await end(false)
+      await reader.cancel(reason)
+    },
+  }
+  const watched = new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, statusText, headers })
+  // What a response that was not fetched cannot say of itself.
+  return Object.defineProperties(watched, {
+    url: { value: url },
+    redirected: { value: redirected },
+    type: { value: type },
+  })
 }

@@ -9,11 +9,12 @@ import type { Challenge } from '../core/challenge.ts'
 import { readChallenge } from '../core/challenge.ts'
 import type { Clock } from '../core/ports.ts'
 import { acceptHeader, formatAccept, hashClaim } from '../core/proof.ts'
-import { deliver } from './deliver.ts'
+import type { ProofKind } from '../core/request-id.ts'
+import { deliver, watchBody } from './deliver.ts'
 import { PaymentError } from './errors.ts'
 import type { Intent, Journal } from './journal.ts'
 import type { Nodes } from './nodes.ts'
-import type { ClientOptions } from './options.ts'
+import type { ClientEvent, ClientOptions } from './options.ts'
 import { readCall, timeoutOf } from './options.ts'
 import type { PayParts } from './pay.ts'
 import { land, pay } from './pay.ts'
@@ -40,9 +41,21 @@ interface Errand {
   readonly wallet: Wallet
   readonly journal: Journal
   readonly key: string
+  readonly method: string
+  /** What the caller wants done with redirects of the unpaid request. */
+  readonly redirect: RequestRedirect
   readonly isCancelled: () => boolean
-  readonly send: (url: URL, headers: Readonly<Record<string, string>>, redirect: RequestRedirect) => Promise<Response>
+  readonly tell: (event: ClientEvent) => void
+  readonly send: Send
 }
+
+/** `as: 'GET'` leaves method and body behind, as a redirect may demand. */
+type Send = (
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  redirect: RequestRedirect,
+  as?: 'GET',
+) => Promise<Response>
 
 export function createFetchWith402(parts: ClientParts): FetchWith402 {
   return async (target: string | URL | Request, first?: RequestInit | ClientOptions, second?: ClientOptions) => {
@@ -71,6 +84,7 @@ async function prepare(
     )
   }
   const headers = new Headers(init.headers ?? given?.headers)
+  const callerSignal = init.signal ?? given?.signal
   const doFetch = options.fetch ?? fetch
   return {
     url,
@@ -78,9 +92,13 @@ async function prepare(
     wallet,
     journal: options.journal ?? parts.journal(),
     key: keyOf(method, url, body, wallet.address),
-    isCancelled: () => init.signal?.aborted === true,
-    send: async (to, more, redirect) => {
+    method,
+    redirect: init.redirect ?? given?.redirect ?? 'follow',
+    isCancelled: () => callerSignal?.aborted === true,
+    tell: tellOf(options),
+    send: async (to, more, redirect, as) => {
       const all = new Headers(headers)
+      if (as) for (const name of bodyHeaders) all.delete(name)
       for (const [name, value] of Object.entries(more)) all.set(name, value)
       // Only the wait for the answer's beginning is limited: a long answer may take its time.
       const limit = new AbortController()
@@ -88,10 +106,12 @@ async function prepare(
         () => limit.abort(new Error('the server did not answer in time')),
         timeoutOf(options) / 2,
       )
-      const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal
+      const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
+      const content = as || body === undefined || body === null ? { body: null } : { body }
+      const credentials = given && !init.credentials ? { credentials: given.credentials } : {}
       try {
-        const more = body === undefined || body === null ? {} : { body }
-        return await doFetch(to, { ...init, ...more, method, headers: all, redirect, signal })
+        const request = { ...init, ...credentials, ...content, method: as ?? method, headers: all, redirect, signal }
+        return await doFetch(to, request)
       } finally {
         clearTimeout(timer)
       }
@@ -99,20 +119,35 @@ async function prepare(
   }
 }
 
+const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
+
+/** Whoever listens cannot come between a payment and its resource: what a listener throws is dropped. */
+function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
+  return (event) => {
+    try {
+      onEvent?.(event)
+    } catch {}
+  }
+}
+
 /** Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. */
 async function resume(parts: ClientParts, errand: Errand): Promise<Response | undefined> {
-  const intent = await errand.journal.adopt(errand.key)
+  const { journal, options, tell } = errand
+  const intent = await journal.adopt(errand.key)
   if (!intent) return undefined
   try {
-    const { tx = '', requestId, network } = intent
-    const { rpc, genesis } = await parts.nodes.connect(network, undefined, errand.options.rpc ?? parts.defaultRpc)
-    errand.options.onEvent?.({ kind: 'resumed', tx, requestId })
+    const { tx = '', requestId, network, genesis: signedFor } = intent
+    const { rpc, genesis } = await parts.nodes.connect(network, signedFor, options.rpc ?? parts.defaultRpc)
+    tell({ kind: 'resumed', tx, requestId })
     const landed = intent.state === 'landed' ? intent : await follow(payParts(parts, errand, rpc), intent)
-    const response = landed && (await bring(parts, errand, landed, errand.url, genesis))
-    return response === 'used' ? undefined : response
-  } finally {
-    await errand.journal.release(intent.requestId)
+    const response = landed && (await bring(parts, errand, landed, genesis))
+    if (response && response !== 'used') return response
+  } catch (error) {
+    await journal.release(intent.requestId)
+    throw error
   }
+  await journal.release(intent.requestId)
+  return undefined
 }
 
 /** Undefined when the payment is known to be dead, so that a new one may be made. */
@@ -130,7 +165,7 @@ async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
   const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
   const accept =
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
-  const response = await errand.send(errand.url, { [acceptHeader]: formatAccept(accept) ?? '' }, 'follow')
+  const response = await errand.send(errand.url, { [acceptHeader]: formatAccept(accept) ?? '' }, errand.redirect)
   if (response.status !== 402) return response
   const challenge = readChallenge(
     await response
@@ -144,13 +179,13 @@ async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
   const candidates = candidatesOf(challenge, network, options)
   if (options.dryRun) return response
   await response.body?.cancel()
+  const proof = proofFor(challenge, accept.kind)
   const { rpc, genesis } = await parts.nodes.connect(network, challenge.genesis, options.rpc ?? parts.defaultRpc)
-  const kind = challenge.proof?.includes('sig') ? 'sig' : challenge.proof?.includes('claim') ? 'claim' : 'bare'
-  const claim = kind === 'claim' && accept.kind === 'claim' ? secret : undefined
+  const claim = proof === 'claim' ? secret : undefined
+  const purchase = { challenge, network, genesis, candidates, url, key: errand.key, claim, proof } as const
+  const intent = await pay(payParts(parts, errand, rpc), purchase)
   try {
-    const purchase = { challenge, network, candidates, url, key: errand.key, claim, proof: kind } as const
-    const intent = await pay(payParts(parts, errand, rpc), purchase)
-    const answer = await bring(parts, errand, intent, url, genesis)
+    const answer = await bring(parts, errand, intent, genesis)
     if (answer !== 'used') return answer
     throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
       requestId: challenge.requestId,
@@ -158,23 +193,33 @@ async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
       refusal: 'payment_replay',
       status: 409,
     })
-  } finally {
+  } catch (error) {
     await journal.release(challenge.requestId)
+    throw error
   }
 }
 
-function payParts(parts: ClientParts, { journal, wallet, options }: Errand, rpc: PayParts['rpc']): PayParts {
-  return { rpc, clock: parts.clock, journal, wallet, options, tell: options.onEvent ?? (() => {}) }
+/** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */
+function proofFor({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
+  const [wanted = 'bare', ...more] = proof
+  if (more.length === 0 && (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim')))
+    return wanted
+  throw new PaymentError(
+    'declined',
+    `The server wants a proof that cannot be given (${proof.join(', ')}), so nothing was paid.`,
+    { requestId },
+  )
 }
 
-async function bring(
-  parts: ClientParts,
-  errand: Errand,
-  intent: Intent,
-  url: URL,
-  genesis: string,
-): Promise<Response | 'used'> {
-  const { journal, wallet, options } = errand
+function payParts(parts: ClientParts, { journal, wallet, options, tell }: Errand, rpc: PayParts['rpc']): PayParts {
+  return { rpc, clock: parts.clock, journal, wallet, options, tell }
+}
+
+/** The resource for a payment, which is held until the whole of it was read. */
+async function bring(parts: ClientParts, errand: Errand, intent: Intent, genesis: string): Promise<Response | 'used'> {
+  const { journal, wallet, options, isCancelled, tell } = errand
+  const { requestId } = intent
+  const url = new URL(intent.url ?? errand.url)
   const response = await deliver(
     {
       clock: parts.clock,
@@ -182,22 +227,30 @@ async function bring(
       wallet,
       genesis,
       timeoutMs: timeoutOf(options),
-      isCancelled: () => errand.isCancelled(),
-      tell: options.onEvent ?? (() => {}),
+      isCancelled,
+      tell,
       send: (headers) => errand.send(url, headers, 'manual'),
     },
     intent,
     url,
   )
-  return response === 'used' ? response : followRedirect(errand, response, url)
+  if (response === 'used') return response
+  const end = async (whole: boolean): Promise<void> => {
+    if (whole) await journal.change(requestId, { state: 'done' })
+    await journal.release(requestId)
+  }
+  if (!isRedirect(response)) return watchBody(response, end)
+  await end(true)
+  return followRedirect(errand, response, url)
+}
+
+function isRedirect({ type, status }: Response): boolean {
+  return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
 }
 
 /** A proof never goes where the server points: a redirect is followed without it, and only within the origin. */
-async function followRedirect({ send }: Errand, response: Response, url: URL): Promise<Response> {
+async function followRedirect({ send, method }: Errand, response: Response, url: URL): Promise<Response> {
   const location = response.headers.get('location')
-  const isRedirect =
-    response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && response.status !== 304)
-  if (!isRedirect) return response
   const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
   if (to?.origin !== url.origin) {
     throw new PaymentError(
@@ -205,7 +258,9 @@ async function followRedirect({ send }: Errand, response: Response, url: URL): P
       `The paid answer points to ${to?.origin ?? 'another place'}, which was not paid; fetch it yourself if you trust it.`,
     )
   }
-  return send(to, {}, 'follow')
+  const { status } = response
+  const asGet = (status === 303 && method !== 'HEAD') || ((status === 301 || status === 302) && method === 'POST')
+  return asGet ? send(to, {}, 'follow', 'GET') : send(to, {}, 'follow')
 }
 
 /** The address that asked for money: where the request ended up, if that is still the host the caller meant. */

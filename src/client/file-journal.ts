@@ -1,12 +1,13 @@
 /** The journal in a file that all processes of a user share (SQLite): budgets hold across them, and crashes lose nothing. */
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Intent, Journal } from './journal.ts'
 import { findExceeded } from './journal.ts'
 
-const schemaVersion = 1
-const schema = `
+/** Each brings a journal one version further. */
+const migrations: readonly string[] = [
+  `
   create table intents (
     request_id text primary key,
     key text not null,
@@ -26,7 +27,12 @@ const schema = `
   ) strict;
   create index intents_by_key on intents (key) where state in ('signed', 'landed');
   create index intents_by_day on intents (day, network, token) where state <> 'dead';
-`
+`,
+  `
+  alter table intents add column url text;
+  alter table intents add column genesis text;
+`,
+]
 
 interface Row {
   readonly request_id: string
@@ -51,12 +57,13 @@ export function openFileJournal(path: string): Journal {
       throw error
     }
   }
+  const known = database.prepare('select 1 from intents where request_id = ?')
   const spentBy = database.prepare(
     "select units, host from intents where day = ? and network = ? and token = ? and state <> 'dead'",
   )
   const insert = database.prepare(
-    `insert into intents (request_id, key, host, day, network, token, units, payer, proof, claim, state, holder)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into intents (request_id, key, url, host, day, network, genesis, token, units, payer, proof, claim, state, holder)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const update = database.prepare(
     `update intents set state = coalesce(?, state), tx = coalesce(?, tx), wire = coalesce(?, wire),
@@ -68,17 +75,20 @@ export function openFileJournal(path: string): Journal {
   return {
     reserve: async (intent, limits) =>
       atomically(() => {
+        if (known.get(intent.requestId)) return { kind: 'repeated' } as const
         const rows = spentBy.all(intent.day, intent.network, intent.token) as { units: string; host: string }[]
         const counted = rows.map((row) => ({ host: row.host, units: BigInt(row.units) }))
         const exceeded = findExceeded(counted, intent, limits)
         if (exceeded) return exceeded
-        const { requestId, key, host, day, network, token, units, payer, proof, claim, state } = intent
+        const { requestId, key, url, host, day, network, genesis, token, units, payer, proof, claim, state } = intent
         insert.run(
           requestId,
           key,
+          url ?? null,
           host,
           day,
           network,
+          genesis ?? null,
           token,
           String(units),
           payer,
@@ -112,11 +122,13 @@ export function openFileJournal(path: string): Journal {
 function open(path: string): DatabaseSyncInstance {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    // It holds the secrets of payments that were not claimed yet.
+    closeSync(openSync(path, 'a', 0o600))
     const database = new DatabaseSync(path, { timeout: 5000 })
     database.exec('pragma journal_mode = wal; pragma synchronous = full;')
     const version = (database.prepare('pragma user_version').get() as { user_version: number }).user_version
-    if (version > schemaVersion) throw new Error('it was written by a newer version of paystile')
-    if (version < schemaVersion) migrate(database)
+    if (version > migrations.length) throw new Error('it was written by a newer version of paystile')
+    if (version < migrations.length) migrate(database)
     return database
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
@@ -127,7 +139,8 @@ function open(path: string): DatabaseSyncInstance {
 function migrate(database: DatabaseSyncInstance): void {
   database.exec('begin immediate')
   const { user_version } = database.prepare('pragma user_version').get() as { user_version: number }
-  if (user_version < schemaVersion) database.exec(`${schema} pragma user_version = ${schemaVersion};`)
+  for (const step of migrations.slice(user_version)) database.exec(step)
+  database.exec(`pragma user_version = ${migrations.length}`)
   database.exec('commit')
 }
 
@@ -144,7 +157,8 @@ function isHeldElsewhere(holder: number | null): boolean {
 
 function toIntent(row: Row): Intent {
   const { last_valid_block_height: height } = row
-  const optional = (name: 'claim' | 'tx' | 'wire') => (typeof row[name] === 'string' ? { [name]: row[name] } : {})
+  const optional = (name: 'url' | 'genesis' | 'claim' | 'tx' | 'wire') =>
+    typeof row[name] === 'string' ? { [name]: row[name] } : {}
   return {
     requestId: row.request_id,
     key: row['key'],
@@ -156,6 +170,8 @@ function toIntent(row: Row): Intent {
     payer: row['payer'],
     proof: row['proof'],
     state: row['state'],
+    ...optional('url'),
+    ...optional('genesis'),
     ...optional('claim'),
     ...optional('tx'),
     ...optional('wire'),

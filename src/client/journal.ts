@@ -15,10 +15,14 @@ export interface Intent {
   readonly requestId: string
   /** Names the request (method, address, body) and the wallet: equal keys are the same purchase. */
   readonly key: string
+  /** Where the proof goes: the address that asked for money, after redirects. Absent in journals of old. */
+  readonly url?: string
   readonly host: string
   /** UTC day on which it counts: 2026-01-31. */
   readonly day: string
   readonly network: Network
+  /** The chain it was signed for: on another, its absence means nothing. Absent in journals of old. */
+  readonly genesis?: string
   readonly token: TokenCode
   readonly units: bigint
   readonly payer: string
@@ -42,6 +46,8 @@ export interface Limits {
 
 export type Reservation =
   | { readonly kind: 'reserved' }
+  /** A requestId is for one payment: a server that repeats one would have it counted once and paid twice. */
+  | { readonly kind: 'repeated' }
   | { readonly kind: 'exceeded'; readonly limit: 'perDay' | 'perHost'; readonly spent: bigint }
 
 export interface Journal {
@@ -60,6 +66,7 @@ export function createMemoryJournal(): Journal {
   const held = new Set<string>()
   return {
     reserve: async (intent, limits) => {
+      if (intents.has(intent.requestId)) return { kind: 'repeated' }
       const counted = [...intents.values()].filter((other) => isCounted(other, intent))
       const exceeded = findExceeded(counted, intent, limits)
       if (exceeded) return exceeded

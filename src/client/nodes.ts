@@ -41,8 +41,10 @@ export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
       const urls = urlsFor(network, genesis, given, findLocalnet)
       const name = JSON.stringify(urls)
       const known = connections.get(name)
-      const connection = known ?? (await open(urls, transport))
-      checkChain(network, genesis, connection.genesis)
+      if (known && isChain(network, genesis, known.genesis)) return known
+      // At an address where one local chain ran there may be another today.
+      const connection = await open(urls, transport)
+      if (!isChain(network, genesis, connection.genesis)) throw wrongChain(network)
       connections.set(name, connection)
       return connection
     },
@@ -84,11 +86,14 @@ async function open(urls: readonly string[], transport: Transport): Promise<Conn
   return { rpc, genesis }
 }
 
-function checkChain(network: Network, wanted: string | undefined, actual: string): void {
+function isChain(network: Network, wanted: string | undefined, actual: string): boolean {
   const known = genesisHashes[network]
-  const isPublic = Object.values(genesisHashes).includes(actual)
-  if (known === undefined ? !isPublic && (wanted === undefined || wanted === actual) : known === actual) return
-  throw new PaymentError(
+  if (known !== undefined) return known === actual
+  return !Object.values(genesisHashes).includes(actual) && (wanted === undefined || wanted === actual)
+}
+
+function wrongChain(network: Network): PaymentError {
+  return new PaymentError(
     'wrong_chain',
     `The server wants to be paid on ${network}, but the node given as rpc is of another chain; nothing was paid.`,
   )

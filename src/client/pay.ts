@@ -4,6 +4,7 @@
  */
 import { readFunds } from '../chain/balances.ts'
 import type { Wallet } from '../chain/keypair.ts'
+import type { PaymentOrder } from '../chain/payment.ts'
 import { signPayment } from '../chain/payment.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { confirm, fateOf, readLifetime, submit } from '../chain/send.ts'
@@ -30,6 +31,7 @@ export interface PayParts {
 export interface Purchase {
   readonly challenge: Challenge
   readonly network: Network
+  readonly genesis: string
   readonly candidates: readonly Candidate[]
   readonly url: URL
   readonly key: string
@@ -43,11 +45,15 @@ const accountRent = 2_039_280n
 /** An account that holds less than this does not exist. */
 const smallestBalance = 890_880n
 
-/** Pays, and returns the intent as landed. Throws a `PaymentError`; afterwards the journal knows what became of it. */
+/**
+ * Pays, and returns the intent as landed, held by the caller until it releases it. Throws a `PaymentError`; afterwards the
+ * journal knows what became of it, and nothing is held.
+ */
 export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
   const { rpc, clock, journal, wallet, options, tell } = parts
-  const { challenge, network, url } = purchase
+  const { challenge, network, genesis, url } = purchase
   const { recipient, requestId } = challenge
+  // Before anybody is asked: what is approved too late then cannot land at all, and so never after the challenge's end.
   const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
   if (!lifetime)
     throw new PaymentError('chain_unavailable', 'No node gave a recent block, so nothing was paid; try again.')
@@ -70,9 +76,11 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
   const intent: Intent = {
     requestId,
     key: purchase.key,
+    url: url.href,
     host: url.host,
     day: new Date(clock.now()).toISOString().slice(0, 10),
     network,
+    genesis,
     token,
     units,
     payer: wallet.address,
@@ -89,15 +97,26 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     requestId,
     createAccount,
   }
+  try {
+    return await land(parts, await sign(parts, intent, order))
+  } catch (error) {
+    await journal.release(requestId)
+    throw error
+  }
+}
+
+/** The signature is in the journal before anybody else has it. */
+async function sign({ journal, wallet }: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
+  const { requestId } = intent
   const signed = await signPayment(order, wallet).catch(async (error: unknown) => {
     await journal.change(requestId, { state: 'dead' })
-    throw new PaymentError('declined', `The wallet did not sign: ${error instanceof Error ? error.message : error}`, {
-      requestId,
-    })
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+    throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
   })
   const { wire, signature: tx, lastValidBlockHeight } = signed
-  await journal.change(requestId, { state: 'signed', tx, wire, lastValidBlockHeight })
-  return land(parts, { ...intent, state: 'signed', tx, wire, lastValidBlockHeight })
+  const change = { state: 'signed', tx, wire, lastValidBlockHeight } as const
+  await journal.change(requestId, change)
+  return { ...intent, ...change }
 }
 
 /** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
@@ -148,6 +167,11 @@ async function reserve(journal: Journal, intent: Intent, candidate: Candidate, o
   const limits = limitsFor(candidate, options)
   const reservation = await journal.reserve(intent, limits)
   if (reservation.kind === 'reserved') return
+  if (reservation.kind === 'repeated') {
+    throw new PaymentError('declined', 'The server repeats a requestId that was used before; nothing was signed.', {
+      requestId: intent.requestId,
+    })
+  }
   const where = reservation.limit === 'perDay' ? 'today' : `today at ${intent.host}`
   const most = formatUnits(limits[reservation.limit] ?? 0n, decimals)
   const spent = formatUnits(reservation.spent, decimals)

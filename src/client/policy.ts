@@ -5,7 +5,7 @@
 
 import { decodeAddress } from '../core/base58.ts'
 import type { Challenge } from '../core/challenge.ts'
-import { formatNumber, formatUnits, parseUnits } from '../core/money.ts'
+import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
 import { decimalsOf, isNetwork, isTokenCode, knownMints, tokenCodes } from '../core/network.ts'
 import { PaymentError } from './errors.ts'
@@ -149,25 +149,46 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
   }
   if (options.network !== undefined && !isNetwork(options.network))
     problems.push(`network ${options.network} is not known`)
-  for (const [name, amounts] of [
-    ['maxPrice', options.maxPrice],
-    ['budget.perDay', options.budget?.perDay],
-    ['budget.perHost', options.budget?.perHost],
-  ] as const) {
-    for (const [token, amount] of Object.entries(amounts ?? {})) {
-      const text = amountText(amount)
-      if (!isTokenCode(token)) problems.push(`${name}.${token} is not a token code`)
-      else if (text === undefined || (parseUnits(text, 18) === undefined && parseUnits(text, 9) === undefined)) {
-        problems.push(`${name}.${token} must be a plain decimal such as "0.05"`)
-      }
-    }
+  const { recipients, budget = {}, maxPrice } = options
+  if (recipients !== undefined && !(Array.isArray(recipients) && recipients.every(isAddress)))
+    problems.push('recipients must be a list of addresses')
+  for (const name of Object.keys(budget)) {
+    if (name !== 'perDay' && name !== 'perHost')
+      problems.push(`budget.${name} is not an option: it has perDay and perHost`)
+  }
+  const { perDay, perHost } = budget
+  for (const [name, amounts] of Object.entries({ maxPrice, 'budget.perDay': perDay, 'budget.perHost': perHost })) {
+    problems.push(...checkAmounts(name, amounts))
   }
   return problems
 }
 
+function checkAmounts(name: string, amounts: TokenAmounts | undefined): readonly string[] {
+  if (amounts === undefined) return []
+  if (typeof amounts !== 'object' || amounts === null)
+    return [`${name} must be amounts by token, such as { USDC: "1" }`]
+  return Object.entries(amounts).flatMap(([token, amount]) => {
+    const text = amountText(amount)
+    if (!isTokenCode(token)) return [`${name}.${token} is not a token code`]
+    const isPlain = text !== undefined && parseDecimal(text, finestDecimals) !== undefined
+    return isPlain ? [] : [`${name}.${token} must be a plain decimal such as "0.05"`]
+  })
+}
+
+/** More places than a number can have. */
+const finestDecimals = 400
+
+function isAddress(text: unknown): boolean {
+  return typeof text === 'string' && decodeAddress(text) !== undefined
+}
+
+/** A limit finer than the token can be paid in is cut: 0.1 + 0.2 must not mean no limit at all. */
 function readLimit(amounts: TokenAmounts, token: TokenCode, decimals: number): bigint | undefined {
   const text = amountText(amounts[token])
-  return text === undefined ? undefined : parseUnits(text, decimals)
+  if (text === undefined) return undefined
+  const [whole = '', fraction = ''] = text.split('.')
+  const cut = fraction.slice(0, decimals)
+  return parseUnits(cut === '' ? whole : `${whole}.${cut}`, decimals)
 }
 
 function amountText(amount: string | number | undefined): string | undefined {

@@ -1,0 +1,183 @@
+/** 1K: what a hostile server may ask for, and what it gets. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { PaymentErrorCode } from '../../src/client/errors.ts'
+import { openFileJournal } from '../../src/client/file-journal.ts'
+import { fetchWith402 } from '../../src/client/index.ts'
+import { createMemoryJournal } from '../../src/client/journal.ts'
+import type { ClientOptions } from '../../src/client/options.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+
+let desk: Desk
+/** Answers every request with this challenge, and remembers the proofs it is shown. */
+let evil: string
+let challenge: Partial<Challenge> = {}
+let proofs: string[] = []
+
+beforeAll(async () => {
+  desk = await createDesk()
+  evil = await desk.host((request, response) => {
+    if (hasProof(request)) proofs.push(String(request.headers['payment-proof']))
+    const url = `http://${request.headers.host}${request.url}`
+    response.writeHead(hasProof(request) ? 200 : 402, { 'content-type': 'application/json' })
+    response.end(hasProof(request) ? 'thanks' : challengeFor(desk, url, challenge))
+  })
+})
+beforeEach(async () => {
+  challenge = {}
+  proofs = []
+  await desk.received()
+})
+afterAll(() => desk.close())
+
+const otherMint = {
+  address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGkZwyTDt1v',
+  decimals: 6,
+  tokenProgram: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+}
+const soon = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+type Row = [
+  name: string,
+  asked: Partial<Challenge>,
+  allowed: Partial<ClientOptions>,
+  code: PaymentErrorCode,
+  words: RegExp,
+]
+
+describe('T158: a challenge', () => {
+  it.each<Row>([
+    [
+      'for more than the usual limit',
+      { amounts: { USDC: '1.000001' } },
+      {},
+      'price_too_high',
+      /1\.000001 USDC is more than the limit of 1 USDC/,
+    ],
+    [
+      'for a thousand times the limit',
+      { amounts: { USDC: '10' } },
+      { maxPrice: { USDC: 0.01 } },
+      'price_too_high',
+      /limit of 0\.01 USDC/,
+    ],
+    ['for more than nothing', {}, { maxPrice: { USDC: '0' } }, 'price_too_high', /limit of 0 USDC/],
+    [
+      'over a limit that arithmetic made finer than the token',
+      { amounts: { USDC: '0.300001' } },
+      { maxPrice: { USDC: 0.1 + 0.2 } },
+      'price_too_high',
+      /limit of 0\.3 USDC/,
+    ],
+    [
+      'over a limit below the smallest coin',
+      {},
+      { maxPrice: { USDC: '0.00000001' } },
+      'price_too_high',
+      /limit of 0 USDC/,
+    ],
+    [
+      'that says one price and means another',
+      { amount: '0.01', amounts: { USDC: '5' } },
+      {},
+      'price_too_high',
+      /^5 USDC/,
+    ],
+    [
+      'for another mint under the same name',
+      { mints: { USDC: otherMint } },
+      {},
+      'mint_not_allowed',
+      /not the USDC known on localnet/,
+    ],
+    [
+      'for a mint with other decimals',
+      { mints: { USDC: { ...otherMint, decimals: 9 } } },
+      {},
+      'mint_not_allowed',
+      /mints\.USDC/,
+    ],
+    [
+      'for a recipient that is not on the list',
+      {},
+      { recipients: ['Sysvar1111111111111111111111111111111111111'] },
+      'recipient_not_allowed',
+      /not among/,
+    ],
+    ['for a recipient that is nobody', { recipient: 'nobody' }, {}, 'recipient_not_allowed', /not a Solana address/],
+    ['for a token that is not wanted', {}, { tokens: ['SOL'] }, 'token_not_allowed', /accepts USDC, but only SOL/],
+    ['without an amount', { amounts: {}, amount: '1', currency: 'SOL' }, {}, 'token_not_allowed', /how much USDC/],
+    ['for nothing', { amounts: { USDC: '0' } }, {}, 'token_not_allowed', /how much USDC/],
+    ['for finer than the token', { amounts: { USDC: '0.0000001' } }, {}, 'token_not_allowed', /how much USDC/],
+    [
+      'T161: of another network than allowed',
+      {},
+      { network: 'devnet' },
+      'network_not_allowed',
+      /on localnet, but only devnet/,
+    ],
+    [
+      'T161: of mainnet, with a node of a localnet',
+      { network: 'mainnet', mints: { USDC: otherMint } },
+      {},
+      'wrong_chain',
+      /node given as rpc is of another chain/,
+    ],
+    [
+      'T161: of another localnet',
+      { genesis: '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY' },
+      {},
+      'wrong_chain',
+      /another chain/,
+    ],
+    ['T161: that ends in a minute', { expiresAt: soon(60) }, {}, 'challenge_expiring', /expires too soon/],
+    ['T161: that has ended', { expiresAt: soon(-1) }, {}, 'challenge_expiring', /expires too soon/],
+    ['T161: that ends at no time', { expiresAt: 'soon' }, {}, 'challenge_expiring', /expires too soon/],
+    [
+      'T165: of another address',
+      { resource: 'https://api.example.com/data' },
+      {},
+      'wrong_origin',
+      /for api\.example\.com and not for 127\.0\.0\.1/,
+    ],
+    ['T165: of no address', { resource: 'data' }, {}, 'wrong_origin', /for another address/],
+    ['for a proof that nobody has', { proof: ['password'] }, {}, 'declined', /proof that cannot be given \(password\)/],
+    ['for two proofs', { proof: ['sig', 'claim'] }, {}, 'declined', /cannot be given/],
+    [
+      'for a secret where a signature was announced',
+      { proof: ['claim'] },
+      { proof: 'sig' },
+      'declined',
+      /cannot be given/,
+    ],
+  ])('%s is not paid', async (_name, asked, allowed, code, words) => {
+    challenge = asked
+    await expectError(fetchWith402(`${evil}/data`, desk.options(allowed)), code, words)
+    expect([await desk.received(), proofs]).toEqual([0, []])
+  })
+
+  it('within all limits is paid', async () => {
+    const recipients = [desk.world.recipient.address]
+    const allowed = { maxPrice: { USDC: '0.01' }, recipients, network: 'localnet', tokens: ['USDC'] } as const
+    challenge = { expiresAt: soon(95) }
+    expect((await fetchWith402(`${evil}/data`, desk.options(allowed))).status).toBe(200)
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('takes the one of several tokens that the limits allow', async () => {
+    challenge = { acceptedMints: ['SOL', 'USDC'], amounts: { SOL: '5', USDC: '0.01' } }
+    expect((await fetchWith402(`${evil}/data`, desk.options())).status).toBe(200)
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('with a requestId that was used before is not paid again, whatever it is for', async () => {
+    challenge = { requestId: 'always_the_same' }
+    for (const journal of [createMemoryJournal(), openFileJournal(join(desk.directory, 'repeated.sqlite'))]) {
+      const options = desk.options({ journal, budget: { perDay: { USDC: '1' } } })
+      expect(await (await fetchWith402(`${evil}/one`, options)).text()).toBe('thanks')
+      for (const path of ['/one', '/two'])
+        await expectError(fetchWith402(`${evil}${path}`, options), 'declined', /repeats a requestId/)
+      expect(await desk.received()).toBe(1)
+    }
+  })
+})
