@@ -97,6 +97,18 @@ describe('the amount that arrived', () => {
     expect(body).toMatchObject({ token: 'USDC', required: '0.01', received: '0.005' })
   })
 
+  it('T+: a crumb of one token beside the price in another', async () => {
+    const shop = await bench.open({ acceptedMints: ['USDC', 'SOL'], scope: 'crumbs' })
+    const plan = (lamports: bigint) => world.transfer(thief, recipient.address, 'SOL', lamports)
+    const quoted = BigInt(Math.round(Number((await shop.challenge()).amounts?.SOL) * 1e9))
+    await shop.serves(await bench.commit(shop, thief, [await usdc(1n), await plan(quoted)]))
+    // Of two shortfalls the answer is about the payer's own, whatever strangers sent.
+    const partner = await world.person()
+    const attempt = await bench.commit(shop, thief, [await usdc(price, partner), await plan(quoted - 1n)])
+    const { body } = await expectNothing(shop, 'underpaid', attempt)
+    expect(body).toMatchObject({ token: 'SOL' })
+  })
+
   it('T+: two payers with one half each, and each of them claims the whole', async () => {
     const partner = await world.person()
     const attempt = await bench.commit(till, thief, [await usdc(price / 2n), await usdc(price / 2n, partner)])
@@ -182,6 +194,14 @@ describe('mints that have rules of their own', () => {
     const short = await bench.commit(shop, thief, [await pay(price)])
     const { body } = await shop.refuses('underpaid', short)
     expect(body).toMatchObject({ required: '0.01', received: '0.0099' })
+    // Neither worthless tokens nor SOL that come along make up for it.
+    const worthless = await createMint(world, thief)
+    await mintTo(world, worthless, thief, { [thief.address]: price, [recipient.address]: 0n })
+    const alms = [
+      await move(world, worthless, thief, recipient.address, price),
+      await world.transfer(thief, recipient.address, 'SOL', price),
+    ]
+    await shop.refuses('underpaid', await bench.commit(shop, thief, [await pay(price), ...alms]))
     // The recipient’s own outlay for the transaction is in SOL, and makes up for nothing.
     await shop.refuses('underpaid', await bench.commit(shop, thief, [await pay(price)], { feePayer: recipient }))
     await shop.serves(await bench.commit(shop, thief, [await pay(10_102n)]))

@@ -51,6 +51,18 @@ describe('the recipient’s account', () => {
     await shop.refuses('wrong_recipient', await bench.commit(shop, payer, plan))
   })
 
+  it('T10: is paid, while another account of the recipient with as much in it goes to the payer', async () => {
+    const account = await auxiliary(recipient, recipient.address, world.usdc)
+    await world.localnet.fund(recipient.address, { USDC: price })
+    const filling = moveBetween(world.usdc, destination, account.address, price, recipient)
+    await succeed(world, [...account.open, filling], recipient)
+    const plan = [
+      moveBetween(world.usdc, source, destination, price, payer),
+      handOver(account.address, recipient, payer),
+    ]
+    await expectNothing(till, 'underpaid', await bench.commit(till, payer, plan))
+  })
+
   it('T8: was lost, and comes back to it together with the payment', async () => {
     const lucky = await world.person()
     const shop = await bench.open({ recipient: lucky.address, scope: 'lucky' })

@@ -7,7 +7,7 @@ import { decodeAddress, decodeSignature, encodeBase58 } from '../../src/core/bas
 import { token2022Program } from '../../src/core/network.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { instruction, post, signMessage, succeed, u32, u64 } from '../harness/message.ts'
-import { createMint, mintTo, move } from '../harness/mint.ts'
+import { auxiliary, createMint, mintTo, move } from '../harness/mint.ts'
 import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const system = '11111111111111111111111111111111'
@@ -130,13 +130,19 @@ describe('a transfer that says little', () => {
       await world.tokenAccount(payer.address, mint),
       await world.tokenAccount(world.recipient.address, mint),
     ]
-    for (const kind of [7, 13]) {
+    const second = await auxiliary(payer, world.recipient.address, mint)
+    await succeed(world, second.open, payer)
+    for (const [kind, account] of [
+      [7, to],
+      [13, to],
+      [7, second.address],
+    ] as const) {
       const hidden = instruction(
         token2022Program,
         [
           ['w', source],
           ['r', mint.address],
-          ['w', to],
+          ['w', account],
           ['r', 'Sysvar1nstructions1111111111111111111111111'],
           ['r', payer],
         ],
