@@ -60,7 +60,8 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   const history = createHistory(store)
   const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
   // The machine's clock may have been set back while the chain was closed; the chain's own is not.
-  clock.shift(Math.max(0, timeline.timeOf(history.lastSlot()) - clock.now()))
+  const last = Math.max(history.lastSlot(), timeline.tipAt(clock.now()))
+  clock.shift(Math.max(0, timeline.timeOf(last) - clock.now()))
   const accounts = createAccounts()
   const stored = [...ledger.accounts()]
   accounts.apply(0, [...builtinAccounts(vm), ...stored])

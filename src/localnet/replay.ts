@@ -14,6 +14,7 @@ export interface ReplayGuard {
   drop(afterSlot: number): void
   /** Blockhashes this old have expired. */
   forget(upToSlot: number): void
+  size(): number
 }
 
 export function createReplayGuard(recent: Iterable<TransactionRecord>): ReplayGuard {
@@ -26,6 +27,7 @@ export function createReplayGuard(recent: Iterable<TransactionRecord>): ReplayGu
     add(message, slot) {
       slots.set(keyOf(message), slot)
     },
+    size: () => slots.size,
     drop(afterSlot) {
       for (const [key, slot] of slots) if (slot > afterSlot) slots.delete(key)
     },

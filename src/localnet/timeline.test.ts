@@ -55,6 +55,8 @@ describe('blockhashes', () => {
     expect(line.slotOfBlockhash(hash, 250)).toBe(100)
     expect(line.slotOfBlockhash(hash, 251)).toBeUndefined()
     expect(line.slotOfBlockhash(hash, 1_000_000)).toBeUndefined()
+    // Known by now, and still of the future for a reader of the past.
+    expect(line.slotOfBlockhash(line.blockhashOf(250), 249)).toBeUndefined()
   })
 
   it('are not aged by slots that were dropped, and die with their own', () => {

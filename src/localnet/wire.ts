@@ -270,7 +270,6 @@ function readLength(reader: Reader): number {
   for (let position = 0; position < 3; position++) {
     const byte = readByte(reader)
     if (position > 0 && byte === 0) throw new Malformed('a length is not in its shortest form')
-    if (position === 2 && byte > 3) throw new Malformed('a length exceeds 16 bits')
     value |= (byte & 0x7f) << (7 * position)
     if ((byte & 0x80) === 0) return value
   }

@@ -151,6 +151,9 @@ describe('mutated transactions', () => {
     )
     const answers = await askAll(calls)
     expect(answers.every(({ error }) => error?.code === -32602)).toBe(true)
+    // Decoding base58 takes the square of its length: what is too long is not decoded at all.
+    const [long] = await askAll([{ method: 'sendTransaction', params: ['z'.repeat(45_000), { encoding: 'base58' }] }])
+    expect(long?.error?.message).toMatch(/^base58 encoded .* too large: 45000 bytes/)
   })
 })
 

@@ -128,6 +128,44 @@ describe('a chain that was closed', () => {
   })
 })
 
+describe('a chain reopened with slots of another length', () => {
+  it('counts those that passed by the old length', async () => {
+    const dataDir = folder()
+    const first = await start({ dataDir })
+    const slot = first.slot()
+    await close(first)
+    passWhileClosed(dataDir, 1_000_000)
+    const second = await start({ dataDir, slotMs: 1 })
+    expect(second.slot() - slot).toBeGreaterThanOrEqual(2_500)
+    expect(second.slot() - slot).toBeLessThan(50_000)
+  })
+
+  it('does not go back when the machine’s clock was set back', async () => {
+    const dataDir = folder()
+    const first = await start({ dataDir })
+    const wallet = await newWallet()
+    await first.fund(wallet.address, { SOL: sol })
+    first.advance(10_000)
+    const [slot, now] = [first.slot(), first.now()]
+    await close(first)
+    passWhileClosed(dataDir, -50_000_000)
+    const second = await start({ dataDir })
+    expect(second.slot()).toBeGreaterThanOrEqual(slot)
+    expect(second.now()).toBeGreaterThan(now - 2_000)
+    const rpc = client(second)
+    expect(second.now() / 1000).toBeGreaterThanOrEqual(await rpc.get<number>('getBlockTime', second.slot() - 1))
+  })
+
+  /** As if the wall clock had moved by so much. */
+  function passWhileClosed(dataDir: string, milliseconds: number): void {
+    const db = new DatabaseSync(join(dataDir, 'chain.sqlite'))
+    const stored = db.prepare("select value from meta where key = 'offset'").get()?.['value'] as Uint8Array
+    const moved = Number(Buffer.from(stored).toString()) + milliseconds
+    db.prepare("update meta set value = ? where key = 'offset'").run(Buffer.from(String(moved)))
+    db.close()
+  }
+})
+
 describe('data that cannot be used', () => {
   it('names the file that is not a chain', async () => {
     const dataDir = folder()

@@ -286,6 +286,20 @@ describe('what never lands, and what lands and fails', () => {
     expect(await sent({ computeUnitLimit: 1_000, loadedAccountsDataSizeLimit: 100_000 })).toBeNull()
   })
 
+  it('counts the code of a program among the data it loads', async () => {
+    const rpc = client(localnet)
+    const payer = await funded()
+    const sync = { programAddress: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA' as never, data: Uint8Array.of(17) }
+    const sent = async (loadedAccountsDataSizeLimit: number) => {
+      const config = { computeUnitLimit: 10_000, loadedAccountsDataSizeLimit }
+      const { wire, signature } = await build(payer, [sync], await rpc.blockhash(), 1, config)
+      await rpc.send(wire, { skipPreflight: true })
+      return (await rpc.status(signature))?.err
+    }
+    expect(await sent(50_000)).toBe('MaxLoadedAccountsDataSizeExceeded')
+    expect(await sent(150_000)).toEqual({ InstructionError: [0, 'NotEnoughAccountKeys'] })
+  })
+
   it('holds packets to 1232 bytes, and to 4096 in version 1', async () => {
     const rpc = client(localnet)
     const payer = await funded()

@@ -291,6 +291,28 @@ async function hold(mint: PublicKey, owner: PublicKey): Promise<PublicKey> {
   return account
 }
 
+describe('token balances', () => {
+  it('are told only where a token program takes part', async () => {
+    const landed = await run([SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports: 1_000 })])
+    expect(landed.meta.err).toBeNull()
+    expect([landed.meta.preTokenBalances, landed.meta.postTokenBalances]).toEqual([[], []])
+  })
+
+  it('leave out a token account that is called as a program', async () => {
+    const call = new TransactionInstruction({
+      programId: to,
+      keys: [
+        { pubkey: TOKEN_PROGRAM_ID, isSigner: false, isWritable: false },
+        { pubkey: from, isSigner: false, isWritable: false },
+      ],
+      data: Buffer.alloc(1),
+    })
+    const landed = await run([call])
+    expect(landed.meta.err).toBe('InvalidProgramForExecution')
+    expect(landed.meta.postTokenBalances.map(({ owner }) => owner)).toEqual([payer.publicKey.toBase58()])
+  })
+})
+
 describe('memos', () => {
   it.each(memoPrograms)(
     'T22, T23, T25: %s takes any text, also with a zero at its end, and no broken text',

@@ -272,6 +272,13 @@ describe('sockets', () => {
     expect((await ask('slotSubscribe')).result).toEqual(expect.any(Number))
   })
 
+  it('hold a thousand subscriptions, not more', async () => {
+    const { ask } = await open()
+    const answers = await Promise.all(Array.from({ length: 1_001 }, () => ask('rootSubscribe')))
+    expect(answers.filter(({ result }) => result !== undefined)).toHaveLength(1_000)
+    expect(answers[1_000]?.error?.code).toBe(-32602)
+  })
+
   it('answer batches', async () => {
     const { socket } = await open()
     const answered = once(socket, 'message')

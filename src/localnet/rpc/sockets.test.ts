@@ -7,7 +7,13 @@ import { createFaults } from '../faults.ts'
 import type { Hub } from './hub.ts'
 import { type Sockets, serveSockets } from './sockets.ts'
 
-const hub: Hub = { subscribe: () => 1, unsubscribe: () => true, received: () => {}, close: () => {} }
+const ended: number[] = []
+const hub: Hub = {
+  subscribe: () => 7,
+  unsubscribe: (id) => ended.push(id) > 0,
+  received: () => {},
+  close: () => {},
+}
 
 let server: Server
 let sockets: Sockets
@@ -38,4 +44,14 @@ it('keeps a socket that answers pings, and ends one that does not', async () => 
   for (let beats = 0; beats < 4; beats++) await once(live, 'ping')
   expect(live.readyState).toBe(WebSocket.OPEN)
   live.terminate()
+})
+
+it('ends the subscriptions of a socket that is gone', async () => {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`)
+  await once(socket, 'open')
+  socket.send('{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"}')
+  await once(socket, 'message')
+  socket.terminate()
+  while (ended.length === 0) await new Promise((done) => setTimeout(done, 5))
+  expect(ended).toEqual([7])
 })
