@@ -236,8 +236,12 @@ async function bring(parts: ClientParts, errand: Errand, intent: Intent, genesis
   )
   if (response === 'used') return response
   const end = async (whole: boolean): Promise<void> => {
-    if (whole) await journal.change(requestId, { state: 'done' })
-    await journal.release(requestId)
+    try {
+      if (whole) await journal.change(requestId, { state: 'done' })
+      await journal.release(requestId)
+    } catch {
+      // The resource is here. A journal that fails now costs one question to the server the next time, and no payment.
+    }
   }
   if (!isRedirect(response)) return watchBody(response, end)
   await end(true)

@@ -1,0 +1,301 @@
+/** 1K: what happens after the money has left. Whatever breaks, the same proof is shown again and nothing is paid twice. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openFileJournal } from '../../src/client/file-journal.ts'
+import { fetchWith402 } from '../../src/client/index.ts'
+import type { Journal } from '../../src/client/journal.ts'
+import type { ClientOptions } from '../../src/client/options.ts'
+import type { Shop } from '../harness/shop.ts'
+import { serveNode } from '../harness/stand.ts'
+import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+
+let desk: Desk
+let shop: Shop
+let breaks = 0
+
+beforeAll(async () => {
+  desk = await createDesk()
+  shop = await desk.open({ waitSeconds: 5 }, serveNode, (target) => ({
+    body: target === '/breaks' && breaks-- > 0 ? half() : 'the secret',
+  }))
+})
+beforeEach(async () => {
+  await desk.received()
+})
+afterEach(() => desk.world.localnet.faults.clear())
+afterAll(() => desk.close())
+
+async function* half(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('the ')
+  // Long enough for the first half to leave.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  throw new Error('the server broke')
+}
+
+const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+
+describe('T159: a server that has the proof and', () => {
+  const rows: readonly [string, (request: IncomingMessage, response: ServerResponse) => void][] = [
+    ['breaks', (_request, response) => response.writeHead(500).end('broken')],
+    ['is behind a gateway that cannot reach it', (_request, response) => response.writeHead(502).end('<html>')],
+    ['is overloaded', (_request, response) => response.writeHead(503, { 'retry-after': '0' }).end()],
+    ['is too slow for its gateway', (_request, response) => response.writeHead(504).end()],
+    ['has had enough of us', (_request, response) => response.writeHead(429).end()],
+    ['resets the connection', (request) => request.socket.resetAndDestroy()],
+    ['hangs', () => {}],
+    [
+      'asks for money again',
+      (request, response) =>
+        response
+          .writeHead(402, { 'content-type': 'application/json' })
+          .end(challengeFor(desk, `http://${request.headers.host}/data`)),
+    ],
+    [
+      'says something retryable',
+      (_request, response) =>
+        response
+          .writeHead(503, { 'content-type': 'application/problem+json' })
+          .end('{"type":"urn:paystile:problem:chain_unavailable","code":"chain_unavailable","retryable":true}'),
+    ],
+  ]
+
+  it.each(rows)('%s: the same proof again, and no second payment', async (name, fail) => {
+    const times = name === 'hangs' ? 1 : 2
+    const shown: string[] = []
+    const front = await desk.front(shop.url, (request, response) => {
+      if (!hasProof(request)) return false
+      shown.push(String(request.headers['payment-proof']))
+      if (shown.length > times) return false
+      fail(request, response)
+      return true
+    })
+    const { text, events } = await buy(`${front}/data`, desk.options({ timeoutMs: 2_000 }))
+    expect(text).toBe('the secret')
+    expect(events.filter((event) => event.kind === 'retrying')).toHaveLength(times)
+    expect(new Set(shown).size).toBe(1)
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('never gives the resource: the error holds the proof, and the next call uses it', async () => {
+    let down = true
+    const front = await desk.front(shop.url, (request, response) => {
+      if (!down || !hasProof(request)) return false
+      response.writeHead(500).end()
+      return true
+    })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 400 })
+    const error = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /call again/)
+    expect(error.facts.proof).toContain(`tx=${error.facts.tx}; requestId=${error.facts.requestId}`)
+    await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered')
+    down = false
+    expect(await (await fetchWith402(`${front}/other`, options)).text()).toBe('the secret')
+    expect(await desk.received()).toBe(2)
+    const { text, events } = await buy(`${front}/data`, options)
+    expect([text, events[0]]).toEqual([
+      'the secret',
+      { kind: 'resumed', tx: error.facts.tx, requestId: error.facts.requestId },
+    ])
+    expect(await desk.received()).toBe(0)
+  })
+
+  it('breaks off in the middle of the resource: reading fails, and the next call uses the same payment', async () => {
+    breaks = 2
+    const options = desk.options({ journal: newJournal() })
+    for (let time = 0; time < 2; time += 1) {
+      const response = await fetchWith402(`${shop.url}/breaks`, options)
+      expect([response.status, response.url]).toEqual([200, `${shop.url}/breaks`])
+      await expect(response.text()).rejects.toThrow()
+    }
+    expect((await buy(`${shop.url}/breaks`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+    expect((await buy(`${shop.url}/breaks`, options)).events[0]?.kind).toBe('paying')
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('sent the resource to a gateway that lost it: the payment is used, and is not made again unasked', async () => {
+    let lost = 0
+    const front = await desk.front(shop.url, (request, _response, pass) => {
+      if (!hasProof(request) || lost > 0) return false
+      lost += 1
+      pass((answer) => void answer.resume().on('end', () => request.socket.resetAndDestroy()))
+      return true
+    })
+    const error = await expectError(
+      fetchWith402(`${front}/data`, desk.options({ timeoutMs: 2_000 })),
+      'payment_refused',
+    )
+    expect(error.facts).toMatchObject({ refusal: 'payment_replay', status: 409 })
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('refuses for good: the error says why, and holds the proof', async () => {
+    const front = await desk.front(shop.url, (request, response) => {
+      if (!hasProof(request)) return false
+      const body = {
+        type: 'urn:paystile:problem:underpaid',
+        code: 'underpaid',
+        retryable: false,
+        detail: 'Too little.',
+      }
+      response.writeHead(403, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body))
+      return true
+    })
+    const error = await expectError(fetchWith402(`${front}/data`, desk.options()), 'payment_refused', /Too little/)
+    expect(error.facts).toMatchObject({ refusal: 'underpaid', status: 403, proof: expect.stringContaining('tx=') })
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('is reached by a redirect: the next call shows the proof where it belongs', async () => {
+    let down = true
+    const front = await desk.front(shop.url, (request, response) => {
+      if (request.url === '/latest') response.writeHead(302, { location: '/data' }).end()
+      else if (down && hasProof(request)) response.writeHead(500).end()
+      else return false
+      return true
+    })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 400 })
+    await expectError(fetchWith402(`${front}/latest`, options), 'paid_not_delivered')
+    down = false
+    expect((await buy(`${front}/latest`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
+
+/** A process that dies at a step of the journal: nothing after it is written. */
+function dying(journal: Journal, step: string): Journal {
+  let dead = false
+  const guard = <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
+    const die = () => {
+      dead = true
+      throw new Error(`died ${step}`)
+    }
+    if (dead || step === `before ${name}`) return Promise.resolve().then(die)
+    return work().then((result) => (step === `after ${name}` ? die() : result))
+  }
+  return {
+    reserve: (intent, limits) => guard('reserve', () => journal.reserve(intent, limits)),
+    change: (id, change) => guard(change.state ?? 'change', () => journal.change(id, change)),
+    adopt: (key) => guard('adopt', () => journal.adopt(key)),
+    release: (id) => guard('release', () => journal.release(id)),
+  }
+}
+
+describe('T147: a process that dies', () => {
+  it.each([
+    ['before reserve', 0],
+    ['after reserve', 0],
+    ['before signed', 0],
+    ['after signed', 0],
+    ['before landed', 1],
+    ['after landed', 1],
+  ])('%s of a payment: the next one goes on, and one payment is made in all', async (step, sofar) => {
+    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
+    const options = (journal: Journal): ClientOptions => desk.options({ journal, budget: { perDay: { USDC: '0.02' } } })
+    const died = fetchWith402(`${shop.url}/data`, options(dying(openFileJournal(path), step)))
+    await expect(died).rejects.toThrow(`died ${step}`)
+    expect(await desk.received()).toBe(sofar)
+    expect((await buy(`${shop.url}/data`, options(openFileJournal(path)))).text).toBe('the secret')
+    expect(await desk.received()).toBe(1 - sofar)
+  })
+
+  it.each(['before done', 'after done'])('%s: the resource is there all the same', async (step) => {
+    const options = desk.options({ journal: dying(newJournal(), step) })
+    expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
+
+describe('T148: a payment that does not appear on chain', () => {
+  const sentOf = () => {
+    const sent = new Set<unknown>()
+    desk.world.localnet.faults.intercept((method, _params, answer) => {
+      if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
+      return answer
+    })
+    return sent
+  }
+
+  it('is followed up and not repeated while it can still land', async () => {
+    const sent = sentOf()
+    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 300 })
+    for (let time = 0; time < 3; time += 1) {
+      await expectError(
+        fetchWith402(`${shop.url}/data`, options),
+        'payment_unknown',
+        /call again, and it will be followed up, not repeated/,
+      )
+    }
+    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    lost()
+    const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
+    expect([text, events[0]?.kind, sent.size]).toEqual(['the secret', 'resumed', 1])
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('is replaced only when it can no longer land, and then counts for nothing', async () => {
+    const sent = sentOf()
+    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 300, budget: { perDay: { USDC: '0.01' } } })
+    await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
+    // The block hash has expired, but the chain has not made that final yet.
+    desk.world.localnet.advanceSlots(151)
+    await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
+    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    desk.world.localnet.advanceSlots(40)
+    lost()
+    const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
+    expect([text, events.map((event) => event.kind)]).toEqual([
+      'the secret',
+      ['resumed', 'paying', 'sent', 'confirmed', 'delivered'],
+    ])
+    expect([sent.size, await desk.received()]).toEqual([2, 1])
+  })
+
+  it.each<[string, object, string]>([
+    ['no node answers', { drop: true }, 'chain_unavailable'],
+    ['the nodes know no balance', { methods: ['getMultipleAccounts'], status: 500 }, 'chain_unavailable'],
+    ['the nodes know no block', { methods: ['getLatestBlockhash'], status: 500 }, 'chain_unavailable'],
+    ['the node takes it and the answer is lost', { methods: ['sendTransaction'], body: 'truncated', times: 1 }, ''],
+    [
+      'the node does not answer while it is confirmed',
+      { methods: ['getSignatureStatuses'], status: 500, times: 3 },
+      '',
+    ],
+  ])('%s', async (_name, rule, code) => {
+    await desk.open({ waitSeconds: 5 })
+    const end = desk.world.localnet.faults.add(rule)
+    const attempt = fetchWith402(`${shop.url}/data`, desk.options({ timeoutMs: 4_000 }))
+    if (code === '') expect(await (await attempt).text()).toBe('the secret')
+    else await expectError(attempt, code as 'chain_unavailable')
+    end()
+    expect(await desk.received()).toBe(code === '' ? 1 : 0)
+  })
+
+  it('failed on chain: nothing was paid, the error says so, and the next call pays', async () => {
+    const journal = newJournal()
+    const wallet = desk.payer
+    desk.world.localnet.faults.intercept((method, _params, answer) => {
+      if (method !== 'getSignatureStatuses' || !('result' in answer)) return answer
+      const { context } = answer.result as { context: unknown }
+      const failed = {
+        slot: 1,
+        confirmations: 1,
+        err: { InstructionError: [0, { Custom: 1 }] },
+        confirmationStatus: 'confirmed',
+      }
+      return { result: { context, value: [failed] } }
+    })
+    desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal, wallet, budget: { perDay: { USDC: '0.01' } } })
+    await expectError(
+      fetchWith402(`${shop.url}/data`, options),
+      'payment_failed',
+      /failed on chain .*only the network fee/,
+    )
+    desk.world.localnet.faults.clear()
+    expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
