@@ -1,0 +1,24 @@
+/** An agent in a process of its own: buys what it is told to, says what happens, and can be made to stop dead on the way. */
+import { writeSync } from 'node:fs'
+
+const { urls, stopAt, client, ...options } = JSON.parse(process.env.AGENT_ORDER ?? '{}')
+const { fetchWith402, initAgentWallet } = await import(client)
+const say = (line) => writeSync(1, `${line}\n`)
+const wallet = await initAgentWallet({ create: false })
+
+const onEvent = ({ kind }) => {
+  say(kind)
+  if (kind === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+await Promise.all(
+  urls.map(async (url) => {
+    try {
+      const response = await fetchWith402(url, { ...options, wallet, onEvent })
+      say(`got ${await response.text()}`)
+    } catch (error) {
+      say(`error ${error.code ?? error.message}`)
+    }
+  }),
+)
+process.exit(0)

@@ -1,0 +1,151 @@
+/** 1K: agents as processes that share a wallet and a journal, and die suddenly. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { initAgentWallet } from '../../src/client/agent-wallet.ts'
+import type { Face } from '../harness/face.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createDesk, type Desk } from './desk.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const script = fileURLToPath(new URL('./agent.mjs', import.meta.url))
+let desk: Desk
+let shop: Shop
+let client: string
+let purchase = 0
+
+beforeAll(async () => {
+  desk = await createDesk()
+  shop = await desk.open({ waitSeconds: 5 })
+  client = build(join(desk.directory, 'workshop'))
+  const wallet = await initAgentWallet()
+  await desk.world.localnet.fund(wallet.address, { SOL: 10_000_000_000n, USDC: 1_000_000_000n })
+})
+beforeEach(async () => {
+  purchase += 1
+  await desk.received()
+})
+afterAll(() => desk.close())
+
+/** Node 20 cannot run TypeScript, and `dist` may be stale: the agents get a build of their own. */
+function build(directory: string): string {
+  const config = {
+    extends: join(root, 'tsconfig.build.json'),
+    compilerOptions: { rootDir: join(root, 'src'), outDir: join(directory, 'built'), noCheck: true },
+    files: [join(root, 'src/client/index.ts')],
+    include: [],
+  }
+  mkdirSync(directory)
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', directory])
+  return join(directory, 'built', 'client', 'index.js')
+}
+
+interface Agent {
+  readonly lines: readonly string[]
+  /** Resolves when it has said this, and fails when it ends before. */
+  said(line: string): Promise<void>
+  ended(): Promise<readonly string[]>
+  kill(): Promise<void>
+}
+
+function start(order: Readonly<Record<string, unknown>> = {}): Agent {
+  const urls = [`${shop.url}/data?${purchase}`]
+  const whole = { client, urls, rpc: desk.world.localnet.rpcUrl, timeoutMs: 10_000, ...order }
+  const child: ChildProcess = spawn(process.execPath, [script], {
+    env: { ...process.env, PAYSTILE_HOME: desk.directory, AGENT_ORDER: JSON.stringify(whole) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  let heard = () => {}
+  let text = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk
+    const parts = text.split('\n')
+    text = parts.pop() ?? ''
+    lines.push(...parts)
+    heard()
+  })
+  const over = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  return {
+    lines,
+    said: (line) =>
+      new Promise((resolve, reject) => {
+        heard = () => lines.includes(line) && resolve()
+        heard()
+        void over.then(() => reject(new Error(`it ended without a word of ${line}: ${lines}`)))
+      }),
+    ended: () => over.then(() => lines),
+    kill: () => {
+      child.kill('SIGKILL')
+      return over
+    },
+  }
+}
+
+/** A node that stops answering when it is sent a payment: before it has passed it on, or after. */
+async function stuckNode(passesOn: boolean): Promise<{ node: Face; stuck: Promise<void> }> {
+  const node = await desk.face()
+  const stuck = new Promise<void>((resolve) => {
+    node.behave(async (question, ask) => {
+      if (question.method !== 'sendTransaction') return ask()
+      if (passesOn) await ask()
+      resolve()
+      return new Promise(() => {})
+    })
+  })
+  return { node, stuck }
+}
+
+it.each(['paying', 'sent', 'confirmed'])(
+  'T147: killed when %s: the next run goes on, and one payment is made',
+  async (stopAt) => {
+    const first = start({ stopAt })
+    await first.said(stopAt)
+    await first.kill()
+    const lines = await start().ended()
+    expect(lines.at(-1)).toBe('got the secret')
+    expect(lines[0]).toBe(stopAt === 'paying' ? 'paying' : 'resumed')
+    expect(await desk.received()).toBe(1)
+  },
+)
+
+it.each([
+  ['signed and not sent', false],
+  ['sent and not known to be', true],
+])('T147: killed when %s: the next run goes on, and one payment is made', async (_name, passesOn) => {
+  const { node, stuck } = await stuckNode(passesOn)
+  const first = start({ rpc: node.url })
+  await stuck
+  await first.kill()
+  const lines = await start().ended()
+  expect([lines[0], lines.at(-1)]).toEqual(['resumed', 'got the secret'])
+  expect(await desk.received()).toBe(1)
+})
+
+it('leaves to a living process what it holds, and takes it over when it has died', async () => {
+  const holder = start({ stopAt: 'confirmed' })
+  await holder.said('confirmed')
+  expect((await start().ended())[0]).toBe('paying')
+  expect(await desk.received()).toBe(2)
+  await holder.kill()
+  const lines = await start().ended()
+  expect([lines[0], lines.at(-1)]).toEqual(['resumed', 'got the secret'])
+  expect(await desk.received()).toBe(0)
+})
+
+it('T162: two processes with ten calls each do not exceed one budget', async () => {
+  const other = await desk.open({ waitSeconds: 5, scope: 'budget' })
+  const agents = ['a', 'b'].map((name) => {
+    const urls = Array.from({ length: 10 }, (_, index) => `${other.url}/data?${name}${index}`)
+    return start({ urls, budget: { perHost: { USDC: '0.07' } } })
+  })
+  const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
+  expect(lines.filter((line) => line === 'got the secret')).toHaveLength(7)
+  expect(lines.filter((line) => line === 'error budget_exceeded')).toHaveLength(13)
+  expect(await desk.received()).toBe(7)
+})
