@@ -109,8 +109,9 @@ function closeSlot(core: Core): void {
 
 export function change(changes: readonly Change[], { store, accounts, vm, open }: Core): void {
   store.begin()
-  accounts.apply(open, changes)
+  // The VM may refuse an account; then nothing has changed.
   vm.put(changes)
+  accounts.apply(open, changes)
 }
 
 export function plant(changes: readonly Change[], core: Core): void {

@@ -56,6 +56,7 @@ export interface Localnet {
   setAccount(address: string, account: Account | undefined): void
   /** Deploys a program from its ELF bytes. */
   setProgram(address: string, elf: Uint8Array): void
+  /** Ends sockets and timers, and writes what is left to write. Closing twice is closing once. */
   close(): Promise<void>
 }
 
@@ -100,9 +101,20 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     return signatures
   }
   const handler = createHttpHandler({ nodeFor, faults: state, faucet: (body) => serveFaucet(body, fund) })
-  const listening = await listenOnPair(options.port ?? 0, handler)
+  const listening = await listenOnPair(options.port ?? 0, handler).catch((error: unknown) => {
+    bank.close()
+    throw error
+  })
   const sockets = serveSockets([listening.rpc, listening.sockets], hub, state)
   const timer = setInterval(() => bank.sync(), slotMs)
+  let closing: Promise<void> | undefined
+  const end = async () => {
+    clearInterval(timer)
+    hub.close()
+    sockets.close()
+    await listening.close()
+    bank.close()
+  }
   return {
     rpcUrl: `http://127.0.0.1:${listening.port}`,
     wsUrl: `ws://127.0.0.1:${listening.port}`,
@@ -117,14 +129,12 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     fund,
     rollback: (slots) => bank.rollback(slots),
     getAccount: (address) => bank.read(address, bank.sync()),
-    setAccount: (address, account) => bank.plant([[address, account]]),
+    // An account without lamports is no account.
+    setAccount: (address, account) => bank.plant([[address, account?.lamports ? account : undefined]]),
     setProgram: (address, elf) => bank.plant(bank.vm.load(address, elf)),
-    async close() {
-      clearInterval(timer)
-      hub.close()
-      sockets.close()
-      await listening.close()
-      bank.close()
+    close() {
+      closing ??= end()
+      return closing
     },
   }
 }

@@ -1,5 +1,5 @@
 /** The accounts in which programs read the slot, the time and recent hashes, as bytes. */
-import { type Account, addressBytesOf } from './account.ts'
+import type { Account } from './account.ts'
 import { sysvars } from './addresses.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -67,7 +67,7 @@ function recentBlockhashesBytes(slot: number, timeline: Timeline): Uint8Array {
   const view = new DataView(bytes.buffer)
   view.setBigUint64(0, BigInt(slots.length), true)
   slots.forEach((number, index) => {
-    bytes.set(addressBytesOf(timeline.blockhashOf(number)), 8 + index * 40)
+    bytes.set(timeline.blockhashBytesOf(number), 8 + index * 40)
     view.setBigUint64(40 + index * 40, lamportsPerSignature, true)
   })
   return bytes

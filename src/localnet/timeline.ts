@@ -24,6 +24,8 @@ export const blockhashAge = 150
 /** Slots until a closed slot is final. */
 export const finalityDepth = 32
 const knownHashes = 400
+/** Hashes kept at hand: programs see some 660 of them in every slot that runs one. */
+const maxDerived = 4_096
 
 export interface Timeline {
   /** The slot that is open at this moment. */
@@ -36,6 +38,7 @@ export interface Timeline {
   parentOf(slot: number): number
   heightOf(slot: number): number
   blockhashOf(slot: number): string
+  blockhashBytesOf(slot: number): Uint8Array
   bankHashOf(slot: number): Uint8Array
   /** The slot a blockhash belongs to, if it may be used when `latest` is the last closed slot. */
   slotOfBlockhash(blockhash: string, latest: number, maxAge?: number): number | undefined
@@ -57,6 +60,7 @@ export function createTimeline(parts: TimelineParts): Timeline {
   const anchors = [...parts.anchors]
   const gaps = [...parts.gaps]
   const known = new Map<string, number>()
+  const derived = new Map<string, Uint8Array>()
   let knownUpTo = -1
 
   function anchorBefore(slot: number): number {
@@ -87,8 +91,14 @@ export function createTimeline(parts: TimelineParts): Timeline {
     return gap ? lastUpTo(gap.first - 1) : Math.max(0, slot)
   }
 
-  function derive(label: string, slot: number): Uint8Array {
-    return createHash('sha256').update(seed).update(`${label}:${slot}`).digest()
+  function derive(label: 'bank' | 'blockhash', slot: number): Uint8Array {
+    const name = `${label}:${slot}`
+    const found = derived.get(name)
+    if (found) return found
+    const hash = createHash('sha256').update(seed).update(name).digest()
+    if (derived.size >= maxDerived) derived.clear()
+    derived.set(name, hash)
+    return hash
   }
 
   function blockhashOf(slot: number): string {
@@ -111,6 +121,7 @@ export function createTimeline(parts: TimelineParts): Timeline {
     parentOf: (slot) => lastUpTo(slot - 1),
     heightOf,
     blockhashOf,
+    blockhashBytesOf: (slot) => derive('blockhash', slot),
     bankHashOf: (slot) => derive('bank', slot),
     slotOfBlockhash(blockhash, latest, maxAge = blockhashAge) {
       for (let slot = Math.max(knownUpTo + 1, latest - knownHashes, 0); slot <= latest; slot++)

@@ -195,6 +195,16 @@ describe('data that cannot be used', () => {
     await expect(start({ dataDir })).rejects.toThrow(/another process has it open/)
   })
 
+  it('is let go when a start fails for another reason, or is closed twice', async () => {
+    const dataDir = folder()
+    const other = await start(frozen)
+    await expect(start({ dataDir, port: Number(new URL(other.rpcUrl).port) })).rejects.toThrow(/two free ports/)
+    const localnet = await start({ ...frozen, dataDir })
+    await Promise.all([localnet.close(), localnet.close()])
+    await close(localnet)
+    await start({ ...frozen, dataDir })
+  })
+
   it('keeps nothing anywhere without a directory', async () => {
     const before = process.cwd()
     const localnet = await start(frozen)

@@ -386,6 +386,12 @@ describe('planted accounts and programs', () => {
     expect(await rpc.balance(address)).toBe(5e9)
     localnet.setAccount(address, undefined)
     expect(await rpc.balance(address)).toBe(0)
+    localnet.setAccount(address, { lamports: 0n, data: new Uint8Array(), owner, executable: false, rentEpoch: 0n })
+    expect(localnet.getAccount(address)).toBeUndefined()
+    const bad = { lamports: 1n, data: new Uint8Array(3), owner, executable: false, rentEpoch: 0n }
+    expect(() => localnet.setAccount('not an address', bad)).toThrow(TypeError)
+    expect(() => localnet.setAccount('SysvarRent111111111111111111111111111111111', bad)).toThrow()
+    expect(localnet.getAccount('SysvarRent111111111111111111111111111111111')?.data).toHaveLength(17)
     const frozenAccount = localnet.getAccount(to.toBase58())
     if (!frozenAccount) throw new Error('no account')
     const data = frozenAccount.data.slice()

@@ -23,7 +23,7 @@ beforeEach(async () => {
   await once(server, 'listening')
   const address = server.address()
   port = typeof address === 'object' && address ? address.port : 0
-  sockets = serveSockets([server], hub, createFaults(), 20)
+  sockets = serveSockets([server], hub, createFaults(), { maxSockets: 2, heartbeatMs: 20 })
 })
 afterEach(() => {
   sockets.close()
@@ -44,6 +44,15 @@ it('keeps a socket that answers pings, and ends one that does not', async () => 
   for (let beats = 0; beats < 4; beats++) await once(live, 'ping')
   expect(live.readyState).toBe(WebSocket.OPEN)
   live.terminate()
+})
+
+it('takes no more than its number', async () => {
+  const url = `ws://127.0.0.1:${port}`
+  const [first, second] = [new WebSocket(url), new WebSocket(url)]
+  await Promise.all([once(first, 'open'), once(second, 'open')])
+  await expect(once(new WebSocket(url), 'open')).rejects.toThrow('403')
+  first.terminate()
+  second.terminate()
 })
 
 it('ends the subscriptions of a socket that is gone', async () => {

@@ -10,17 +10,26 @@ import { stringifyJson } from './json.ts'
 import { readInteger, readParams, requireParams } from './params.ts'
 import { readTopic } from './subscriptions.ts'
 
-const maxSockets = 1_000
 const maxSubscriptions = 1_000
 const maxMessageBytes = 64 * 1024
 /** A reader that is this far behind is not reading. */
 const maxBufferedBytes = 8 * 1024 * 1024
 
+export interface SocketLimits {
+  readonly maxSockets: number
+  readonly heartbeatMs: number
+}
+
 export interface Sockets {
   close(): void
 }
 
-export function serveSockets(servers: readonly Server[], hub: Hub, faults: FaultState, heartbeatMs = 30_000): Sockets {
+export function serveSockets(
+  servers: readonly Server[],
+  hub: Hub,
+  faults: FaultState,
+  { maxSockets, heartbeatMs }: SocketLimits = { maxSockets: 1_000, heartbeatMs: 30_000 },
+): Sockets {
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, clientTracking: true })
   const alive = new WeakSet<WebSocket>()
   for (const http of servers) {
