@@ -10,6 +10,7 @@ import { keypairFrom, newSecret } from '../../src/localnet/signature.ts'
 import { build, client, frozen, memo, newWallet, pay } from './client.ts'
 
 const sol = 1_000_000_000n
+const system = '11111111111111111111111111111111'
 
 let localnet: Localnet
 let rpc: ReturnType<typeof client>
@@ -194,7 +195,6 @@ describe('odd parameters', () => {
     'getHealth',
   ]
   const address = '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr'
-  const system = '11111111111111111111111111111111'
 
   const odd: fc.Arbitrary<unknown> = fc.oneof(
     fc.constantFrom<unknown>(
@@ -325,5 +325,3 @@ describe('well-formed and hostile', () => {
     expect((await rpc.ask('getHealth')).result).toBe('ok')
   })
 })
-
-const system = '11111111111111111111111111111111'

@@ -347,6 +347,55 @@ describe('planted accounts and programs', () => {
     expect((await run([memo('still', address)])).meta.err).toBeNull()
   })
 
+  it('deploys a program as everybody does, through the upgradeable loader', async () => {
+    const [buffer, program] = [Keypair.generate(), Keypair.generate()]
+    const loader = new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111')
+    const code = localnet.getAccount(memoPrograms[1] as string)?.data ?? new Uint8Array()
+    const meta = (pubkey: PublicKey, isWritable: boolean, isSigner = false) => ({ pubkey, isWritable, isSigner })
+    const load = (keys: TransactionInstruction['keys'], kind: number, ...fields: number[]) => {
+      const data = Buffer.alloc(4 + 4 * fields.length)
+      for (const [index, field] of [kind, ...fields].entries()) data.writeUInt32LE(field, 4 * index)
+      return new TransactionInstruction({ programId: loader, keys, data })
+    }
+    const create = (account: Keypair, space: number, lamports: number) =>
+      SystemProgram.createAccount({
+        fromPubkey: payer.publicKey,
+        newAccountPubkey: account.publicKey,
+        space,
+        lamports,
+        programId: loader,
+      })
+    const succeed = async (instructions: TransactionInstruction[], signers: Keypair[]) =>
+      expect((await run(instructions, signers)).meta.err).toBeNull()
+    const open = load([meta(buffer.publicKey, true), meta(payer.publicKey, false)], 0)
+    await succeed([create(buffer, 37 + code.length, sol), open], [payer, buffer])
+    for (let at = 0; at < code.length; at += 800) {
+      const chunk = code.subarray(at, at + 800)
+      const write = load([meta(buffer.publicKey, true), meta(payer.publicKey, false, true)], 1, at, chunk.length, 0)
+      write.data = Buffer.concat([write.data, chunk])
+      await succeed([write], [payer])
+    }
+    const [codeAddress] = PublicKey.findProgramAddressSync([program.publicKey.toBuffer()], loader)
+    const deploy = load(
+      [
+        meta(payer.publicKey, true, true),
+        meta(codeAddress, true),
+        meta(program.publicKey, true),
+        meta(buffer.publicKey, true),
+        meta(new PublicKey('SysvarRent111111111111111111111111111111111'), false),
+        meta(new PublicKey('SysvarC1ock11111111111111111111111111111111'), false),
+        meta(SystemProgram.programId, false),
+        meta(payer.publicKey, false, true),
+      ],
+      2,
+      code.length * 2,
+      0,
+    )
+    await succeed([create(program, 36, 1_141_440), deploy], [payer, program])
+    await succeed([memo('it runs', program.publicKey.toBase58())], [payer])
+    expect(localnet.getAccount(buffer.publicKey.toBase58())).toBeUndefined()
+  })
+
   it('T27: one program calls another, and both are told', async () => {
     const create = createAssociatedTokenAccountIdempotentInstruction(
       payer.publicKey,
