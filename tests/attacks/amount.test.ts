@@ -6,7 +6,7 @@ import { decodeSignature } from '../../src/core/base58.ts'
 import type { Mint } from '../../src/core/network.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
-import { succeed } from '../harness/message.ts'
+import { succeed, u64 } from '../harness/message.ts'
 import { auxiliary, createMint, type Extension, extensions, mintTo, move, moveBetween } from '../harness/mint.ts'
 import { deployPuppet, type Puppet } from '../harness/puppet.ts'
 import { memo, type World } from '../harness/world.ts'
@@ -205,6 +205,17 @@ describe('mints that have rules of their own', () => {
     // The recipient’s own outlay for the transaction is in SOL, and makes up for nothing.
     await shop.refuses('underpaid', await bench.commit(shop, thief, [await pay(price)], { feePayer: recipient }))
     await shop.serves(await bench.commit(shop, thief, [await pay(10_102n)]))
+  })
+
+  it('T33: a transfer that names its fee', async () => {
+    const { mint, shop } = await made('named-fee', extensions.transferFee(100, thief.address))
+    const withFee = async (units: bigint, fee: bigint) => {
+      const plain = await move(world, mint, thief, recipient.address, units)
+      return { ...plain, data: Uint8Array.from([26, 1, ...u64(units), mint.decimals, ...u64(fee)]) }
+    }
+    const { body } = await shop.refuses('underpaid', await bench.commit(shop, thief, [await withFee(price, 100n)]))
+    expect(body).toMatchObject({ received: '0.0099' })
+    await shop.serves(await bench.commit(shop, thief, [await withFee(10_102n, 102n)]))
   })
 
   it('T34: a hook runs foreign code at every transfer, and the judgement is by what arrived', async () => {

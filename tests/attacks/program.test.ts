@@ -30,6 +30,13 @@ const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, reci
 const fromVault = (units: bigint) =>
   move(world, world.usdc, puppet.vault.address, recipient.address, units, puppet.vault as never)
 
+/** What a node tells of a transaction, as far as it is changed here. */
+interface Told {
+  readonly meta: {
+    readonly innerInstructions: readonly { index: number; instructions: readonly { stackHeight: number }[] }[]
+  }
+}
+
 describe('a smart wallet', () => {
   it('T27: pays by a call, with the memo in a call too', async () => {
     const attempt = await bench.commit(
@@ -59,9 +66,15 @@ describe('a smart wallet', () => {
       async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)])],
       { bare: true },
     )
-    world.localnet.faults.intercept((method, _params, answer) =>
-      method === 'getTransaction' ? JSON.parse(JSON.stringify(answer).replaceAll('"stackHeight":2', '"x":2')) : answer,
-    )
+    world.localnet.faults.intercept((method, _params, answer) => {
+      if (method !== 'getTransaction' || !('result' in answer)) return answer
+      const result = answer.result as Told
+      const innerInstructions = result.meta.innerInstructions.map(({ index, instructions }) => ({
+        index,
+        instructions: instructions.map(({ stackHeight: _, ...rest }) => rest),
+      }))
+      return { result: { ...result, meta: { ...result.meta, innerInstructions } } }
+    })
     await till.refuses('chain_unavailable', { ...attempt, payer: puppet.vault })
     world.localnet.faults.clear()
     await till.serves({ ...attempt, payer: puppet.vault })
@@ -93,6 +106,26 @@ describe('a program that pays the recipient what is its own', () => {
       { bare: true },
     )
     await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+  })
+
+  it('T164: and the memo is written by another call, as deep as the one that pays', async () => {
+    const [proxy, scribe] = [await deployPuppet(world), await deployPuppet(world)]
+    const attempt = await bench.commit(
+      till,
+      thief,
+      async ({ requestId }) => [
+        proxy.act([scribe.act([memo(requestId)]), puppet.act([await fromVault(price)], [thief])]),
+      ],
+      { bare: true },
+    )
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+  })
+
+  it('T164: beside a call by which the thief pays half', async () => {
+    const half = puppet.act([await usdc(price / 2n)])
+    const attempt = await bench.commit(till, thief, [half, puppet.act([await fromVault(price)], [thief])])
+    const { body } = await expectNothing(till, 'underpaid', attempt)
+    expect(body).toMatchObject({ received: '0.005' })
   })
 
   it('T164: beside lamports of the thief, sent to the recipient’s token account', async () => {
