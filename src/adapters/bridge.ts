@@ -5,6 +5,7 @@
  * counted as they are handed to HTTP, and the payment is settled when the socket has taken the last of them.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
@@ -57,8 +58,8 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 /** Ties a response to its pass. False when the client has left already, and then there is nobody to serve. */
 export function attachPass(response: ServerResponse, pass: Pass): boolean {
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
-  const { socket } = response.req
-  if (response.destroyed || socket.destroyed) {
+  const socket = response.req?.socket as Socket | undefined
+  if (response.destroyed || socket?.destroyed) {
     pass.end('aborted', 0)
     return false
   }
@@ -127,12 +128,12 @@ export function attachPass(response: ServerResponse, pass: Pass): boolean {
   }) as ServerResponse['end']
 
   const end = (ending: 'finished' | 'aborted'): void => {
-    socket.off('close', leave)
+    socket?.off('close', leave)
     pass.end(ending, bodyBytes)
   }
   const leave = (): void => end('aborted')
   pass.onLost(() => response.destroy())
-  socket.once('close', leave)
+  socket?.once('close', leave)
   response.once('finish', () => end('finished'))
   response.once('close', leave)
   return true

@@ -124,7 +124,8 @@ function retryAfterMs(response: Response): number {
  */
 export async function watchBody(response: Response, end: (whole: boolean) => Promise<void>): Promise<Response> {
   const { body, status, statusText, headers, url, redirected, type } = response
-  if (body === null) {
+  // A fetch that is not the platform's may have a body of another kind.
+  if (typeof body?.getReader !== 'function') {
     await end(true)
     return response
   }

@@ -40,6 +40,7 @@ export interface ClientOptions extends PolicyOptions {
   /** How long to wait for the payment, and then for the resource. Default two minutes each. */
   readonly timeoutMs?: number
   readonly journal?: Journal
+  /** Hears what happens. What it throws is ignored: nothing may come between a payment and its resource. */
   readonly onEvent?: (event: ClientEvent) => void
   /** The fetch to send requests with. */
   readonly fetch?: typeof fetch

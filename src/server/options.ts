@@ -56,6 +56,7 @@ export interface ProviderOptions {
   readonly cors?: boolean
   /** Former recipients and scopes whose payments may still be claimed. */
   readonly retired?: { readonly recipients?: readonly string[]; readonly scopes?: readonly string[] }
+  /** Hears what happens. What it throws is logged and breaks no sale. */
   readonly onEvent?: (event: PaywallEvent) => void
   readonly log?: Log
 }

@@ -73,6 +73,7 @@ describe('T65: a key is replaced', () => {
     await expectRefused(after.claim(unseen), 'unknown_request')
     await expectRefused(after.claim(registered, '/other'), 'binding_mismatch')
     await expectRefused(after.claim(registered.replace(payer.address, world.recipient.address)), 'payer_mismatch')
+    await expectRefused(after.claim(unseen.replace(txOf(unseen), txOf(registered))), 'unknown_request')
     await expectServed(after.claim(registered))
     const back = await restart(after, { secret: `2:${b},1:${a}`, ledger })
     await expectServed(back.claim(unseen))

@@ -200,6 +200,12 @@ describe('another request than the one that was paid for', () => {
     await expectServed(shop.claim(proof, '/data?size=1'))
   })
 
+  it('T87: a payment without a query opens none with one', async () => {
+    const proof = await shop.buy(payer)
+    await expectRefused(shop.claim(proof, '/data?size=9999'), 'binding_mismatch')
+    await expectServed(shop.claim(proof))
+  })
+
   it("T87: with bind: 'path' any query will do, and no other path", async () => {
     const loose = await stand.open({ bind: 'path' })
     const proof = await loose.buy(payer, '/data?size=1')

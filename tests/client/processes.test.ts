@@ -102,7 +102,7 @@ async function stuckNode(passesOn: boolean): Promise<{ node: Face; stuck: Promis
 }
 
 it.each(['paying', 'sent', 'confirmed'])(
-  'T147: killed when %s: the next run goes on, and one payment is made',
+  'T159: killed when %s: the next run goes on, and one payment is made',
   async (stopAt) => {
     const first = start({ stopAt })
     await first.said(stopAt)
@@ -117,7 +117,7 @@ it.each(['paying', 'sent', 'confirmed'])(
 it.each([
   ['signed and not sent', false],
   ['sent and not known to be', true],
-])('T147: killed when %s: the next run goes on, and one payment is made', async (_name, passesOn) => {
+])('T159: killed when %s: the next run goes on, and one payment is made', async (_name, passesOn) => {
   const { node, stuck } = await stuckNode(passesOn)
   const first = start({ rpc: node.url })
   await stuck

@@ -181,7 +181,7 @@ function dying(journal: Journal, step: string): Journal {
   }
 }
 
-describe('T147: a process that dies', () => {
+describe('T159: a process that dies', () => {
   it.each([
     ['before reserve', 0],
     ['after reserve', 0],
@@ -206,7 +206,7 @@ describe('T147: a process that dies', () => {
   })
 })
 
-describe('T148: a payment that does not appear on chain', () => {
+describe('T159: a payment that does not appear on chain', () => {
   const sentOf = () => {
     const sent = new Set<unknown>()
     desk.world.localnet.faults.intercept((method, _params, answer) => {
