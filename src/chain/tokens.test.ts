@@ -5,7 +5,7 @@ import { associatedTokenProgram, findTokenAccount } from './tokens.ts'
 
 type Address = Parameters<typeof findAssociatedTokenPda>[0]['mint']
 const wallet = '8SFqwqnq4whPhs8icwHA2hQg3hUoN1qrCLK1SBx3WKwe'
-const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGkZwyTDt1v'
+const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 it.each([splTokenProgram, token2022Program])('finds the account that the library finds, under %s', async (program) => {
   const [expected] = await findAssociatedTokenPda({

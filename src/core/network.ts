@@ -41,7 +41,7 @@ const testMints: MintTable = {
 /** The mints known without configuration. NATIVE on mainnet is the provider's own token, so it has to be given. */
 export const knownMints: Readonly<Record<Network, MintTable>> = {
   mainnet: {
-    USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
+    USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
   },
   devnet: testMints,
   localnet: testMints,
