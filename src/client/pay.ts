@@ -212,6 +212,9 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
       reasons.push(
         `it has ${formatUnits(funds.lamports, 9)} SOL and needs ${formatUnits(needed, 9)} for the fees of paying in ${token}`,
       )
+    else if (createAccount && network === 'mainnet')
+      // Whoever owns the account could close it and keep what opening it cost: a price beyond the price.
+      reasons.push(`the recipient has no ${token} account yet, and opening one is for the recipient to pay`)
     else if (!mint && funds.recipientLamports + units < smallestBalance)
       reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
     else return { candidate, createAccount }

@@ -127,14 +127,10 @@ function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incomi
   const { method, target } = incoming
   if (reading === undefined) {
     const { answer, requestId } = route.quote(incoming)
-    tell(gate, service, {
-      kind: 'challenged',
-      method,
-      target,
-      requestId,
-      amount: route.price,
-      token: route.config.currency,
-    })
+    const { price: amount, config } = route
+    // Nobody listening is the usual case, and this is the path of every unpaid request.
+    if (gate.listener)
+      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.currency })
     return answer
   }
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
