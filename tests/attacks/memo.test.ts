@@ -1,11 +1,13 @@
 /** The memo ties a payment to a request: byte for byte, from the memo programs, and one transaction for one request. */
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { decodeSignature } from '../../src/core/base58.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { instruction, land, succeed } from '../harness/message.ts'
 import { auxiliary, move } from '../harness/mint.ts'
 import { deployPuppet } from '../harness/puppet.ts'
+import { eventually } from '../harness/shop.ts'
 import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
 
 const memoV1 = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo'
@@ -152,6 +154,30 @@ describe('one transaction for many requests', () => {
     for (const [index, { status }] of answers.entries()) {
       if (status === 409) await till.sellsHonestly(challenges[index] as Challenge)
     }
+  })
+})
+
+describe('one transaction while it is being delivered', () => {
+  it('T29: is refused for good for another request, and not merely for the moment', async () => {
+    let release: () => void = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = await bench.open({ scope: 'slow' }, async () => {
+      await released
+      return { body: 'the secret' }
+    })
+    const [challenge, other] = [await slow.challenge(), await slow.challenge()]
+    const tx = await succeed(world, [memo(challenge.requestId), memo(other.requestId), transfer], payer)
+    const first = slow.present({ tx, challenge, payer })
+    await eventually(
+      () => bench.ledger.peek(decodeSignature(tx) as Uint8Array),
+      (standing) => standing?.state === 'busy',
+    )
+    await slow.refuses('payment_in_progress', { tx, challenge, payer })
+    await slow.refuses('payment_replay', { tx, challenge: other, payer })
+    release()
+    expect((await first).status).toBe(200)
   })
 })
 

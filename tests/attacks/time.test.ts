@@ -226,6 +226,16 @@ describe('a service that changes while a challenge is open', () => {
     await before.serves({ tx: unclaimed, challenge: unknown, payer })
   })
 
+  it('T65: the former key is gone, and a late payment is no better for it', async () => {
+    const before = await open({ secret: `${keys.first},${keys.root}`, scope: 'late' })
+    const after = await open({ secret: `${keys.second},${keys.root}`, scope: 'late' })
+    const challenge = await before.challenge()
+    await passExpiry(challenge, 65)
+    const attempt = { tx: await pays(challenge), challenge, payer }
+    expect(await before.present(attempt)).toMatchObject({ status: 403, code: 'payment_expired' })
+    await after.refuses('unknown_request', attempt)
+  })
+
   it('T65: a key that never was', async () => {
     const shop = await open({ secret: keys.first, scope: 'forgery' })
     const forger = await open({ secret: `1:${'guessed-secret-'.repeat(4)}`, scope: 'forgery' })
