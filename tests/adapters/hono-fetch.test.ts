@@ -1,0 +1,82 @@
+/** Hono on a runtime without Node's sockets: the response is watched by its stream, and the client by its signal. */
+import { Hono } from 'hono'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { create402Middleware } from '../../src/adapters/hono.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import type { PaywallEvent } from '../../src/server/events.ts'
+import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
+
+let stand: Stand
+let app: Hono
+const events: PaywallEvent[] = []
+const consequences = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
+
+beforeAll(async () => {
+  stand = await createStand()
+  const paid = create402Middleware({
+    price: 0.01,
+    token: 'USDC',
+    recipient: stand.world.recipient.address,
+    network: 'localnet',
+    rpc: stand.world.localnet.rpcUrl,
+    ledger: 'memory:',
+    waitSeconds: 0,
+    log: stand.log,
+    onEvent: (event) => events.push(event),
+  })
+  await paid.ready()
+  stand.defer(() => paid.close())
+  app = new Hono()
+  app.onError((_error, context) => context.text('broken', 500))
+  app.get('/data', paid, (context) => context.text('the secret'))
+  app.get('/throws', paid, () => {
+    throw new Error('the handler broke')
+  })
+})
+afterAll(() => stand.close())
+
+const ask = (path: string, init: RequestInit = {}) => app.fetch(new Request(`https://api.example.com${path}`, init))
+
+async function buy(path: string): Promise<Record<string, string>> {
+  events.length = 0
+  const response = await ask(path)
+  expect(response.status).toBe(402)
+  const challenge = (await response.json()) as Challenge
+  expect(challenge.resource).toBe(`https://api.example.com${path}`)
+  return { 'Payment-Proof': proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer) }
+}
+
+it('sells once, when the whole of the response was taken', async () => {
+  const headers = await buy('/data')
+  const response = await ask('/data', { headers })
+  expect(consequences()).toEqual([])
+  await expectRefused(ask('/data', { headers }), 'payment_in_progress')
+  await expectServed(response)
+  expect(response.headers.has('payment-receipt')).toBe(true)
+  expect(consequences()).toEqual(['settle'])
+  await expectRefused(ask('/data', { headers }), 'payment_replay')
+})
+
+it('keeps the payment when the handler breaks', async () => {
+  const headers = await buy('/throws')
+  const response = await ask('/throws', { headers })
+  expect([response.status, response.headers.get('payment-status')]).toEqual([500, 'retry'])
+  await response.text()
+  expect(consequences()).toEqual(['release'])
+  const again = await ask('/throws', { headers })
+  expect([again.status, await again.text()]).toEqual([500, 'broken'])
+})
+
+it('gives back what the client did not wait for', async () => {
+  const headers = await buy('/data')
+  await (await ask('/data', { headers })).body?.cancel()
+  const stop = new AbortController()
+  const left = await ask('/data', { headers, signal: stop.signal })
+  stop.abort()
+  await expect(left.text()).rejects.toThrow()
+  stop.abort()
+  await ask('/data', { headers, signal: stop.signal })
+  expect(consequences()).toEqual(['release', 'release', 'release'])
+  await expectServed(ask('/data', { headers }))
+})
