@@ -5,7 +5,6 @@
  * counted as they are handed to HTTP, and the payment is settled when the socket has taken the last of them.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
@@ -58,7 +57,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 /** Ties a response to its pass. False when the client has left already, and then there is nobody to serve. */
 export function attachPass(response: ServerResponse, pass: Pass): boolean {
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
-  const socket = response.req?.socket as Socket | undefined
+  const socket: IncomingMessage['socket'] | undefined = response.req?.socket
   if (response.destroyed || socket?.destroyed) {
     pass.end('aborted', 0)
     return false

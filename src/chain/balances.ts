@@ -1,8 +1,8 @@
 /** What a wallet could pay with, and whether the recipient can be paid, in one question to a node. */
-import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
 import type { Mint } from '../core/network.ts'
-import { isFields, readList, readU64 } from './json.ts'
+import { type Account, readAccount } from './account.ts'
+import { isFields, readList } from './json.ts'
 import type { Rpc } from './rpc.ts'
 import { findTokenAccount } from './tokens.ts'
 
@@ -60,29 +60,6 @@ export async function readFunds(rpc: Rpc, question: FundsQuestion): Promise<Fund
     lamports: accounts[0]?.lamports ?? 0n,
     recipientLamports: accounts[1]?.lamports ?? 0n,
     tokens,
-  }
-}
-
-interface Account {
-  readonly lamports: bigint
-  readonly owner: string
-  readonly data: Uint8Array
-}
-
-const absent: Account = { lamports: 0n, owner: '', data: new Uint8Array() }
-const base64 = getBase64Encoder()
-
-function readAccount(value: unknown): Account | undefined {
-  if (value === null) return absent
-  if (!isFields(value) || !Array.isArray(value['data'])) return undefined
-  const lamports = readU64(value['lamports'])
-  const owner = value['owner']
-  const text: unknown = value['data'][0]
-  if (lamports === undefined || typeof owner !== 'string' || typeof text !== 'string') return undefined
-  try {
-    return { lamports, owner, data: new Uint8Array(base64.encode(text)) }
-  } catch {
-    return undefined
   }
 }
 

@@ -37,6 +37,13 @@ export interface Chain {
   close(): Promise<void>
 }
 
+/** Whether mints are on chain as configured. */
+export type MintProbe =
+  | { readonly kind: 'good' }
+  /** One sentence for each mint that is not as configured. */
+  | { readonly kind: 'bad'; readonly problems: readonly string[] }
+  | { readonly kind: 'unknown'; readonly why: string }
+
 /** What the ledger keeps of a payment. People appear as pseudonyms only. */
 export interface PaymentRecord {
   /** The 64 bytes of the transaction's signature: the one key under which a payment exists. */

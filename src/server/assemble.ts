@@ -3,6 +3,7 @@
  * file of the server that knows which implementations there are.
  */
 
+import { probeMints } from '../chain/mints.ts'
 import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
 import { readChainTime } from '../chain/time.ts'
@@ -113,6 +114,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const verifier = createVerifier()
+    const rpc = createRpc({ urls, transport: http.transport })
+    stops.push(rpc.close)
     const chain = createChain({ urls, transport: http.transport, verifier, clock, log, genesis })
     stops.push(chain.close)
     const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
@@ -126,6 +129,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       verifier,
       identity: createIdentity(keyring.identitySeed),
       genesis,
+      probeMints: (mints) => probeMints(rpc, mints),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       welcome: ground.welcome,
       log,

@@ -20,6 +20,8 @@ import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeade
 import type { PaywallEvent } from './events.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
+import type { Probe } from './probe.ts'
+import { startProbe } from './probe.ts'
 import type { Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
@@ -56,14 +58,16 @@ const drainMs = 30_000
 export function createPaywall(config: Config, handle: ServiceHandle, dialect: Dialect = native): Paywall {
   const running = new Set<Promise<void>>()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
-  let route: Route | undefined
+  let stand: Stand | undefined
 
-  const routeOf = (service: Service): Route => {
-    route ??= createRoute(service, config.route, dialect)
-    return route
+  const standIn = (service: Service): Stand => {
+    stand ??= { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+    return stand
   }
-  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> =>
-    enterRoute(gate, service, routeOf(service), incoming)
+  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
+    const { route, probe } = standIn(service)
+    return probe.hasFailed() ? dialect.refusal(misconfigured) : enterRoute(gate, service, route, incoming)
+  }
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
     return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
@@ -71,7 +75,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
 
   // Known to the others before its first visitor, so that they can tell its requestIds from those of nobody.
   Promise.resolve(handle.get())
-    .then(routeOf)
+    .then(standIn)
     .catch(() => {})
 
   return {
@@ -84,24 +88,31 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
       }
       return service.then(
         async (started) => withCors(await visit(started, incoming), incoming),
-        () =>
-          withCors(
-            dialect.refusal(refuse('chain_unavailable', { detail: 'The service has not started yet.' })),
-            incoming,
-          ),
+        () => withCors(dialect.refusal(notStarted), incoming),
       )
     },
     handlerFailed: () => dialect.refusal(refuse('handler_failed')),
-    ready: async () => {
-      await handle.get()
-    },
+    ready: async () => standIn(await handle.get()).probe.result(),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     close: async () => {
       gate.open = false
-      await Promise.race([Promise.all(running), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
+      stand?.probe.stop()
+      const drained = async (): Promise<void> => {
+        while (running.size > 0) await Promise.all(running)
+      }
+      await Promise.race([drained(), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
       await handle.release()
     },
   }
+}
+
+const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
+const misconfigured = refuse('chain_unavailable', { detail: 'The service is not configured right; its log says how.' })
+
+/** A route, and whether what it sells can be charged as configured. */
+interface Stand {
+  readonly route: Route
+  readonly probe: Probe
 }
 
 interface Gate {
@@ -141,11 +152,25 @@ function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incomi
     return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
   const { proof } = reading
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
-  return admit({ service, route, incoming, proof }).then((admission) =>
-    admission.kind === 'refused'
-      ? turnAway(admission, proof.requestId)
-      : { kind: 'admitted', pass: passFor(gate, service, route, incoming, proof, admission) },
+  return until(
+    gate,
+    admit({ service, route, incoming, proof }).then((admission) =>
+      admission.kind === 'refused'
+        ? turnAway(admission, proof.requestId)
+        : { kind: 'admitted', pass: passFor(gate, service, route, incoming, proof, admission) },
+    ),
   )
+}
+
+/** Holds up the closing of the paywall until the work is done. */
+function until<Result>({ running }: Gate, work: Promise<Result>): Promise<Result> {
+  const done = work.then(
+    () => {},
+    () => {},
+  )
+  running.add(done)
+  void done.then(() => running.delete(done))
+  return work
 }
 
 function passFor(
@@ -161,10 +186,12 @@ function passFor(
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   let finished: () => void = () => {}
-  const whole = new Promise<void>((resolve) => {
-    finished = resolve
-  })
-  gate.running.add(whole)
+  void until(
+    gate,
+    new Promise<void>((resolve) => {
+      finished = resolve
+    }),
+  )
   const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
 
   return openPass({
@@ -201,7 +228,6 @@ function passFor(
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
-        gate.running.delete(whole)
         finished()
       })
     },

@@ -7,7 +7,8 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
-import type { Chain, Clock, Ledger, Log, Verifier } from '../core/ports.ts'
+import type { Mint } from '../core/network.ts'
+import type { Chain, Clock, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
@@ -30,6 +31,7 @@ export interface ServiceParts {
   /** Makes a recipient able to receive, where test money is free. */
   readonly welcome: (recipient: string) => void
   readonly tokenAccountOf: TokenAccountOf
+  readonly probeMints: (mints: Readonly<Record<string, Mint>>) => Promise<MintProbe>
   readonly log: Log
 }
 
