@@ -108,6 +108,16 @@ describe('one node', () => {
     expect(performance.now() - start).toBeLessThan(1_500)
   })
 
+  it('T68: answers in full under a status of failure: it is not believed', async () => {
+    const failing = await stand.face()
+    const shaken = await stand.open({ rpc: failing.url })
+    const proof = await shaken.buy(stand.payer)
+    failing.behave(async (_question, ask) => ({ ...(await ask()), status: 500 }))
+    await expectRefused(shaken.claim(proof), 'chain_unavailable')
+    failing.behave(undefined)
+    await expectServed(shaken.claim(proof))
+  })
+
   it('T78: sends us elsewhere: it is not followed, not even to an honest node', async () => {
     const honest = await stand.face()
     const away = await stand.face()

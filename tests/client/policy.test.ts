@@ -7,6 +7,7 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
+import { knownMints, type Mint, token2022Program } from '../../src/core/network.ts'
 import { challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
 
 let desk: Desk
@@ -31,11 +32,8 @@ beforeEach(async () => {
 })
 afterAll(() => desk.close())
 
-const otherMint = {
-  address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-  decimals: 6,
-  tokenProgram: 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-}
+const ourMint = knownMints.localnet.USDC as Mint
+const otherMint = knownMints.mainnet.USDC as Mint
 const soon = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 type Row = [
   name: string,
@@ -92,7 +90,14 @@ describe('T158: a challenge', () => {
     ],
     [
       'for a mint with other decimals',
-      { mints: { USDC: { ...otherMint, decimals: 9 } } },
+      { mints: { USDC: { ...ourMint, decimals: 9 } } },
+      {},
+      'mint_not_allowed',
+      /mints\.USDC/,
+    ],
+    [
+      'for a mint of another program',
+      { mints: { USDC: { ...ourMint, tokenProgram: token2022Program } } },
       {},
       'mint_not_allowed',
       /mints\.USDC/,

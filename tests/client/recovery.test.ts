@@ -199,11 +199,25 @@ describe('T159: a process that dies', () => {
     expect(await desk.received()).toBe(1 - sofar)
   })
 
-  it.each(['before done', 'after done'])('%s: the resource is there all the same', async (step) => {
-    const options = desk.options({ journal: dying(newJournal(), step) })
+  it.each([
+    ['before done', 'resumed'],
+    ['after done', 'paying'],
+  ])('%s: the resource is there all the same, and the next one buys its own', async (step, next) => {
+    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
+    const options = desk.options({ journal: dying(openFileJournal(path), step) })
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
     expect(await desk.received()).toBe(1)
+    const { text, events } = await buy(`${shop.url}/data`, desk.options({ journal: openFileJournal(path) }))
+    expect([text, events[0]?.kind]).toEqual(['the secret', next])
+    expect(await desk.received()).toBe(1)
   })
+})
+
+it('T159: a resource that the caller did not want to the end can be asked for again', async () => {
+  const options = desk.options({ journal: newJournal() })
+  await (await fetchWith402(`${shop.url}/data`, options)).body?.cancel()
+  const { text, events } = await buy(`${shop.url}/data`, options)
+  expect([text, events[0]?.kind]).toEqual(['the secret', 'resumed'])
 })
 
 describe('T159: a payment that does not appear on chain', () => {
