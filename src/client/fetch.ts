@@ -125,7 +125,8 @@ const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'cont
 function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
   return (event) => {
     try {
-      onEvent?.(event)
+      const told: unknown = onEvent?.(event)
+      if (told instanceof Promise) told.catch(() => {})
     } catch {}
   }
 }

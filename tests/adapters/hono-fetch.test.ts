@@ -9,6 +9,7 @@ import { proofOf } from '../harness/world.ts'
 
 let stand: Stand
 let app: Hono
+let served = 0
 const events: PaywallEvent[] = []
 const consequences = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
 
@@ -29,7 +30,10 @@ beforeAll(async () => {
   stand.defer(() => paid.close())
   app = new Hono()
   app.onError((_error, context) => context.text('broken', 500))
-  app.get('/data', paid, (context) => context.text('the secret'))
+  app.get('/data', paid, (context) => {
+    served += 1
+    return context.text('the secret')
+  })
   app.get('/throws', paid, () => {
     throw new Error('the handler broke')
   })
@@ -75,8 +79,9 @@ it('gives back what the client did not wait for', async () => {
   const left = await ask('/data', { headers, signal: stop.signal })
   stop.abort()
   await expect(left.text()).rejects.toThrow()
-  stop.abort()
+  served = 0
   await ask('/data', { headers, signal: stop.signal })
+  expect(served).toBe(0)
   expect(consequences()).toEqual(['release', 'release', 'release'])
   await expectServed(ask('/data', { headers }))
 })

@@ -160,6 +160,38 @@ describe.each(adapters)('%s', (name, serve) => {
     await expectServed(answer)
   })
 
+  it('T+: so has one that leaves while it is looked up behind another in the pipeline', async () => {
+    // Its runtime hides the socket, and a response that waits has none to hide.
+    if (name === 'Next') return
+    closeGate()
+    const patient = await stand.open({ waitSeconds: 5 }, serve, handler)
+    const [slow, waiting] = [await patient.buy(payer, '/slow'), await patient.buy(payer)]
+    const { hostname, port, host } = new URL(patient.url)
+    const request = (path: string, proof: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nPayment-Proof: ${proof}\r\n\r\n`
+    const socket = connect(Number(port), hostname, () => socket.write(request('/slow', slow)))
+    socket.on('error', () => {})
+    const happened = (kind: string) => patient.events.some((event) => event.kind === kind)
+    await eventually(() => happened('verified'), Boolean)
+    const looked = new Promise<void>((resolve) => {
+      world.localnet.faults.intercept((method, _params, answer) => {
+        if (method === 'getTransaction') resolve()
+        return method === 'getTransaction' ? { result: null } : answer
+      })
+    })
+    socket.write(request('/data', waiting))
+    await looked
+    socket.resetAndDestroy()
+    await eventually(() => happened('ended'), Boolean)
+    world.localnet.faults.clear()
+    open()
+    const answer = await eventually(
+      () => patient.claim(waiting),
+      ({ status }) => status !== 409,
+    )
+    await expectServed(answer)
+  })
+
   it.each([
     ['throws', () => fail()],
     ['rejects', async () => fail()],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
-import type { ClientEvent, PaymentOffer } from '../../src/client/options.ts'
+import type { PaymentOffer } from '../../src/client/options.ts'
 import { parseReceipt } from '../../src/core/receipt.ts'
 import { adapters, type Content, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
@@ -241,10 +241,10 @@ describe('on the way', () => {
     expect(await desk.received()).toBe(1)
   })
 
-  it('a listener that throws costs nobody anything', async () => {
-    const onEvent = (_event: ClientEvent) => {
-      throw new Error('the listener broke')
-    }
+  it.each<[string, () => void]>([
+    ['throws', () => fail()],
+    ['rejects', async () => fail()],
+  ])('a listener that %s costs nobody anything', async (_name, onEvent) => {
     const response = await fetchWith402(`${shop.url}/data`, desk.options({ onEvent }))
     expect(await response.text()).toBe('the secret')
     expect(await desk.received()).toBe(1)
@@ -267,3 +267,7 @@ describe('on the way', () => {
     expect(await desk.received()).toBe(0)
   })
 })
+
+function fail(): never {
+  throw new Error('the listener broke')
+}
