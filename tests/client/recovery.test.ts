@@ -146,6 +146,17 @@ describe('T159: a server that has the proof and', () => {
     expect(await desk.received()).toBe(1)
   })
 
+  it('has an error of its own that looks like ours: it is the answer, and the caller gets it', async () => {
+    const own = JSON.stringify({ type: 'about:blank', code: 'no_such_city', retryable: false })
+    const front = await desk.front(shop.url, (request, response) => {
+      if (hasProof(request)) response.writeHead(422, { 'content-type': 'application/problem+json' }).end(own)
+      return hasProof(request)
+    })
+    const response = await fetchWith402(`${front}/data`, desk.options())
+    expect([response.status, await response.text()]).toEqual([422, own])
+    expect(await desk.received()).toBe(1)
+  })
+
   it('is reached by a redirect: the next call shows the proof where it belongs', async () => {
     let down = true
     const front = await desk.front(shop.url, (request, response) => {
