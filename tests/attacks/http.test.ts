@@ -72,7 +72,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     for (const hostile of ['a=', ' '.repeat(900), ';'.repeat(900), 'a=b; '.repeat(200), `${'a'.repeat(900)}=`]) {
       expect((await get(`Payment-Proof: x=${hostile}!`)).status).toBe(403)
     }
-    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(performance.now() - start).toBeLessThan(3_000)
   })
 
   it.each<[string, (good: string) => string]>([

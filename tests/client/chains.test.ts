@@ -26,7 +26,7 @@ afterAll(() => desk.close())
 
 it('T159: says nothing about a payment on the first one, which is neither given up nor repeated', async () => {
   const journal = openFileJournal(join(desk.directory, 'chains.sqlite'))
-  const options = desk.options({ journal, timeoutMs: 300 })
+  const options = desk.options({ journal, timeoutMs: 800 })
   const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
   await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
   // There, the height at which it would have expired is long past.

@@ -1,0 +1,116 @@
+/** 1K: payments whose fate is in doubt. While one can still land, no other is made. */
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openFileJournal } from '../../src/client/file-journal.ts'
+import { fetchWith402 } from '../../src/client/index.ts'
+import type { Shop } from '../harness/shop.ts'
+import { buy, createDesk, type Desk, expectError } from './desk.ts'
+
+let desk: Desk
+let shop: Shop
+
+beforeAll(async () => {
+  desk = await createDesk()
+  shop = await desk.open({ waitSeconds: 5 })
+})
+beforeEach(async () => {
+  await desk.received()
+})
+afterEach(() => desk.world.localnet.faults.clear())
+afterAll(() => desk.close())
+
+const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+
+describe('T159: a payment that does not appear on chain', () => {
+  it('is followed up and not repeated while it can still land', async () => {
+    const sent = new Set<unknown>()
+    desk.world.localnet.faults.intercept((method, _params, answer) => {
+      if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
+      return answer
+    })
+    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 800 })
+    for (let time = 0; time < 2; time += 1) {
+      await expectError(
+        fetchWith402(`${shop.url}/data`, options),
+        'payment_unknown',
+        /call again, and it will be followed up, not repeated/,
+      )
+    }
+    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    lost()
+    const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
+    expect([text, events[0]?.kind, sent.size]).toEqual(['the secret', 'resumed', 1])
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('is replaced only when it can no longer land, and then counts for nothing', async () => {
+    const sent = new Set<unknown>()
+    let isFinal = false
+    desk.world.localnet.faults.intercept((method, _params, answer) => {
+      if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
+      return method === 'getBlockHeight' && !isFinal ? { result: 1 } : answer
+    })
+    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 800, budget: { perDay: { USDC: '0.01' } } })
+    await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
+    desk.world.localnet.advanceSlots(200)
+    // The block hash has expired, but as far as the node says the chain has not made that final yet.
+    await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
+    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    isFinal = true
+    lost()
+    const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
+    expect([text, events.map((event) => event.kind)]).toEqual([
+      'the secret',
+      ['resumed', 'paying', 'sent', 'confirmed', 'delivered'],
+    ])
+    expect([sent.size, await desk.received()]).toEqual([2, 1])
+  })
+
+  it.each<[string, object, string]>([
+    ['no node answers', { drop: true }, 'chain_unavailable'],
+    ['the nodes know no balance', { methods: ['getMultipleAccounts'], status: 500 }, 'chain_unavailable'],
+    ['the nodes know no block', { methods: ['getLatestBlockhash'], status: 500 }, 'chain_unavailable'],
+    ['the node takes it and the answer is lost', { methods: ['sendTransaction'], body: 'truncated', times: 1 }, ''],
+    [
+      'the node does not answer while it is confirmed',
+      { methods: ['getSignatureStatuses'], status: 500, times: 3 },
+      '',
+    ],
+  ])('%s', async (_name, rule, code) => {
+    await desk.open({ waitSeconds: 5 })
+    const end = desk.world.localnet.faults.add(rule)
+    const attempt = fetchWith402(`${shop.url}/data`, desk.options({ timeoutMs: 4_000 }))
+    if (code === '') expect(await (await attempt).text()).toBe('the secret')
+    else await expectError(attempt, code as 'chain_unavailable')
+    end()
+    expect(await desk.received()).toBe(code === '' ? 1 : 0)
+  })
+
+  it('failed on chain: nothing was paid, the error says so, and the next call pays', async () => {
+    const journal = newJournal()
+    const wallet = desk.payer
+    desk.world.localnet.faults.intercept((method, _params, answer) => {
+      if (method !== 'getSignatureStatuses' || !('result' in answer)) return answer
+      const { context } = answer.result as { context: unknown }
+      const failed = {
+        slot: 1,
+        confirmations: 1,
+        err: { InstructionError: [0, { Custom: 1 }] },
+        confirmationStatus: 'confirmed',
+      }
+      return { result: { context, value: [failed] } }
+    })
+    desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = desk.options({ journal, wallet, budget: { perDay: { USDC: '0.01' } } })
+    await expectError(
+      fetchWith402(`${shop.url}/data`, options),
+      'payment_failed',
+      /failed on chain .*only the network fee/,
+    )
+    desk.world.localnet.faults.clear()
+    expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
