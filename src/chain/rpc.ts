@@ -58,19 +58,22 @@ const nodeTroubles: ReadonlySet<number> = new Set([
 export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: RpcParts): Rpc {
   if (urls.length === 0) throw new TypeError('at least one RPC node is needed')
   const counts = new Map<string, number>()
-  const closing = new AbortController()
+  const underway = new Set<AbortController>()
+  let closed = false
   let lastId = 0
   let preferred = 0
 
   const nodes = urls.map((url, index): Node => {
     const call: Call = async (method, params) => {
-      if (closing.signal.aborted) return unavailable('the connection is closed')
+      if (closed) return unavailable('the connection is closed')
       counts.set(method, (counts.get(method) ?? 0) + 1)
       const id = ++lastId
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
-      return post(transport, url, body, timeoutMs, closing.signal).then((reply) =>
-        'status' in reply ? readAnswer(reply.status, reply.text, id) : reply,
-      )
+      const controller = new AbortController()
+      underway.add(controller)
+      const reply = await post(transport, url, body, timeoutMs, controller)
+      underway.delete(controller)
+      return 'status' in reply ? readAnswer(reply.status, reply.text, id) : reply
     }
     return { name: `node ${index + 1}`, call }
   })
@@ -88,7 +91,15 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: Rpc
     return answer
   }
 
-  return { nodes, call, calls: () => counts, close: () => closing.abort() }
+  return {
+    nodes,
+    call,
+    calls: () => counts,
+    close: () => {
+      closed = true
+      for (const controller of underway) controller.abort('the connection is closed')
+    },
+  }
 }
 
 /** Keeps the time-out itself: a transport that forgets it must not hold up a paid request. */
@@ -97,24 +108,19 @@ async function post(
   url: string,
   body: string,
   timeoutMs: number,
-  closing: AbortSignal,
+  controller: AbortController,
 ): Promise<{ readonly status: number; readonly text: string } | Answer> {
-  const controller = new AbortController()
-  const stop = () => controller.abort()
-  const timer = setTimeout(stop, timeoutMs)
-  closing.addEventListener('abort', stop)
+  const { signal } = controller
+  const timer = setTimeout(() => controller.abort('the node did not answer in time'), timeoutMs)
   const stopped = new Promise<Answer>((resolve) => {
-    controller.signal.addEventListener('abort', () =>
-      resolve(unavailable(closing.aborted ? 'the connection is closed' : 'the node did not answer in time')),
-    )
+    signal.addEventListener('abort', () => resolve(unavailable(String(signal.reason))))
   })
   try {
-    return await Promise.race([transport(url, body, { timeoutMs, signal: controller.signal }), stopped])
+    return await Promise.race([transport(url, body, { timeoutMs, signal }), stopped])
   } catch (error) {
     return unavailable(`the node cannot be reached${codeOf(error)}`)
   } finally {
     clearTimeout(timer)
-    closing.removeEventListener('abort', stop)
   }
 }
 

@@ -238,7 +238,8 @@ async function bring(parts: ClientParts, errand: Errand, intent: Intent, genesis
   if (response === 'used') return response
   const end = async (whole: boolean): Promise<void> => {
     try {
-      if (whole) await journal.change(requestId, { state: 'done' })
+      // A 4xx of the resource gave the payment back, and the same request may use it again.
+      if (whole && response.status < 400) await journal.change(requestId, { state: 'done' })
       await journal.release(requestId)
     } catch {
       // The resource is here. A journal that fails now costs one question to the server the next time, and no payment.

@@ -30,7 +30,11 @@ import { createService } from './service.ts'
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)
-  return createPaywall(config, handleFor(config.service, config.log ?? createLog()))
+  const log = config.log ?? createLog()
+  if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
+    log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
+  }
+  return createPaywall(config, handleFor(config.service, log))
 }
 
 interface Shared {

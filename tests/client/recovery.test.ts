@@ -13,10 +13,12 @@ import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from 
 let desk: Desk
 let shop: Shop
 let breaks = 0
+let missing = 0
 
 beforeAll(async () => {
   desk = await createDesk()
   shop = await desk.open({ waitSeconds: 5 }, serveNode, (target) => ({
+    status: target === '/late' && missing-- > 0 ? 404 : 200,
     body: target === '/breaks' && breaks-- > 0 ? half() : 'the secret',
   }))
 })
@@ -31,6 +33,18 @@ async function* half(): AsyncGenerator<Uint8Array> {
   await new Promise((resolve) => setTimeout(resolve, 20))
   throw new Error('the server broke')
 }
+
+describe('a resource that says 4xx', () => {
+  it('has given the payment back, and the next call uses it', async () => {
+    missing = 1
+    const options = desk.options({ journal: newJournal() })
+    const first = await fetchWith402(`${shop.url}/late`, options)
+    expect([first.status, await first.text()]).toEqual([404, 'the secret'])
+    const second = await fetchWith402(`${shop.url}/late`, options)
+    expect([second.status, await second.text()]).toEqual([200, 'the secret'])
+    expect(await desk.received()).toBe(1)
+  })
+})
 
 const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
 
