@@ -31,7 +31,7 @@ try {
   pinSelf()
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')
-    results.push(...(await benchUnpaid({ provider, rounds: 9, say })))
+    results.push(...(await benchUnpaid({ provider, rounds: 11, say })))
   }
   if (isWanted('memory')) {
     const { benchMemory } = await import('./memory.mjs')

@@ -4,7 +4,7 @@ import { startServer } from './processes.mjs'
 import { row } from './statistics.mjs'
 
 const frameworks = ['node', 'hono', 'express', 'fastify']
-const seconds = 1.5
+const seconds = 1
 
 /** Requests per second of the server's CPU time: what counts when it is busy, and far steadier than wall time. */
 export async function benchUnpaid({ provider, rounds, say }) {

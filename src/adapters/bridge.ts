@@ -19,7 +19,7 @@ export function enterNode(
   target: string,
   turn: {
     readonly answer: (answer: Answer) => void
-    readonly admit: (pass: Pass) => void
+    readonly admit: (pass: Pass | undefined) => void
     readonly fail: (error: unknown) => void
   },
 ): void {
@@ -32,6 +32,7 @@ export function enterNode(
 export function incomingOf(request: IncomingMessage, target: string): Incoming {
   const { headers } = request
   return {
+    request,
     method: request.method ?? 'GET',
     target: target.startsWith('/') ? target : pathOf(target),
     header: (name) => {
@@ -50,12 +51,13 @@ function pathOf(target: string): string {
 }
 
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, { ...answer.headers, 'Content-Length': Buffer.byteLength(answer.body) })
-  response.end(answer.body)
+  response.writeHead(answer.status, answer.headers)
+  response.end(answer.body, 'latin1')
 }
 
 /** Ties a response to its pass. False when the client has left already, and then there is nobody to serve. */
-export function attachPass(response: ServerResponse, pass: Pass): boolean {
+export function attachPass(response: ServerResponse, pass: Pass | undefined): boolean {
+  if (!pass) return true
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
   const socket: IncomingMessage['socket'] | undefined = response.req?.socket
   if (response.destroyed || socket?.destroyed) {
@@ -97,7 +99,7 @@ export function attachPass(response: ServerResponse, pass: Pass): boolean {
     if (begun || status < 200) return (original.writeHead as (...args: unknown[]) => ServerResponse)(status, ...rest)
     if (stopIfLost()) return response
     const reason = typeof rest[0] === 'string' ? rest[0] : undefined
-    setHeaders(response, typeof rest[0] === 'string' ? rest[1] : rest[0])
+    setHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
     begin(status)
     return reason === undefined ? original.writeHead(status) : original.writeHead(status, reason)
   }) as ServerResponse['writeHead']
@@ -133,7 +135,8 @@ export function attachPass(response: ServerResponse, pass: Pass): boolean {
   const leave = (): void => end('aborted')
   pass.onLost(() => response.destroy())
   socket?.once('close', leave)
-  response.once('finish', () => end('finished'))
+  // Node says `finish` also when it throws away what it could not send, because the client has left.
+  response.once('finish', () => end(socket?.destroyed ? 'aborted' : 'finished'))
   response.once('close', leave)
   return true
 }
@@ -165,7 +168,7 @@ function setHeaders(response: ServerResponse, headers: OutgoingHttpHeaders | Out
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
     return
   }
-  const flat = headers.flat() as OutgoingHttpHeader[]
+  const flat = (Array.isArray(headers[0]) ? headers.flat() : headers) as OutgoingHttpHeader[]
   const seen = new Set<string>()
   for (let index = 0; index + 1 < flat.length; index += 2) {
     const [name, value] = [String(flat[index]), flat[index + 1] as OutgoingHttpHeader]

@@ -36,7 +36,8 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
 async function proceed(entry: Entry, context: Context, next: Next): Promise<Response | undefined> {
   if (entry.kind === 'answer') return responseOf(entry)
   const { outgoing } = (context.env ?? {}) as NodeBindings
-  if (outgoing) {
+  if (!entry.pass) await next()
+  else if (outgoing) {
     if (!attachPass(outgoing, entry.pass)) return nobody()
     await next()
   } else {

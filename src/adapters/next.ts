@@ -24,14 +24,30 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
     async (request, ...rest) => {
       const entry = await paywall.enter(incomingOf(request))
       if (entry.kind === 'answer') return responseOf(entry)
+      if (!entry.pass) return handler(request, ...rest)
       const delivery = beginDelivery(entry.pass, request.signal)
       if (!delivery) return nobody()
       try {
         return deliver(delivery, await handler(request, ...rest))
-      } catch {
+      } catch (error) {
+        const status = statusThrown(error)
+        if (status !== undefined) {
+          entry.pass.begin(status)
+          entry.pass.end('finished', 0)
+          throw error
+        }
         entry.pass.end('failed', 0)
-        return responseOf(paywall.handlerFailed())
+        return responseOf(paywall.handlerFailed(error))
       }
     }
   return withLifecycle(paywall, protect)
+}
+
+/** Next's `redirect()` and `notFound()` answer by throwing. They are answers all the same, and count as such. */
+function statusThrown(error: unknown): number | undefined {
+  const digest = typeof error === 'object' && error !== null && 'digest' in error ? String(error.digest) : ''
+  if (digest.startsWith('NEXT_REDIRECT;')) return 307
+  if (digest === 'NEXT_NOT_FOUND') return 404
+  const status = /^NEXT_HTTP_ERROR_FALLBACK;(\d{3})$/.exec(digest)?.[1]
+  return status === undefined ? undefined : Number(status)
 }

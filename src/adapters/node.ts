@@ -20,9 +20,11 @@ type NodeHandler = (request: IncomingMessage, response: ServerResponse, next: ()
 export function create402Middleware(options: ProviderOptions): NodeHandler & Lifecycle {
   const paywall = openPaywall(options)
   const middleware: NodeHandler = (request, response, next) => {
-    const fail = (): void => {
+    const fail = (error: unknown): void => {
+      const answer = paywall.handlerFailed(error)
+      if (response.writableEnded) return
       if (response.headersSent) response.destroy()
-      else sendAnswer(response, paywall.handlerFailed())
+      else sendAnswer(response, answer)
     }
     enterNode(paywall, request, request.url ?? '/', {
       answer: (answer) => sendAnswer(response, answer),

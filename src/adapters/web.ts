@@ -10,6 +10,7 @@ import type { Pass } from '../server/pass.ts'
 export function incomingOf(request: Request): Incoming {
   const url = new URL(request.url)
   return {
+    request,
     method: request.method,
     target: `${url.pathname}${url.search}`,
     header: (name) => request.headers.get(name) ?? undefined,

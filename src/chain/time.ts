@@ -8,7 +8,8 @@ const unixTimestampOffset = 32
 /** Milliseconds since 1970, or undefined when the chain does not say. */
 export async function readChainTime(rpc: Rpc): Promise<number | undefined> {
   const own = await rpc.call('paystile_clock', [])
-  if (own.kind === 'answered' && isFields(own.result) && typeof own.result['now'] === 'number') return own.result['now']
+  if (own.kind === 'answered' && isFields(own.result) && typeof own.result['timeMs'] === 'number')
+    return own.result['timeMs']
   const answer = await rpc.call('getAccountInfo', [clockSysvar, { encoding: 'base64', commitment: 'processed' }])
   const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
   const [data] = isFields(value) && Array.isArray(value['data']) ? value['data'] : []

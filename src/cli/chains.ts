@@ -60,7 +60,7 @@ function chainToKeep(): string {
 }
 
 function explain(error: unknown, port: number): unknown {
-  const code = (error as NodeJS.ErrnoException).code
+  const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     return new CommandError(
       exitCodes.usage,

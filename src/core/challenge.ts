@@ -5,6 +5,7 @@
  * per offer and the rest is joined in.
  */
 import type { Allowance } from './allowance.ts'
+import { asciiJson } from './http.ts'
 import { formatUnits, parseUnits } from './money.ts'
 import type { Mint, MintTable, Network, TokenCode } from './network.ts'
 import { decimalsOf, isNetwork, isTokenCode } from './network.ts'
@@ -63,8 +64,8 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   const mints = Object.fromEntries(acceptedMints.flatMap((token) => mintEntry(token, offer.mints)))
   const amount = amountOf(offer, currency, offer.price)
   const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
-  const spec = JSON.stringify({ recipient, amount, currency, acceptedMints }).slice(1, -1)
-  const ours = JSON.stringify({
+  const spec = asciiJson({ recipient, amount, currency, acceptedMints }).slice(1, -1)
+  const ours = asciiJson({
     amounts,
     mints,
     network,
@@ -82,7 +83,7 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
       `"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo ${requestId} before ${expiresAt}. ` +
       `Then send the same request again with the header ` +
       `Payment-Proof: tx=<transaction signature>; requestId=${requestId}; payer=<your wallet address>${extra.header}",` +
-      `${ours},"resource":${JSON.stringify(resource)},"expiresAt":"${expiresAt}","proof":${extra.list},` +
+      `${ours},"resource":${asciiJson(resource)},"expiresAt":"${expiresAt}","proof":${extra.list},` +
       `"payUrl":"${payHead}${requestId}"}`
     )
   }

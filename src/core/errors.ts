@@ -3,6 +3,7 @@
  *
  * A code is never renamed: clients branch on it. `docs/errors.md` lists them all, and a test compares the two.
  */
+import { asciiJson } from './http.ts'
 import { formatUnits } from './money.ts'
 import type { TokenCode } from './network.ts'
 
@@ -80,7 +81,7 @@ export function refuse(code: RefusalCode, more: Omit<Refusal, 'kind' | 'code'> =
 export function formatProblem(refusal: Refusal, requestId?: string): string {
   const row: RefusalRow = refusals[refusal.code]
   const { shortfall } = refusal
-  return JSON.stringify({
+  return asciiJson({
     type: `urn:paystile:problem:${refusal.code}`,
     title: row.title,
     status: refusal.status ?? row.status,

@@ -1,5 +1,7 @@
 /** A request and an answer as the paywall sees them: the few facts that every framework can give. */
 export interface Incoming {
+  /** The framework's own object, by which a request is known when it comes by again. */
+  readonly request: object
   readonly method: string
   /** Path and query exactly as received. */
   readonly target: string
@@ -12,8 +14,21 @@ export interface Incoming {
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
+  /** `Content-Length` among them, where there is a body. */
   readonly headers: Readonly<Record<string, string>>
+  /** ASCII: as many bytes as characters, and cheaper to send than text that may be anything. */
   readonly body: string
+}
+
+/** JSON in ASCII: every other character as its escape. */
+export function asciiJson(value: unknown): string {
+  // Most addresses need no escape at all, and this is on the path of every 402.
+  if (typeof value === 'string' && /^[ !#-[\]-~]*$/.test(value)) return `"${value}"`
+  return JSON.stringify(value).replace(/[\u0080-\uffff]/g, escapeCharacter)
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /**

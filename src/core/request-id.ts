@@ -4,7 +4,7 @@
  * It carries everything that was promised (price per token, what it buys, for which request, until when) under a MAC, so
  * a challenge needs no row in any table and every replica can open it. `docs/protocol.md` fixes the layout byte by byte.
  */
-import type { Allowance, Unit } from './allowance.ts'
+import type { Allowance } from './allowance.ts'
 import { units } from './allowance.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import type { Mac } from './mac.ts'
@@ -54,29 +54,57 @@ export function sealContext(network: string, service: string, recipient: Uint8Ar
   return padToBlock(Uint8Array.from([...text, ...recipient]))
 }
 
+/** What is the same for all requestIds of one offer, and what differs from one request to the next. */
+export type Terms = Pick<Seal, 'keyId' | 'ttlSeconds' | 'routeTag' | 'allowance' | 'amounts'>
+export type Subject = Omit<Seal, keyof Terms>
+
+/** base64url of the first `length` bytes. */
+export type Encode = (bytes: Uint8Array, length: number) => string
+
 const scratch = new Uint8Array(256)
 
-/** Writes a requestId. Called for every 402, so it allocates little. */
+/** Prepares the terms of an offer; the function it returns writes one requestId, and is called for every 402. */
+export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase64url): (subject: Subject) => string {
+  const flags = termFlags(terms)
+  const [head, tail] = [sealHead(terms), sealTail(terms)]
+  return ({ issuedAt, proof, bindingTag, claimTag }) => {
+    const out = scratch
+    out[0] = version
+    out[1] = terms.keyId
+    out[2] = flags | proofKinds.indexOf(proof)
+    writeUint32(out, 3, issuedAt)
+    let at = writeBytes(out, 7, head)
+    at = writeBytes(out, at, bindingTag)
+    if (claimTag) at = writeBytes(out, at, claimTag)
+    at = writeBytes(out, at, tail)
+    writeNonce(out, at, nonceBytes)
+    at += nonceBytes
+    const tag = mac(out, at)
+    for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] as number
+    return encode(out, at + macBytes)
+  }
+}
+
+/** Writes one requestId, where there is nothing to prepare for. */
 export function sealRequest(seal: Seal, mac: Mac): string {
-  const out = scratch
-  out[0] = version
-  out[1] = seal.keyId
-  out[2] = flagsOf(seal)
-  writeUint32(out, 3, seal.issuedAt)
-  let at = writeVarint(out, 7, BigInt(seal.ttlSeconds))
-  at = writeBytes(out, at, seal.routeTag)
-  at = writeBytes(out, at, seal.bindingTag)
-  if (seal.claimTag) at = writeBytes(out, at, seal.claimTag)
-  at = writeVarint(out, at, seal.allowance.amount)
-  for (let index = 0; index < tokenCodes.length; index += 1) {
-    const amount = seal.amounts[tokenCodes[index] as TokenCode]
+  return prepareSeal(seal, mac)(seal)
+}
+
+/** Between the time and the binding tag. */
+function sealHead({ ttlSeconds, routeTag }: Terms): Uint8Array {
+  const out = new Uint8Array(16)
+  return out.slice(0, writeBytes(out, writeVarint(out, 0, BigInt(ttlSeconds)), routeTag))
+}
+
+/** Between the tags and the nonce. */
+function sealTail({ allowance, amounts }: Terms): Uint8Array {
+  const out = new Uint8Array(64)
+  let at = writeVarint(out, 0, allowance.amount)
+  for (const token of tokenCodes) {
+    const amount = amounts[token]
     if (amount !== undefined) at = writeVarint(out, at, amount)
   }
-  writeNonce(out, at, nonceBytes)
-  at += nonceBytes
-  const tag = mac(out, at)
-  for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] as number
-  return encodeBase64url(out, at + macBytes)
+  return out.slice(0, at)
 }
 
 /** Takes a requestId apart. Undefined unless it is spelled exactly as `sealRequest` would. */
@@ -123,16 +151,9 @@ export function isAuthentic(request: OpenedRequest, mac: Mac): boolean {
   return equalBytes(mac(request.body).subarray(0, macBytes), request.mac)
 }
 
-function flagsOf(seal: Seal): number {
-  let flags = proofKinds.indexOf(seal.proof) | (unitNumber(seal.allowance.unit) << 2)
-  for (let index = 0; index < tokenCodes.length; index += 1) {
-    if (seal.amounts[tokenCodes[index] as TokenCode] !== undefined) flags |= 16 << index
-  }
-  return flags
-}
-
-function unitNumber(unit: Unit): number {
-  return units.indexOf(unit)
+function termFlags({ allowance, amounts }: Terms): number {
+  const accepted = tokenCodes.map((token, index) => (amounts[token] === undefined ? 0 : 16 << index))
+  return accepted.reduce((flags, flag) => flags | flag, units.indexOf(allowance.unit) << 2)
 }
 
 function writeUint32(out: Uint8Array, at: number, value: number): void {
@@ -147,20 +168,12 @@ function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): number {
   return at + bytes.length
 }
 
-/** LEB128, least significant group first. Small values, the usual case, do not touch bigint arithmetic. */
+/** LEB128, least significant group first. */
 function writeVarint(out: Uint8Array, start: number, value: bigint): number {
   let at = start
-  let big = value
-  while (big > 0x3fffffffn) {
-    out[at++] = Number(big & 127n) | 128
-    big >>= 7n
-  }
-  let small = Number(big)
-  while (small > 127) {
-    out[at++] = (small & 127) | 128
-    small >>= 7
-  }
-  out[at++] = small
+  let rest = value
+  for (; rest > 127n; rest >>= 7n) out[at++] = Number(rest & 127n) | 128
+  out[at++] = Number(rest)
   return at
 }
 

@@ -20,20 +20,32 @@ export const native: Dialect = {
 
   prepare: (offer) => {
     const write = prepareChallenge(offer)
-    return (parts) => ({ kind: 'answer', status: 402, headers: challengeHeaders, body: write(parts) })
+    let headers = { ...challengeHeaders, 'Content-Length': '0' }
+    let length = 0
+    return (parts) => {
+      const body = write(parts)
+      // Challenges of a route are of few lengths, and one after the other mostly of the same.
+      if (body.length !== length) {
+        length = body.length
+        headers = { ...challengeHeaders, 'Content-Length': String(length) }
+      }
+      return { kind: 'answer', status: 402, headers, body }
+    }
   },
 
   refusal: (refusal, requestId) => {
     const row: RefusalRow = refusals[refusal.code]
+    const body = formatProblem(refusal, requestId)
     return {
       kind: 'answer',
       status: refusal.status ?? row.status,
       headers: {
         ...challengeHeaders,
         'Content-Type': 'application/problem+json',
+        'Content-Length': String(body.length),
         ...(row.retryAfterSeconds !== undefined && { 'Retry-After': String(row.retryAfterSeconds) }),
       },
-      body: formatProblem(refusal, requestId),
+      body,
     }
   },
 }

@@ -8,10 +8,13 @@ import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
 import { readChainTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
+import { encodeBase64url } from '../core/base64url.ts'
 import type { Keyring } from '../core/keys.ts'
 import { readKeyring } from '../core/keys.ts'
+import { prepareMac } from '../core/mac.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Ledger, Log } from '../core/ports.ts'
+import { createEncoder } from '../host/base64url.ts'
 import { createFollowingClock, createWallClock } from '../host/clock.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { announceLocalnet, freshSecret, localnetDirectory, localSecret, withdrawLocalnet } from '../host/home.ts'
@@ -34,7 +37,7 @@ export function openPaywall(options: ProviderOptions): Paywall {
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
-  return createPaywall(config, handleFor(config.service, log))
+  return createPaywall(config, handleFor(config.service, log), log)
 }
 
 interface Shared {
@@ -69,8 +72,12 @@ function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
 function nameOf({ network, rpc, ledger, keyring, service }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
-  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...keyring.sealKeys.keys()]
+  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
   return JSON.stringify([network, rpc, ledgerName, keys, service])
+}
+
+function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
+  return `${id}:${encodeBase64url(prepareMac(key)(new Uint8Array()), 9)}`
 }
 
 function share(config: ServiceConfig, log: Log): Shared {
@@ -136,6 +143,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       probeMints: (mints) => probeMints(rpc, mints),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       welcome: ground.welcome,
+      encode: createEncoder(),
       log,
     }
     return { service: createService(config, parts), stop }

@@ -9,6 +9,7 @@ import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
+import type { Log } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import { formatReceipt, receiptHeader } from '../core/receipt.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -28,7 +29,8 @@ import type { Service } from './service.ts'
 
 export interface Admitted {
   readonly kind: 'admitted'
-  readonly pass: Pass
+  /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
+  readonly pass: Pass | undefined
 }
 export type Entry = Answer | Admitted
 
@@ -36,7 +38,7 @@ export interface Paywall {
   /** Synchronous for an unpaid request, once the service is up. */
   enter(incoming: Incoming): Entry | Promise<Entry>
   /** The answer for a handler that failed before it had sent anything. */
-  handlerFailed(): Answer
+  handlerFailed(error: unknown): Answer
   /** Resolves when the service is up; rejects with the reason why not. */
   ready(): Promise<void>
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
@@ -55,7 +57,8 @@ export interface ServiceHandle {
 /** How long a running response may hold up the end of the process. */
 const drainMs = 30_000
 
-export function createPaywall(config: Config, handle: ServiceHandle, dialect: Dialect = native): Paywall {
+export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
+  const dialect = native
   const running = new Set<Promise<void>>()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
@@ -66,7 +69,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
     const { route, probe } = standIn(service)
-    return probe.hasFailed() ? dialect.refusal(misconfigured) : enterRoute(gate, service, route, incoming)
+    const state = probe.state()
+    if (state !== 'good') return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+    return enterRoute(gate, service, route, incoming)
   }
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -91,7 +96,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, dialect: Di
         () => withCors(dialect.refusal(notStarted), incoming),
       )
     },
-    handlerFailed: () => dialect.refusal(refuse('handler_failed')),
+    handlerFailed: (error) => {
+      log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      return dialect.refusal(refuse('handler_failed'))
+    },
     ready: async () => standIn(await handle.get()).probe.result(),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     close: async () => {
@@ -151,6 +159,15 @@ function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incomi
   if (reading.kind === 'malformed')
     return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
   const { proof } = reading
+  const before = admitted.get(incoming.request)
+  if (before === gate) return { kind: 'admitted', pass: undefined }
+  if (before) {
+    service.log.error('two paywalls before one resource', {
+      target,
+      why: 'one payment opens one of them; mount only one',
+    })
+    return turnAway(refuse('handler_failed'), proof.requestId)
+  }
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
   return until(
     gate,
@@ -173,6 +190,9 @@ function until<Result>({ running }: Gate, work: Promise<Result>): Promise<Result
   return work
 }
 
+/** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
+const admitted = new WeakMap<object, Gate>()
+
 function passFor(
   gate: Gate,
   service: Service,
@@ -183,6 +203,7 @@ function passFor(
 ): Pass {
   const { method, target } = incoming
   const { token, received, payer, first } = admission
+  admitted.set(incoming.request, gate)
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   let finished: () => void = () => {}

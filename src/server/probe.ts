@@ -1,15 +1,16 @@
 /**
- * Before anything is sold for a token, the chain is asked whether the token is what the configuration says: with wrong
- * decimals every price would be wrong a thousandfold.
+ * Before anything is sold for a token that the provider named, the chain is asked whether it is what the configuration
+ * says: with wrong decimals every price would be wrong a thousandfold.
  */
-import type { Mint } from '../core/network.ts'
+import type { Mint, Network } from '../core/network.ts'
+import { knownMints } from '../core/network.ts'
 import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Service } from './service.ts'
 
 export interface Probe {
-  /** True once it is known that the tokens are not as configured. Nothing may be sold then. */
-  hasFailed(): boolean
+  /** What the chain has said so far: `waiting` only for mints that the provider gave, since known ones are pinned here. */
+  state(): 'good' | 'waiting' | 'bad'
   /** Resolves when they are found to be right; rejects with the reason why not, or why nobody can tell yet. */
   result(): Promise<void>
   stop(): void
@@ -19,17 +20,21 @@ const retryMs = 5_000
 
 /** Asks at once, and while no node answers, again and again. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
-  let failed = false
+  const mints = Object.fromEntries(config.acceptedMints.flatMap((code) => entryOf(config, code)))
+  const isPinned = Object.entries(mints).every(([code, mint]) => isKnown(service.config.network, code, mint))
+  let state: 'good' | 'waiting' | 'bad' = isPinned || !config.verifyOnChain ? 'good' : 'waiting'
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
-  const mints = Object.fromEntries(config.acceptedMints.flatMap((code) => entryOf(config, code)))
 
   const ask = async (): Promise<void> => {
     if (!config.verifyOnChain) return
     const probe = await service.probeMints(mints)
-    if (probe.kind === 'good') return
+    if (probe.kind === 'good') {
+      state = 'good'
+      return
+    }
     if (probe.kind === 'bad') {
-      failed = true
+      state = 'bad'
       const error = new ConfigurationError(probe.problems)
       service.log.error('nothing is sold', { why: error.message })
       throw error
@@ -47,13 +52,18 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   latest.catch(() => {})
 
   return {
-    hasFailed: () => failed,
+    state: () => state,
     result: () => latest,
     stop: () => {
       stopped = true
       clearTimeout(timer)
     },
   }
+}
+
+function isKnown(network: Network, code: string, mint: Mint): boolean {
+  const known = knownMints[network][code as 'USDC' | 'NATIVE']
+  return known?.address === mint.address && known.decimals === mint.decimals && known.tokenProgram === mint.tokenProgram
 }
 
 function entryOf({ mints }: RouteConfig, code: RouteConfig['acceptedMints'][number]): [string, Mint][] {

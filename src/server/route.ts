@@ -9,7 +9,7 @@ import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Accept } from '../core/proof.ts'
 import { parseAccept } from '../core/proof.ts'
-import { sealRequest } from '../core/request-id.ts'
+import { prepareSeal } from '../core/request-id.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RouteConfig } from './config.ts'
 import type { Service } from './service.ts'
@@ -40,7 +40,9 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   service.register(scopes, recipients)
   service.welcome(recipient)
   const tags = scopes.map(service.tags.route)
-  const mac = service.sealWith(recipient)
+  const [routeTag = new Uint8Array()] = tags
+  const terms = { keyId: service.keyring.sealing, ttlSeconds, routeTag, allowance: oneRequest, amounts }
+  const seal = prepareSeal(terms, service.sealWith(recipient), service.encode)
   const answerWith = dialect.prepare(offerOf(service, config))
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
@@ -67,20 +69,12 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     quote: (incoming) => {
       const accept = acceptOf(config, incoming)
       const issuedAt = Math.floor(service.clock.now() / 1000)
-      const requestId = sealRequest(
-        {
-          keyId: service.keyring.sealing,
-          proof: accept.kind,
-          issuedAt,
-          ttlSeconds,
-          routeTag: tags[0] as Uint8Array,
-          bindingTag: bindingOf(config.bind, incoming),
-          claimTag: accept.kind === 'claim' ? service.tags.claim(accept.hash) : undefined,
-          allowance: oneRequest,
-          amounts,
-        },
-        mac,
-      )
+      const requestId = seal({
+        issuedAt,
+        proof: accept.kind,
+        bindingTag: bindingOf(config.bind, incoming),
+        claimTag: accept.kind === 'claim' ? service.tags.claim(accept.hash) : undefined,
+      })
       const resource = `${publicUrl ?? incoming.origin()}${incoming.target}`
       const answer = answerWith({ requestId, resource, expiresAt: expiry(issuedAt + ttlSeconds), proof: accept.kind })
       return { answer, requestId }

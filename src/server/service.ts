@@ -11,7 +11,7 @@ import type { Mint } from '../core/network.ts'
 import type { Chain, Clock, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
-import type { OpenedRequest } from '../core/request-id.ts'
+import type { Encode, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
 import { createTags } from '../core/tags.ts'
@@ -32,6 +32,8 @@ export interface ServiceParts {
   readonly welcome: (recipient: string) => void
   readonly tokenAccountOf: TokenAccountOf
   readonly probeMints: (mints: Readonly<Record<string, Mint>>) => Promise<MintProbe>
+  /** base64url as fast as the platform has it: every 402 passes through. */
+  readonly encode: Encode
   readonly log: Log
 }
 

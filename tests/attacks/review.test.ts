@@ -107,7 +107,7 @@ describe('a payment that was signed and never sent', () => {
     ])
     liar.faults.intercept((method, params, answer) => {
       if (method === 'getGenesisHash') return { result: world.localnet.genesisHash }
-      if (method === 'paystile_clock') return { result: { now: world.localnet.now() } }
+      if (method === 'paystile_clock') return { result: { timeMs: world.localnet.now() } }
       const [asked] = Array.isArray(params) ? params : []
       if (method !== 'getTransaction' || asked !== transaction.signature) return answer
       return { result: { ...told, transaction: [transaction.wire, 'base64'] } }

@@ -1,0 +1,18 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { encodeBase64url } from '../core/base64url.ts'
+import { createEncoder } from './base64url.ts'
+
+it('writes what the core writes, wherever the bytes lie', () => {
+  const encode = createEncoder()
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(20), fc.nat(100), (bytes, offset, length) => {
+      const room = new Uint8Array(bytes.length + offset)
+      room.set(bytes, offset)
+      const part = room.subarray(offset)
+      const used = Math.min(length, part.length)
+      expect(encode(part, used)).toBe(encodeBase64url(bytes, used))
+    }),
+    { numRuns: 5_000 },
+  )
+})
