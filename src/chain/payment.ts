@@ -88,11 +88,13 @@ export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<
 function readSignature(bytes: Uint8Array, order: PaymentOrder, payer: string): Uint8Array {
   const decoding = decodeTransaction(bytes)
   if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
-  const { signatures, keys, instructions } = decoding.transaction
+  const { signatures, keys, instructions, lifetime } = decoding.transaction
   const [signature, signer] = [signatures[0], keys[0]]
   if (!signature || !signer || encodeBase58(signer) !== payer || signature.every((byte) => byte === 0)) {
     throw new TypeError('the wallet did not sign the transaction')
   }
+  // Until when it can land is known only of our own blockhash: of another, a payment would be taken for dead that is not.
+  if (encodeBase58(lifetime) !== order.blockhash) throw new TypeError('the wallet changed the blockhash')
   const memo = new TextEncoder().encode(order.requestId)
   if (!instructions.some(({ data }) => equalBytes(data, memo))) {
     throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')

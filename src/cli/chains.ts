@@ -42,7 +42,6 @@ export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain>
       announceLocalnet({
         genesis: localnet.genesisHash,
         rpcUrl: localnet.rpcUrl,
-        pid: process.pid,
         ...(walletFile !== undefined && { walletFile }),
       }),
     close: async () => {

@@ -1,7 +1,7 @@
 /** `paystile faucet`: test money on a localnet. */
 import { agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import { decodeAddress } from '../core/base58.ts'
-import { findLocalnets } from '../host/home.ts'
+import { runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal } from './output.ts'
 import { readToken, usage } from './purse.ts'
 
@@ -15,15 +15,7 @@ export async function faucet(terminal: Terminal, given: string | undefined, opti
   const address = given ?? (await initAgentWallet({ path: agentWalletPath() })).address
   if (decodeAddress(address) === undefined) throw usage(`"${address}" is not a Solana address.`)
   if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token to say of what.')
-  const note = findLocalnets().at(-1)
-  const url = options.url ?? (note && `${note.rpcUrl}/faucet`)
-  if (url === undefined) {
-    throw new CommandError(
-      exitCodes.unreachable,
-      'no_localnet',
-      'No localnet is running here; start one with: npx paystile localnet',
-    )
-  }
+  const url = options.url ?? `${runningLocalnet().rpcUrl}/faucet`
   const order = {
     address,
     ...(options.token && { token: readToken(options.token) }),

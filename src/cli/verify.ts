@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { refusals } from '../core/errors.ts'
 import type { Network } from '../core/network.ts'
-import { findLocalnets, localnetDirectory } from '../host/home.ts'
+import { findLocalnet, localnetDirectory } from '../host/home.ts'
 import { type CheckOptions, checkPayment } from '../server/assemble-verdict.ts'
 import type { Check, Verdict } from '../server/verdict.ts'
+import { chooseNetwork } from './network.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
 import { readToken } from './purse.ts'
 
@@ -55,10 +56,9 @@ function mark(check: Check): string {
 /** On a chain of this machine the service's own ledger and secret are at hand; elsewhere the environment names them. */
 function whereToLook(options: VerifyCommandOptions): CheckOptions {
   const { recipient, amount, token, payer, rpc } = options
-  const note = findLocalnets().at(-1)
-  const network =
-    options.network ?? (process.env['PAYSTILE_NETWORK'] as Network | undefined) ?? (note ? 'localnet' : 'mainnet')
-  const directory = network === 'localnet' && note && rpc.length === 0 ? localnetDirectory(note.genesis) : undefined
+  const network = chooseNetwork(options.network)
+  const note = network === 'localnet' && rpc.length === 0 ? findLocalnet() : undefined
+  const directory = note && localnetDirectory(note.genesis)
   const secretFile = directory && join(directory, 'secret')
   const ledgerFile = directory && join(directory, 'ledger.sqlite')
   return {

@@ -3,9 +3,9 @@ import { readFunds } from '../chain/balances.ts'
 import { createRpc } from '../chain/rpc.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import { formatUnits } from '../core/money.ts'
-import { knownMints, type Network, solDecimals } from '../core/network.ts'
-import { findLocalnets } from '../host/home.ts'
+import { knownMints, type Network, parseNodes, publicNodes, solDecimals } from '../core/network.ts'
 import { createHttpTransport } from '../host/transport.ts'
+import { chooseNetwork, runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table } from './output.ts'
 
 export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
@@ -42,10 +42,8 @@ export async function showBalance(
   options: BalanceOptions,
 ): Promise<ExitCode> {
   const { address } = await open(file, false)
-  const note = findLocalnets().at(-1)
-  const network =
-    options.network ?? (process.env['PAYSTILE_NETWORK'] as Network | undefined) ?? (note ? 'localnet' : 'mainnet')
-  const urls = nodesFor(network, options.rpc, note?.rpcUrl)
+  const network = chooseNetwork(options.network)
+  const urls = nodesFor(network, options.rpc)
   const http = createHttpTransport()
   const mints = knownMints[network]
   const codes = (['USDC', 'NATIVE'] as const).filter((code) => mints[code] !== undefined)
@@ -71,18 +69,9 @@ export async function showBalance(
   ])
 }
 
-const publicNodes = { mainnet: 'https://api.mainnet-beta.solana.com', devnet: 'https://api.devnet.solana.com' }
-
-function nodesFor(network: Network, given: readonly string[], localnet: string | undefined): readonly string[] {
-  const named = given.length > 0 ? given : (process.env['PAYSTILE_RPC']?.split(',') ?? [])
-  if (named.length > 0) return named
-  const url = network === 'localnet' ? localnet : publicNodes[network]
-  if (url !== undefined) return [url]
-  throw new CommandError(
-    exitCodes.unreachable,
-    'no_localnet',
-    'No localnet is running here; start one with: npx paystile localnet',
-  )
+function nodesFor(network: Network, given: readonly string[]): readonly string[] {
+  const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
+  return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }
 
 async function open(file: string | undefined, create: boolean): Promise<AgentWallet> {

@@ -20,7 +20,7 @@ const journal = createMemoryJournal()
 /** `fetch` that pays when a server answers 402. On a localnet the node has to be given as `rpc`. */
 export const fetchWith402 = createFetchWith402({
   clock: createWallClock(),
-  nodes: createNodes({ transport: fetchTransport, findLocalnet: () => [] }),
+  nodes: createNodes({ transport: fetchTransport, findLocalnet: () => undefined }),
   journal: () => journal,
   defaultRpc: undefined,
 })

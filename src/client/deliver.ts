@@ -13,7 +13,6 @@ export interface DeliverParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly wallet: Wallet
-  readonly genesis: string
   readonly timeoutMs: number
   /** Whether the caller has given up. */
   readonly isCancelled: () => boolean
@@ -35,14 +34,20 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
   const { clock, journal, timeoutMs, tell } = parts
   const { requestId, tx = '' } = intent
   const deadline = clock.monotonic() + timeoutMs
+  let skewMs = 0
   for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    const proof = await proofFor(parts, intent, url)
+    const proof = await proofFor(parts, intent, url, skewMs)
     const outcome = await attempt(parts, proof)
     if (outcome.kind === 'delivered') {
       tell({ kind: 'delivered', tx, requestId, status: outcome.response.status })
       return outcome.response
     }
     if (outcome.kind === 'refused') {
+      // One of the two clocks is wrong. The server's is the one that counts, and a second try shows whether it was that.
+      if (outcome.code === 'signature_invalid' && skewMs === 0) {
+        skewMs = skewOf(outcome.response, clock.now())
+        if (skewMs !== 0) continue
+      }
       await journal.change(requestId, { state: 'done' })
       if (outcome.code === 'payment_replay') return 'used'
       throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
@@ -66,12 +71,18 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
   }
 }
 
-async function proofFor({ clock, wallet, genesis }: DeliverParts, intent: Intent, url: URL): Promise<string> {
-  const { tx = '', requestId, payer, claim } = intent
+async function proofFor({ clock, wallet }: DeliverParts, intent: Intent, url: URL, skewMs: number): Promise<string> {
+  const { tx = '', requestId, payer, claim, genesis } = intent
   if (intent.proof !== 'sig') return formatProof({ tx, requestId, payer, ...(claim !== undefined && { claim }) })
-  const ts = Math.floor(clock.now() / 1000)
+  const ts = Math.floor((clock.now() + skewMs) / 1000)
   const sig = await wallet.signMessage(proofText({ origin: url.origin, genesis, tx, requestId, payer, ts }))
   return formatProof({ tx, requestId, payer, ts, sig })
+}
+
+/** How far the server's clock is from ours, if far enough to matter. */
+function skewOf(response: Response, now: number): number {
+  const skew = Date.parse(response.headers.get('date') ?? '') - now
+  return Math.abs(skew) > 30_000 ? skew : 0
 }
 
 async function attempt({ send, isCancelled }: DeliverParts, proof: string): Promise<Outcome> {

@@ -7,6 +7,7 @@ import type { Wallet } from '../chain/keypair.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Challenge } from '../core/challenge.ts'
 import { readChallenge } from '../core/challenge.ts'
+import type { Network } from '../core/network.ts'
 import type { Clock } from '../core/ports.ts'
 import { acceptHeader, formatAccept, hashClaim } from '../core/proof.ts'
 import type { ProofKind } from '../core/request-id.ts'
@@ -133,15 +134,14 @@ function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
 
 /** Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. */
 async function resume(parts: ClientParts, errand: Errand): Promise<Response | undefined> {
-  const { journal, options, tell } = errand
+  const { journal, tell } = errand
   const intent = await journal.adopt(errand.key)
   if (!intent) return undefined
   try {
-    const { tx = '', requestId, network, genesis: signedFor } = intent
-    const { rpc, genesis } = await parts.nodes.connect(network, signedFor, options.rpc ?? parts.defaultRpc)
+    const { tx = '', requestId } = intent
     tell({ kind: 'resumed', tx, requestId })
-    const landed = intent.state === 'landed' ? intent : await follow(payParts(parts, errand, rpc), intent)
-    const response = landed && (await bring(parts, errand, landed, genesis))
+    const landed = intent.state === 'landed' ? intent : await follow(parts, errand, intent)
+    const response = landed && (await bring(parts, errand, landed))
     if (response && response !== 'used') return response
   } catch (error) {
     await journal.release(intent.requestId)
@@ -152,9 +152,10 @@ async function resume(parts: ClientParts, errand: Errand): Promise<Response | un
 }
 
 /** Undefined when the payment is known to be dead, so that a new one may be made. */
-async function follow(parts: PayParts, intent: Intent): Promise<Intent | undefined> {
+async function follow(parts: ClientParts, errand: Errand, intent: Intent): Promise<Intent | undefined> {
+  const { rpc } = await connect(parts, errand, intent.network, intent.genesis)
   try {
-    return await land(parts, intent)
+    return await land(payParts(parts, errand, rpc), intent)
   } catch (error) {
     if (error instanceof PaymentError && error.code === 'payment_failed') return undefined
     throw error
@@ -175,18 +176,18 @@ async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
       .catch(() => undefined),
   )
   if (!challenge) return response
-  const url = whereToPay(errand.url, response, challenge)
+  const url = whereToPay(errand, response, challenge)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
   const candidates = candidatesOf(challenge, network, options)
   if (options.dryRun) return response
   await response.body?.cancel()
   const proof = proofFor(challenge, accept.kind)
-  const { rpc, genesis } = await parts.nodes.connect(network, challenge.genesis, options.rpc ?? parts.defaultRpc)
+  const { rpc, genesis } = await connect(parts, errand, network, challenge.genesis)
   const claim = proof === 'claim' ? secret : undefined
   const purchase = { challenge, network, genesis, candidates, url, key: errand.key, claim, proof } as const
   const intent = await pay(payParts(parts, errand, rpc), purchase)
   try {
-    const answer = await bring(parts, errand, intent, genesis)
+    const answer = await bring(parts, errand, intent)
     if (answer !== 'used') return answer
     throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
       requestId: challenge.requestId,
@@ -212,21 +213,24 @@ function proofFor({ proof = [], requestId }: Challenge, announced: ProofKind): P
   )
 }
 
+function connect({ nodes, defaultRpc }: ClientParts, { options }: Errand, network: Network, genesis?: string) {
+  return nodes.connect(network, genesis, options.rpc ?? defaultRpc)
+}
+
 function payParts(parts: ClientParts, { journal, wallet, options, tell }: Errand, rpc: PayParts['rpc']): PayParts {
   return { rpc, clock: parts.clock, journal, wallet, options, tell }
 }
 
 /** The resource for a payment, which is held until the whole of it was read. */
-async function bring(parts: ClientParts, errand: Errand, intent: Intent, genesis: string): Promise<Response | 'used'> {
+async function bring(parts: ClientParts, errand: Errand, intent: Intent): Promise<Response | 'used'> {
   const { journal, wallet, options, isCancelled, tell } = errand
   const { requestId } = intent
-  const url = new URL(intent.url ?? errand.url)
+  const url = new URL(intent.url)
   const response = await deliver(
     {
       clock: parts.clock,
       journal,
       wallet,
-      genesis,
       timeoutMs: timeoutOf(options),
       isCancelled,
       tell,
@@ -270,8 +274,16 @@ async function followRedirect({ send, method }: Errand, response: Response, url:
 }
 
 /** The address that asked for money: where the request ended up, if that is still the host the caller meant. */
-function whereToPay(asked: URL, response: Response, { requestId }: Challenge): URL {
+function whereToPay({ url: asked, method }: Errand, response: Response, { requestId }: Challenge): URL {
   const url = response.url === '' ? asked : new URL(response.url)
+  // A redirect may have made a GET of it, and then the challenge is for another request than the one we would pay for.
+  if (response.redirected && method !== 'GET' && method !== 'HEAD') {
+    throw new PaymentError(
+      'redirect_refused',
+      `The ${method} was redirected to ${url.href}, which asks for money; call that address itself if you mean it.`,
+      { requestId },
+    )
+  }
   if (url.origin === asked.origin) return url
   throw new PaymentError(
     'wrong_origin',

@@ -2,18 +2,21 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { isAlive } from '../host/alive.ts'
 import type { Intent, Journal } from './journal.ts'
 import { findExceeded } from './journal.ts'
 
-/** Each brings a journal one version further. */
-const migrations: readonly string[] = [
-  `
+/** Number 1 of its kind: a journal of another number was written by another version. */
+const version = 1
+const schema = `
   create table intents (
     request_id text primary key,
     key text not null,
+    url text not null,
     host text not null,
     day text not null,
     network text not null,
+    genesis text not null,
     token text not null,
     units text not null,
     payer text not null,
@@ -27,12 +30,8 @@ const migrations: readonly string[] = [
   ) strict;
   create index intents_by_key on intents (key) where state in ('signed', 'landed');
   create index intents_by_day on intents (day, network, token) where state <> 'dead';
-`,
-  `
-  alter table intents add column url text;
-  alter table intents add column genesis text;
-`,
-]
+  pragma user_version = ${version};
+`
 
 interface Row {
   readonly request_id: string
@@ -84,11 +83,11 @@ export function openFileJournal(path: string): Journal {
         insert.run(
           requestId,
           key,
-          url ?? null,
+          url,
           host,
           day,
           network,
-          genesis ?? null,
+          genesis,
           token,
           String(units),
           payer,
@@ -126,9 +125,8 @@ function open(path: string): DatabaseSyncInstance {
     closeSync(openSync(path, 'a', 0o600))
     const database = new DatabaseSync(path, { timeout: 5000 })
     database.exec('pragma journal_mode = wal; pragma synchronous = full;')
-    const version = (database.prepare('pragma user_version').get() as { user_version: number }).user_version
-    if (version > migrations.length) throw new Error('it was written by a newer version of paystile')
-    if (version < migrations.length) migrate(database)
+    if (versionOf(database) === 0) create(database)
+    if (versionOf(database) !== version) throw new Error('it was written by another version of paystile')
     return database
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
@@ -136,42 +134,38 @@ function open(path: string): DatabaseSyncInstance {
   }
 }
 
-function migrate(database: DatabaseSyncInstance): void {
+function versionOf(database: DatabaseSyncInstance): number {
+  return (database.prepare('pragma user_version').get() as { user_version: number }).user_version
+}
+
+function create(database: DatabaseSyncInstance): void {
   database.exec('begin immediate')
-  const { user_version } = database.prepare('pragma user_version').get() as { user_version: number }
-  for (const step of migrations.slice(user_version)) database.exec(step)
-  database.exec(`pragma user_version = ${migrations.length}`)
+  // Another process may have been quicker.
+  if (versionOf(database) === 0) database.exec(schema)
   database.exec('commit')
 }
 
 /** A payment in the hands of another process is left to it, as long as that process lives. */
 function isHeldElsewhere(holder: number | null): boolean {
-  if (holder === null || holder === process.pid) return false
-  try {
-    process.kill(holder, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  return holder !== null && holder !== process.pid && isAlive(holder)
 }
 
 function toIntent(row: Row): Intent {
   const { last_valid_block_height: height } = row
-  const optional = (name: 'url' | 'genesis' | 'claim' | 'tx' | 'wire') =>
-    typeof row[name] === 'string' ? { [name]: row[name] } : {}
+  const optional = (name: 'claim' | 'tx' | 'wire') => (typeof row[name] === 'string' ? { [name]: row[name] } : {})
   return {
     requestId: row.request_id,
     key: row['key'],
+    url: row['url'],
     host: row['host'],
     day: row['day'],
     network: row['network'],
+    genesis: row['genesis'],
     token: row['token'],
     units: BigInt(row.units),
     payer: row['payer'],
     proof: row['proof'],
     state: row['state'],
-    ...optional('url'),
-    ...optional('genesis'),
     ...optional('claim'),
     ...optional('tx'),
     ...optional('wire'),

@@ -1,8 +1,9 @@
 /** The client for Node: a journal in a file, connections kept open, and the wallet of an agent. */
 
 import { join } from 'node:path'
+import { parseNodes } from '../core/network.ts'
 import { createWallClock } from '../host/clock.ts'
-import { findLocalnets, homeDirectory } from '../host/home.ts'
+import { findLocalnet, homeDirectory } from '../host/home.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { createFetchWith402 } from './fetch.ts'
 import { openFileJournal } from './file-journal.ts'
@@ -44,14 +45,10 @@ export const fetchWith402 = createFetchWith402({
   clock: createWallClock(),
   nodes: createNodes({
     transport,
-    findLocalnet: (genesis) =>
-      findLocalnets()
-        .filter((note) => genesis === undefined || note.genesis === genesis)
-        .slice(-1)
-        .map((note) => note.rpcUrl),
+    findLocalnet: (genesis) => findLocalnet(genesis)?.rpcUrl,
   }),
   journal: journalOfUser,
   get defaultRpc() {
-    return process.env['PAYSTILE_RPC']?.split(',')
+    return parseNodes(process.env['PAYSTILE_RPC'])
   },
 })

@@ -15,14 +15,14 @@ export interface Intent {
   readonly requestId: string
   /** Names the request (method, address, body) and the wallet: equal keys are the same purchase. */
   readonly key: string
-  /** Where the proof goes: the address that asked for money, after redirects. Absent in journals of old. */
-  readonly url?: string
+  /** Where the proof goes: the address that asked for money, after redirects. */
+  readonly url: string
   readonly host: string
   /** UTC day on which it counts: 2026-01-31. */
   readonly day: string
   readonly network: Network
-  /** The chain it was signed for: on another, its absence means nothing. Absent in journals of old. */
-  readonly genesis?: string
+  /** The chain it was signed for: on another, its absence means nothing. */
+  readonly genesis: string
   readonly token: TokenCode
   readonly units: bigint
   readonly payer: string

@@ -5,13 +5,13 @@
 import type { Rpc, Transport } from '../chain/rpc.ts'
 import { createRpc } from '../chain/rpc.ts'
 import type { Network } from '../core/network.ts'
-import { genesisHashes } from '../core/network.ts'
+import { genesisHashes, publicNodes } from '../core/network.ts'
 import { PaymentError } from './errors.ts'
 
 export interface NodesParts {
   readonly transport: Transport
-  /** The nodes of local chains that run on this machine, by genesis hash if one is given. */
-  readonly findLocalnet: (genesis: string | undefined) => readonly string[]
+  /** The node of a local chain that runs on this machine, by genesis hash if one is given. */
+  readonly findLocalnet: (genesis: string | undefined) => string | undefined
 }
 
 export interface Connection {
@@ -26,12 +26,6 @@ export interface Nodes {
     genesis: string | undefined,
     rpc: string | readonly string[] | undefined,
   ): Promise<Connection>
-}
-
-const publicNodes: Readonly<Record<Network, readonly string[]>> = {
-  mainnet: ['https://api.mainnet-beta.solana.com'],
-  devnet: ['https://api.devnet.solana.com'],
-  localnet: [],
 }
 
 export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
@@ -59,8 +53,9 @@ function urlsFor(
 ): readonly string[] {
   const chosen = typeof given === 'string' ? [given] : (given ?? [])
   if (chosen.length > 0) return chosen
-  const urls = network === 'localnet' ? findLocalnet(genesis) : publicNodes[network]
-  if (urls.length > 0) return urls
+  if (network !== 'localnet') return publicNodes[network]
+  const url = findLocalnet(genesis)
+  if (url !== undefined) return [url]
   throw new PaymentError(
     'chain_unavailable',
     'The challenge is for a local chain that is not running for this user; give its node as rpc, or set PAYSTILE_RPC.',

@@ -32,6 +32,19 @@ export const genesisHashes: Readonly<Partial<Record<Network, string>>> = {
   devnet: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG',
 }
 
+/** Nodes that anybody may ask. Those of mainnet are for payers: who sells there needs nodes of their own. */
+export const publicNodes: Readonly<Record<Network, readonly string[]>> = {
+  mainnet: ['https://api.mainnet-beta.solana.com'],
+  devnet: ['https://api.devnet.solana.com'],
+  localnet: [],
+}
+
+/** A list of node addresses as an environment variable gives it; undefined when it names none. */
+export function parseNodes(text: string | undefined): readonly string[] | undefined {
+  const urls = (text ?? '').split(',').flatMap((url) => url.trim() || [])
+  return urls.length > 0 ? urls : undefined
+}
+
 /** Test money: mints of our own, at the same addresses on localnet and devnet. */
 const testMints: MintTable = {
   NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },

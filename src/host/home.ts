@@ -10,9 +10,11 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { isAlive } from './alive.ts'
+import { createWallClock } from './clock.ts'
 
-export function homeDirectory(environment: NodeJS.ProcessEnv = process.env): string {
-  return environment['PAYSTILE_HOME'] || join(homedir(), '.paystile')
+export function homeDirectory(): string {
+  return process.env['PAYSTILE_HOME'] || join(homedir(), '.paystile')
 }
 
 export function localnetDirectory(genesis: string): string {
@@ -24,6 +26,7 @@ export interface LocalnetNote {
   readonly genesis: string
   readonly rpcUrl: string
   readonly pid: number
+  readonly startedAt: number
   /** A funded wallet of the demo, if there is one. */
   readonly walletFile?: string
 }
@@ -32,7 +35,8 @@ const noteName = 'localnet.json'
 /** Its presence means that the chain was kept on purpose. */
 export const chainFileName = 'chain.sqlite'
 
-export function announceLocalnet(note: LocalnetNote): void {
+export function announceLocalnet(about: Omit<LocalnetNote, 'pid' | 'startedAt'>): void {
+  const note: LocalnetNote = { ...about, pid: process.pid, startedAt: createWallClock().now() }
   const directory = localnetDirectory(note.genesis)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   writeFileSync(join(directory, noteName), `${JSON.stringify(note)}\n`, { mode: 0o600 })
@@ -45,16 +49,22 @@ export function withdrawLocalnet(genesis: string): void {
   else rmSync(directory, { recursive: true, force: true })
 }
 
-/** The local chains whose processes are alive; what dead ones left behind is cleared away. */
+/** The local chains whose processes are alive, in the order they started; what dead ones left behind is cleared away. */
 export function findLocalnets(): readonly LocalnetNote[] {
   const parent = join(homeDirectory(), 'localnets')
   if (!existsSync(parent)) return []
-  return readdirSync(parent).flatMap((genesis) => {
+  const notes = readdirSync(parent).flatMap((genesis) => {
     const note = readNote(join(parent, genesis, noteName))
     if (note && isAlive(note.pid)) return [note]
     if (note) withdrawLocalnet(genesis)
     return []
   })
+  return notes.sort((one, other) => one.startedAt - other.startedAt)
+}
+
+/** The one that started last, or the one with that genesis hash. */
+export function findLocalnet(genesis?: string): LocalnetNote | undefined {
+  return findLocalnets().findLast((note) => genesis === undefined || note.genesis === genesis)
 }
 
 /** The chains kept by `--keep`, by their genesis hash. */
@@ -67,18 +77,11 @@ export function keptLocalnets(): readonly string[] {
 function readNote(path: string): LocalnetNote | undefined {
   try {
     const note = JSON.parse(readFileSync(path, 'utf8')) as LocalnetNote
-    return typeof note.rpcUrl === 'string' && Number.isInteger(note.pid) ? note : undefined
+    return typeof note.rpcUrl === 'string' && Number.isInteger(note.pid) && Number.isInteger(note.startedAt)
+      ? note
+      : undefined
   } catch {
     return undefined
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
@@ -101,4 +104,10 @@ export function localSecret(directory: string): string {
 
 export function freshSecret(): string {
   return `1:${randomBytes(32).toString('base64url')}`
+}
+
+/** Where a service keeps its ledger if it names no place: below the directory it is started in. */
+export function usualLedger(network: string): string {
+  mkdirSync('.paystile', { recursive: true, mode: 0o700 })
+  return join('.paystile', `${network}.sqlite`)
 }

@@ -7,18 +7,28 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import { readKeyring } from '../core/keys.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
-import { decimalsOf, genesisHashes, isNetwork, isTokenCode, knownMints, networks, tokenCodes } from '../core/network.ts'
+import {
+  decimalsOf,
+  genesisHashes,
+  isNetwork,
+  isTokenCode,
+  knownMints,
+  networks,
+  parseNodes,
+  publicNodes,
+  tokenCodes,
+} from '../core/network.ts'
 import type { Clock, Ledger } from '../core/ports.ts'
 import { readPrice } from '../core/price.ts'
 import { createWallClock } from '../host/clock.ts'
 import { createVerifier } from '../host/ed25519.ts'
-import { findLocalnets } from '../host/home.ts'
+import { findLocalnet } from '../host/home.ts'
 import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import type { Environment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import type { Expectation, Verdict } from './verdict.ts'
+import type { Expectation, ExpectedPayment, Verdict } from './verdict.ts'
 import { judgePayment } from './verdict.ts'
 
 export interface VerifyOptions {
@@ -95,7 +105,7 @@ interface ReadOptions {
   readonly mints: MintTable
   readonly keyring: Keyring | undefined
   readonly ledgerUrl: string | undefined
-  readonly expected: Expectation | undefined
+  readonly expected: Expectation
   readonly waitMs: number
 }
 
@@ -103,7 +113,7 @@ function readOptions(options: CheckOptions, environment: Environment): ReadOptio
   const problems: string[] = []
   const network = options.network ?? environment['PAYSTILE_NETWORK'] ?? 'mainnet'
   if (!isNetwork(network)) throw new ConfigurationError([`network: must be one of ${networks.join(', ')}`])
-  const given = options.rpc ?? environment['PAYSTILE_RPC']?.split(',') ?? []
+  const given = options.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
   const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : nodesOf(network)
   if (urls.length === 0) problems.push(`rpc: give the URL of a ${network} node (option rpc or PAYSTILE_RPC)`)
   const mints = { ...knownMints[network], ...options.mints }
@@ -111,17 +121,24 @@ function readOptions(options: CheckOptions, environment: Environment): ReadOptio
   const keyring = secret === undefined ? undefined : openKeyring(secret, problems)
   const ledgerUrl = typeof options.ledger === 'object' ? undefined : (options.ledger ?? environment['PAYSTILE_LEDGER'])
   const expected = readExpectation(options, mints, problems)
+  if (!expected.payment && secret === undefined)
+    problems.push('recipient, amount and mint: give them, or the secret that tells what the requestId promises')
   if (problems.length > 0) throw new ConfigurationError(problems)
   const service = options.service ?? environment['PAYSTILE_SERVICE'] ?? 'default'
   return { network, urls, service, mints, keyring, ledgerUrl, expected, waitMs: (options.waitSeconds ?? 10) * 1000 }
 }
 
-function readExpectation(options: CheckOptions, mints: MintTable, problems: string[]): Expectation | undefined {
-  const { recipient, amount, mint, payer } = options
+function readExpectation(options: CheckOptions, mints: MintTable, problems: string[]): Expectation {
+  const { payer } = options
+  if (payer !== undefined && decodeAddress(payer) === undefined) problems.push('payer: must be a Solana address')
+  return { payer, payment: readPayment(options, mints, problems) }
+}
+
+function readPayment(options: CheckOptions, mints: MintTable, problems: string[]): ExpectedPayment | undefined {
+  const { recipient, amount, mint } = options
   if (recipient === undefined && amount === undefined && mint === undefined) return undefined
   if (recipient === undefined || decodeAddress(recipient) === undefined)
     problems.push('recipient: must be a Solana address')
-  if (payer !== undefined && decodeAddress(payer) === undefined) problems.push('payer: must be a Solana address')
   if (!isTokenCode(mint)) {
     problems.push(`mint: must be one of ${tokenCodes.join(', ')}`)
     return undefined
@@ -131,16 +148,14 @@ function readExpectation(options: CheckOptions, mints: MintTable, problems: stri
   const price = readPrice(amount, mint, decimals ?? 0)
   if (price.kind === 'problem') problems.push(`amount: ${price.why}`)
   const units = price.kind === 'price' ? price.units : 0n
-  return { recipient: recipient ?? '', token: mint, units, ...(payer !== undefined && { payer }) }
+  return { recipient: recipient ?? '', token: mint, units }
 }
 
+/** None on mainnet: who judges payments of real money says whom to believe. */
 function nodesOf(network: Network): readonly string[] {
-  if (network === 'devnet') return ['https://api.devnet.solana.com']
-  return network === 'localnet'
-    ? findLocalnets()
-        .slice(-1)
-        .map((note) => note.rpcUrl)
-    : []
+  if (network === 'devnet') return publicNodes.devnet
+  const url = network === 'localnet' ? findLocalnet()?.rpcUrl : undefined
+  return url === undefined ? [] : [url]
 }
 
 function openKeyring(secret: string, problems: string[]): Keyring | undefined {

@@ -17,7 +17,14 @@ import type { Clock, Ledger, Log } from '../core/ports.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createFollowingClock, createWallClock } from '../host/clock.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
-import { announceLocalnet, freshSecret, localnetDirectory, localSecret, withdrawLocalnet } from '../host/home.ts'
+import {
+  announceLocalnet,
+  freshSecret,
+  localnetDirectory,
+  localSecret,
+  usualLedger,
+  withdrawLocalnet,
+} from '../host/home.ts'
 import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
@@ -167,7 +174,7 @@ interface Ground {
 function standOnCluster({ network, rpc, keyring, ledger }: ServiceConfig): Ground {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
-  const ledgerUrl = typeof ledger === 'string' ? ledger : `.paystile/${network}.sqlite`
+  const ledgerUrl = typeof ledger === 'string' ? ledger : usualLedger(network)
   return { clock: createWallClock(), urls: rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
 }
 
@@ -199,7 +206,7 @@ async function hostLocalnet(config: ServiceConfig, stops: (() => Promise<void> |
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash
   stops.push(localnet.close)
-  announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl, pid: process.pid })
+  announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
   stops.push(() => withdrawLocalnet(genesis))
   const { monotonic } = createWallClock()
   return {

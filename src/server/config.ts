@@ -6,7 +6,16 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import { readKeyring } from '../core/keys.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
-import { decimalsOf, knownMints, networks, splTokenProgram, token2022Program, tokenCodes } from '../core/network.ts'
+import {
+  decimalsOf,
+  knownMints,
+  networks,
+  parseNodes,
+  publicNodes,
+  splTokenProgram,
+  token2022Program,
+  tokenCodes,
+} from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { readPrice } from '../core/price.ts'
 import type { RateTable } from '../core/rates.ts'
@@ -141,7 +150,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
     Object.entries(options).filter(([, value]) => value !== undefined),
   )
   for (const [option, variable] of Object.entries(fromEnvironment)) given[option] ??= environment[variable] || undefined
-  given['rpc'] ??= environment['PAYSTILE_RPC']?.split(',').map((url) => url.trim())
+  given['rpc'] ??= parseNodes(environment['PAYSTILE_RPC'])
   const reading = schema.safeParse(given, { reportInput: true })
   if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain))
   return complete(reading.data)
@@ -156,7 +165,7 @@ function complete(read: Read): Config {
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
   if (problems.length > 0) throw new ConfigurationError(problems)
-  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? defaultNodes[read.network])
+  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[read.network])
   const { network, ledger, service, recipient, retired } = read
   return Object.freeze({
     service: Object.freeze({ network, rpc, ledger, keyring, service }),
@@ -185,12 +194,6 @@ function complete(read: Read): Config {
     onEvent: read.onEvent as Config['onEvent'],
     log: read.log,
   })
-}
-
-const defaultNodes: Readonly<Record<Network, readonly string[]>> = {
-  mainnet: [],
-  devnet: ['https://api.devnet.solana.com'],
-  localnet: [],
 }
 
 function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems: string[]): void {

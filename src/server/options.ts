@@ -17,7 +17,7 @@ export interface ProviderOptions {
   /** False skips reading the chain, on localnet and devnet only. Seal, expiry, binding and once-only stay. */
   readonly verifyOnChain?: boolean
   readonly network?: Network
-  /** Tokens accepted beside `token`; the others are converted by `rates`. */
+  /** All tokens that are accepted, the preferred first; the price in others than `token` follows from `rates`. */
   readonly acceptedMints?: readonly TokenCode[]
   readonly settlementToken?: TokenCode
   readonly autoConversion?: boolean

@@ -46,10 +46,15 @@ export interface Verdict {
 }
 
 export interface Expectation {
+  readonly payer: string | undefined
+  /** Undefined to take what the requestId promises, which needs the keyring to believe. */
+  readonly payment: ExpectedPayment | undefined
+}
+
+export interface ExpectedPayment {
   readonly recipient: string
   readonly token: TokenCode
   readonly units: bigint
-  readonly payer?: string
 }
 
 export interface VerdictParts {
@@ -76,12 +81,12 @@ const unchecked: Checks = {
   sealed: 'unchecked',
 }
 
-/** Judges a payment. Without an expectation, what the requestId itself promises is taken as one. */
+/** Judges a payment. */
 export async function judgePayment(
   parts: VerdictParts,
   tx: string,
   requestId: string,
-  expected?: Expectation,
+  { payer, payment }: Expectation,
 ): Promise<Verdict> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return fail('proof_malformed', {})
@@ -91,11 +96,11 @@ export async function judgePayment(
     return fail(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement', {})
   const { effect } = reading
   const request = openRequest(requestId)
-  const recipients = expected ? [expected.recipient] : recipientsIn(effect)
+  const recipients = payment ? [payment.recipient] : recipientsIn(effect)
   const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
   const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
-  const quote = await quoteFor(parts, requestId, request, recipient, expected)
-  const verdict = judge(effect, quote, expected?.payer === undefined ? undefined : { address: expected.payer })
+  const quote = await quoteFor(parts, requestId, request, recipient, payment)
+  const verdict = judge(effect, quote, payer === undefined ? undefined : { address: payer })
   if (verdict.kind === 'refused')
     return { ...fail(verdict.code, { sealed, ...checksFor(verdict.code) }), ...landing(effect) }
   if (verdict.kind === 'late')
@@ -148,9 +153,9 @@ async function quoteFor(
   requestId: string,
   request: OpenedRequest | undefined,
   recipient: string,
-  expected: Expectation | undefined,
+  payment: ExpectedPayment | undefined,
 ): Promise<Quote> {
-  const amounts: Amounts = expected ? { [expected.token]: expected.units } : (request?.amounts ?? {})
+  const amounts: Amounts = payment ? { [payment.token]: payment.units } : (request?.amounts ?? {})
   const options = await paymentOptions(amounts, mints, recipient, tokenAccountOf)
   return { requestId, recipient, options, ...(request && paymentWindow(request)) }
 }

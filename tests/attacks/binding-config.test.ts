@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/challenge.ts'
-import { checkPayment, verifyPayment } from '../../src/server/assemble-verdict.ts'
+import { type CheckOptions, checkPayment, verifyPayment } from '../../src/server/assemble-verdict.ts'
 import { readConfig } from '../../src/server/config.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import type { Content } from '../harness/adapters.ts'
@@ -219,6 +219,28 @@ describe('T95: verifyPayment', () => {
     await expectServed(shop.claim(proofOf(tx, challenge, payer)))
     expect((await checkPayment(tx, requestId, options)).code).toBe('payment_replay')
     expect(await verifyPayment(tx, requestId, { ...options, ledger: newLedger() })).toBe(true)
+  })
+
+  it('believes what a requestId promises only with the secret that sealed it', async () => {
+    const secret = `1:${a}`
+    const shop = await open({ ledger: newLedger(), secret })
+    const challenge = await shop.challenge()
+    const tx = await world.pay(challenge, payer)
+    const [rpc, network] = [world.localnet.rpcUrl, 'localnet'] as const
+    const check = (more: CheckOptions) =>
+      checkPayment(tx, challenge.requestId, { rpc, network, waitSeconds: 0, ...more })
+    await expect(check({})).rejects.toThrow('recipient, amount and mint: give them, or the secret')
+    await expect(check({ payer: payer.address })).rejects.toThrow('recipient, amount and mint')
+    expect(await check({ secret, payer: payer.address })).toMatchObject({
+      valid: true,
+      received: '0.01',
+      token: 'USDC',
+    })
+    expect(await check({ secret, payer: world.recipient.address })).toMatchObject({
+      valid: false,
+      code: 'payer_mismatch',
+    })
+    expect(await check({ secret: `1:${b}` })).toMatchObject({ valid: false, code: 'unknown_request' })
   })
 
   it('says no when the chain cannot be read, and throws only over its options', async () => {

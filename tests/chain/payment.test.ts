@@ -109,6 +109,14 @@ describe('a payment', () => {
     await expect(world.sign({}, idle)).rejects.toThrow('did not sign')
   })
 
+  it('is not sent when the wallet changed how long it can land', async () => {
+    const order = await world.order()
+    const blockhash = encodeBase58(new Uint8Array(32).fill(7))
+    const other = await signPayment({ ...order, blockhash }, world.payer)
+    const fresh: Wallet = { ...world.payer, signTransaction: async () => Buffer.from(other.wire, 'base64') }
+    await expect(signPayment(order, fresh)).rejects.toThrow('changed the blockhash')
+  })
+
   it('is not sent when the wallet dropped the memo', async () => {
     const other = await world.sign({ requestId: 'another' })
     const careless: Wallet = { ...world.payer, signTransaction: async () => Buffer.from(other.wire, 'base64') }

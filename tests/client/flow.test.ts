@@ -1,13 +1,17 @@
 /** `fetch` that pays: every way of calling it, every token, and what the caller hears on the way. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fetchTransport } from '../../src/chain/fetch-transport.ts'
+import { createFetchWith402 } from '../../src/client/fetch.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
+import { createMemoryJournal } from '../../src/client/journal.ts'
+import { createNodes } from '../../src/client/nodes.ts'
 import type { PaymentOffer } from '../../src/client/options.ts'
 import { parseReceipt } from '../../src/core/receipt.ts'
 import { adapters, type Content, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
 import { newSigner } from '../harness/world.ts'
-import { buy, createDesk, type Desk, expectError } from './desk.ts'
+import { buy, createDesk, type Desk, expectError, hasProof } from './desk.ts'
 
 const serveExpress = adapters.find(([name]) => name === 'Express 5')?.[1] as Serve
 let desk: Desk
@@ -100,6 +104,21 @@ describe('a purchase', () => {
       'body_not_replayable',
     )
     expect(await desk.received()).toBe(5)
+  })
+
+  it('signs by the clock of the server when its own is slow', async () => {
+    await desk.received()
+    const clock = { now: () => Date.now() - 400_000, monotonic: () => performance.now() }
+    const nodes = createNodes({ transport: fetchTransport, findLocalnet: () => undefined })
+    const buyer = createFetchWith402({ clock, nodes, journal: createMemoryJournal, defaultRpc: undefined })
+    const shown: string[] = []
+    const front = await desk.front(shop.url, (request) => {
+      if (hasProof(request)) shown.push(String(request.headers['payment-proof']))
+      return false
+    })
+    const response = await buyer(`${front}/data`, desk.options({ proof: 'sig' }))
+    expect([response.status, shown.length]).toEqual([200, 2])
+    expect(await desk.received()).toBe(1)
   })
 
   it('proves by signature where asked to, and from another machine', async () => {

@@ -149,25 +149,6 @@ describe('a journal in a file', () => {
     for (const name of [path, `${path}-wal`]) expect(statSync(name).mode & 0o077).toBe(0)
   })
 
-  it('of the first version is brought up to date, and its payments are claimed', async () => {
-    const path = newPath()
-    const old = new DatabaseSync(path)
-    old.exec(`
-      create table intents (request_id text primary key, key text not null, host text not null, day text not null,
-        network text not null, token text not null, units text not null, payer text not null, proof text not null,
-        claim text, state text not null, tx text, wire text, last_valid_block_height integer, holder integer) strict;
-      insert into intents values ('a', 'key', 'h', '2026-01-31', 'localnet', 'USDC', '10', 'p', 'bare', null, 'landed',
-        'tx', 'wire', 7, null);
-      pragma user_version = 1;
-    `)
-    old.close()
-    const journal = openFileJournal(path)
-    const found = await journal.adopt('key')
-    expect(found).toMatchObject({ requestId: 'a', units: 10n, tx: 'tx', state: 'landed', lastValidBlockHeight: 7 })
-    expect(found).not.toHaveProperty('url')
-    expect(await journal.reserve(intentOf('b'), {})).toEqual({ kind: 'reserved' })
-  })
-
   it.each<[string, (path: string) => void, RegExp]>([
     [
       'is something else',
@@ -175,7 +156,7 @@ describe('a journal in a file', () => {
       /not a database/,
     ],
     ['is a directory', (path) => mkdirSync(path), /EISDIR|illegal operation/],
-    ['is of the future', (path) => new DatabaseSync(path).exec('pragma user_version = 99'), /newer version/],
+    ['is of the future', (path) => new DatabaseSync(path).exec('pragma user_version = 99'), /another version/],
   ])('that %s is refused in one sentence that names it', (_kind, make, words) => {
     const path = newPath()
     make(path)

@@ -69,6 +69,24 @@ describe('an address', () => {
     expect(await desk.received()).toBe(1)
   })
 
+  it.each([301, 302, 303, 307, 308])(
+    'a POST that came there by a %i is not paid: it may be another request by now',
+    async (status) => {
+      const moved = await desk.front(shop.url, (request, response) => {
+        if (request.url !== '/moved') return false
+        response.writeHead(status, { location: '/data' }).end()
+        return true
+      })
+      const post = { method: 'POST', body: '{}' }
+      await expectError(
+        fetchWith402(`${moved}/moved`, post, desk.options()),
+        'redirect_refused',
+        /POST was redirected to/,
+      )
+      expect(await desk.received()).toBe(0)
+    },
+  )
+
   it('a caller who wants no redirect followed gets it, or its error', async () => {
     const away = await desk.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
     expect((await fetchWith402(away, { redirect: 'manual' }, desk.options())).status).toBe(302)

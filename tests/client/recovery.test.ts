@@ -112,6 +112,20 @@ describe('T159: a server that has the proof and', () => {
     expect(await desk.received()).toBe(0)
   })
 
+  it('comes back when no node can be reached: a payment that landed needs none', async () => {
+    let down = true
+    const front = await desk.front(shop.url, (request, response) => {
+      if (!down || !hasProof(request)) return false
+      response.writeHead(500).end()
+      return true
+    })
+    const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+    await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered')
+    down = false
+    expect((await buy(`${front}/data`, { ...options, rpc: 'http://127.0.0.1:1' })).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+
   it('breaks off in the middle of the resource: reading fails, and the next call uses the same payment', async () => {
     breaks = 2
     const options = desk.options({ journal: newJournal() })

@@ -33,7 +33,7 @@ export interface Served {
 }
 export type Serve = (options: ProviderOptions, handler: Handler) => Promise<Served>
 
-interface Lifecycle {
+export interface Lifecycle {
   ready(): Promise<void>
   close(): Promise<void>
 }
@@ -158,7 +158,7 @@ async function serveNode(options: ProviderOptions, handler: Handler): Promise<Se
   return listen(server, paid)
 }
 
-async function listen(server: Server, paid: Lifecycle): Promise<Served> {
+export async function listen(server: Server, paid: Lifecycle): Promise<Served> {
   if (!server.listening) {
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))

@@ -1,4 +1,4 @@
-/** The moon, worked out from its mean elements (Meeus, low precision): good to a few minutes of a phase. */
+/** The moon, worked out from its mean elements (Meeus, low precision): good to about half an hour of a phase. */
 const dayMs = 86_400_000
 const j2000 = Date.UTC(2000, 0, 1, 12)
 const degree = Math.PI / 180

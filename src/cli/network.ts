@@ -1,0 +1,23 @@
+/** Which chain a command is about. */
+import { isNetwork, type Network, networks } from '../core/network.ts'
+import { findLocalnet, type LocalnetNote } from '../host/home.ts'
+import { CommandError, exitCodes } from './output.ts'
+
+/** As the command line says, or the environment; else the chain that runs here, or the real one. */
+export function chooseNetwork(given: Network | undefined): Network {
+  const named = given ?? (process.env['PAYSTILE_NETWORK'] || undefined)
+  if (named === undefined) return findLocalnet() ? 'localnet' : 'mainnet'
+  if (isNetwork(named)) return named
+  const choices = networks.join(', ')
+  throw new CommandError(exitCodes.usage, 'usage', `PAYSTILE_NETWORK is "${named}"; set it to one of ${choices}.`)
+}
+
+export function runningLocalnet(): LocalnetNote {
+  const note = findLocalnet()
+  if (note) return note
+  throw new CommandError(
+    exitCodes.unreachable,
+    'no_localnet',
+    'No localnet is running here; start one with: npx paystile localnet',
+  )
+}
