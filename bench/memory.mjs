@@ -8,11 +8,11 @@ export async function benchMemory({ provider, say }) {
   const url = await server.ready
   // The heap grows to its working size first; what counts is what comes on top.
   await load(url, 0, 60_000)
-  const before = await server.usage()
+  const before = await server.usage('memory')
   await load(url, 0, 200_000)
-  const after = await server.usage()
+  const after = await server.usage('memory')
   await server.stop()
-  const megabytes = (usage) => usage.memory.rss / 1e6
+  const megabytes = (usage) => usage.rss / 1e6
   const growth = megabytes(after) - megabytes(before)
   say(`memory/unpaid-200k: ${round(growth)} MB more than after warm-up`)
   return [

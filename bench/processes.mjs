@@ -25,9 +25,10 @@ export function startServer(framework, mode, options = {}) {
   return {
     ready: next().then(({ url }) => url),
     events,
-    usage: () => {
+    /** What it has used so far: `cpu` or `memory`. */
+    usage: (what) => {
       const answer = next()
-      child.send('usage')
+      child.send(what)
       return answer
     },
     stop: () => {

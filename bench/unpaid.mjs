@@ -42,10 +42,10 @@ export async function benchUnpaid({ provider, rounds, say }) {
 }
 
 async function rate(server, url) {
-  const before = await server.usage()
+  const before = await server.usage('cpu')
   const { requests } = await load(url, seconds)
-  const after = await server.usage()
-  const cpu = (after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system) / 1e6
+  const after = await server.usage('cpu')
+  const cpu = (after.user + after.system - before.user - before.system) / 1e6
   return requests.total / cpu
 }
 

@@ -162,8 +162,11 @@ function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number 
 }
 
 /** Node lets headers arrive with `writeHead` in three shapes; all become ordinary headers, so that ours can follow. */
-function setHeaders(response: ServerResponse, headers: OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined): void {
-  if (headers === undefined) return
+function setHeaders(
+  response: ServerResponse,
+  headers: OutgoingHttpHeaders | OutgoingHttpHeader[] | null | undefined,
+): void {
+  if (!headers) return
   if (!Array.isArray(headers)) {
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
     return

@@ -28,7 +28,8 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
     const visit = incoming ? incomingOfNode(incoming, incoming.url ?? '/') : incomingOf(context.req.raw)
     const entry = paywall.enter(visit)
     if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
-    return proceed(entry, context, next)
+    // At once, not as a promise: this is the path of every unpaid request, and the type does not know of it.
+    return entry.kind === 'answer' ? (responseOf(entry) as unknown as Promise<Response>) : proceed(entry, context, next)
   }
   return withLifecycle(paywall, middleware)
 }

@@ -19,6 +19,8 @@ const initial = [
 ] as const
 const blockBytes = 64
 const digestBytes = 32
+/** What follows 32 bytes in their block, when another block came before: the end mark, zeros, the length in bits. */
+const outerPadding = new Int32Array([0x80000000, 0, 0, 0, 0, 0, 0, (blockBytes + digestBytes) * 8])
 
 /** The MAC of the prefix given at preparation and the first `length` bytes of `message`. The result is a fresh array. */
 export type Mac = (message: Uint8Array, length?: number) => Uint8Array
@@ -48,10 +50,12 @@ export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array(
       }
     }
     finish(filled, before + rest.length + length)
-    writeDigest(block)
+    // The outer message is the inner hash, which is at hand as words: one block, padded the same way every time.
+    words.set(state)
+    words.set(outerPadding, state.length)
     state.set(outer)
-    finish(digestBytes, blockBytes + digestBytes)
-    return writeDigest(new Uint8Array(digestBytes))
+    compress(state)
+    return digest()
   }
 }
 
@@ -94,7 +98,8 @@ function finish(filled: number, totalBytes: number): void {
   absorb(state, block)
 }
 
-function writeDigest(bytes: Uint8Array): Uint8Array {
+function digest(): Uint8Array {
+  const bytes = new Uint8Array(digestBytes)
   for (let index = 0; index < digestBytes; index += 1) {
     bytes[index] = (state[index >> 2] as number) >>> (24 - (index & 3) * 8)
   }
@@ -103,18 +108,22 @@ function writeDigest(bytes: Uint8Array): Uint8Array {
 
 const words = new Int32Array(64)
 
-/** SHA-256's compression of one block, into `state`. */
 function absorb(state: Int32Array, block: Uint8Array): Int32Array {
-  const k = roundConstants
-  const w = words
   for (let i = 0; i < 16; i += 1) {
     const at = i * 4
-    w[i] =
+    words[i] =
       ((block[at] as number) << 24) |
       ((block[at + 1] as number) << 16) |
       ((block[at + 2] as number) << 8) |
       (block[at + 3] as number)
   }
+  return compress(state)
+}
+
+/** SHA-256's compression of the block whose words stand first in `words`, into `state`. */
+function compress(state: Int32Array): Int32Array {
+  const k = roundConstants
+  const w = words
   for (let i = 16; i < 64; i += 1) {
     const x = w[i - 15] as number
     const y = w[i - 2] as number

@@ -65,6 +65,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   const standIn = (service: Service): Stand => {
     stand ??= { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+    // Closed before it had started: nobody is left to ask for.
+    if (!gate.open) stand.probe.stop()
     return stand
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {

@@ -1,6 +1,6 @@
 /** Tokens that are not on chain as they are configured: nothing is sold for them. */
 import type { KeyPairSigner } from '@solana/kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { token2022Program } from '../../src/core/network.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, type Served } from '../harness/adapters.ts'
@@ -76,13 +76,99 @@ describe('a mint', () => {
     await shop.close()
   })
 
-  it('is sold for while no node answers, and ready says that it is not known', async () => {
-    world.localnet.faults.set([{ methods: ['getMultipleAccounts'], status: 503 }])
-    const shop = await open({ service: 'waiting' })
+  const another = () => ({ USDC: { address: world.native.address, decimals: 9 } })
+  const silence = () => world.localnet.faults.set([{ methods: ['getMultipleAccounts'], status: 503 }])
+  const ask = async (shop: Served): Promise<readonly [number, string?]> => {
+    const response = await fetch(`${shop.url}/data`)
+    const { detail } = (await response.json()) as { readonly detail?: string }
+    return response.status === 402 ? [402] : [response.status, detail ?? '']
+  }
+  const waiting = [503, 'The service has not started yet.']
+
+  it.each<[string, () => Partial<ProviderOptions>, readonly unknown[]]>([
+    ['is sold for when it is known', () => ({}), [402]],
+    ['is sold for when it is given as it is known', () => ({ mints: { USDC: world.usdc } }), [402]],
+    ['is not sold for when another is given', () => ({ mints: { USDC: nobody.address } }), waiting],
+    ['is not sold for with decimals of its own', () => ({ mints: { USDC: { ...world.usdc, decimals: 9 } } }), waiting],
+    [
+      'is not sold for under another program',
+      () => ({ mints: { USDC: { ...world.usdc, tokenProgram: token2022Program } } }),
+      waiting,
+    ],
+    [
+      'is not sold for beside a known one',
+      () => ({ acceptedMints: ['USDC', 'NATIVE'], mints: { NATIVE: { ...world.usdc } } }),
+      waiting,
+    ],
+  ])('%s while no node answers, and ready says that nobody can tell', async (_what, options, answer) => {
+    silence()
+    lines.length = 0
+    const shop = await open(options())
     await expect(shop.ready()).rejects.toThrow('cannot be read yet')
-    expect((await fetch(`${shop.url}/data`)).status).toBe(402)
+    expect(await ask(shop)).toEqual(answer)
+    expect(lines).toEqual(['mints not checked yet'])
     world.localnet.faults.clear()
     await shop.close()
-    expect(await eventually(() => lines.includes('mints not checked yet'), Boolean)).toBe(true)
+  })
+
+  it('is sold for unseen where the chain is not asked', async () => {
+    silence()
+    const shop = await open({ mints: another(), verifyOnChain: false })
+    await shop.ready()
+    expect(await ask(shop)).toEqual([402])
+    world.localnet.faults.clear()
+    await shop.close()
+  })
+
+  describe('that nobody could read at the start', () => {
+    // The real clock goes on; a test only jumps over the pause between two attempts.
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true }))
+    afterEach(() => {
+      world.localnet.faults.clear()
+      vi.useRealTimers()
+    })
+    const pass = () => vi.advanceTimersByTimeAsync(5_000)
+    const attempts = () => lines.filter((line) => line === 'mints not checked yet').length
+
+    it.each<[string, () => NonNullable<ProviderOptions['mints']>, readonly unknown[]]>([
+      ['is sold for as soon as a node says that it is right', another, [402]],
+      [
+        'is never sold for when a node says that it is wrong',
+        () => ({ USDC: { ...world.usdc, decimals: 9 } }),
+        [503, 'The service is not configured right; its log says how.'],
+      ],
+    ])('%s', async (_what, mints, answer) => {
+      silence()
+      lines.length = 0
+      const shop = await open({ mints: mints() })
+      await expect(shop.ready()).rejects.toThrow('cannot be read yet')
+      await pass()
+      await eventually(attempts, (times) => times === 2)
+      expect(await ask(shop)).toEqual(waiting)
+      world.localnet.faults.clear()
+      await pass()
+      const settled = await shop.ready().then(
+        () => 'right',
+        (error: Error) => error.message,
+      )
+      expect(settled).toMatch(answer[0] === 402 ? 'right' : 'has 6 decimals and not 9')
+      expect(await ask(shop)).toEqual(answer)
+      await shop.close()
+    })
+
+    it.each<[string, (shop: Served) => unknown]>([
+      ['after its start', (shop) => expect(shop.ready()).rejects.toThrow('cannot be read yet')],
+      ['before it had started', () => {}],
+    ])('is not asked for again by a paywall that was closed %s', async (_when, wait) => {
+      silence()
+      world.localnet.faults.add({ methods: ['getGenesisHash'], latencyMs: 40 })
+      lines.length = 0
+      const shop = await open({ mints: another() })
+      await wait(shop)
+      await shop.close()
+      await pass()
+      await pass()
+      expect(attempts()).toBeLessThanOrEqual(1)
+    })
   })
 })

@@ -1,0 +1,257 @@
+/**
+ * What an adapter guards against in the application around it: responses that nobody waits for, paywalls mounted twice,
+ * handlers that throw, heads written by hand.
+ */
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import type { KeyPairSigner } from '@solana/kit'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
+import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
+import type { RefusalCode } from '../../src/core/errors.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { adapters, listen, type Serve } from '../harness/adapters.ts'
+import { eventually, readAndReset, type Shop } from '../harness/shop.ts'
+import { stacks } from '../harness/stacks.ts'
+import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+
+let stand: Stand
+let payer: KeyPairSigner
+
+beforeAll(async () => {
+  stand = await createStand()
+  ;({ payer } = stand)
+})
+beforeEach(() => {
+  stand.logged.length = 0
+})
+afterAll(() => stand.close())
+
+/** More than any socket buffer on the way holds. */
+const large = 'A'.repeat(32 * 1024 * 1024)
+
+/** How the deliveries of a payment ended, once there are as many. */
+const endings = (shop: Shop, proof: string, times = 1) =>
+  eventually(
+    () =>
+      shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : [])),
+    (all) => all.length >= times,
+  )
+
+const onNode =
+  (handler: (...args: Parameters<RequestListener>) => unknown): Serve =>
+  (options) => {
+    const paid = nodeMiddleware(options)
+    const listener: RequestListener = (request, response) => paid(request, response, () => handler(request, response))
+    return listen(createServer(listener), paid)
+  }
+
+/** Like Next itself, it makes an answer of what a handler threw. */
+const onNext =
+  (handler: () => Response | Promise<Response>): Serve =>
+  (options) => {
+    const paid = nextMiddleware(options)
+    const route = paid(handler)
+    const answer = (request: Request) =>
+      route(request).catch((error: { readonly digest: string }) => new Response(error.digest, { status: 418 }))
+    return listen(createServer(getRequestListener(answer)), paid)
+  }
+
+describe.each(adapters)('%s', (_name, serve) => {
+  it('uses up no payment when the whole response was written and the client broke off in the middle', async () => {
+    const shop = await stand.open({}, serve, () => ({ body: large }))
+    const proof = await shop.buy(payer)
+    await readAndReset(`${shop.url}/data`, { 'Payment-Proof': proof }, 1_000_000)
+    expect(await endings(shop, proof)).toEqual(['count'])
+    const again = await shop.claim(proof)
+    expect([again.status, (await again.text()).length]).toEqual([200, large.length])
+    expect(await endings(shop, proof, 2)).toEqual(['count', 'settle'])
+  })
+})
+
+describe.each(stacks)('%s', (_name, stack) => {
+  it('takes one payment once where the same paywall is mounted twice', async () => {
+    const shop = await stand.open({}, stack())
+    const proof = await shop.buy(payer)
+    await expectServed(shop.claim(proof))
+    expect(await endings(shop, proof)).toEqual(['settle'])
+    await expectRefused(shop.claim(proof), 'payment_replay')
+    expect(stand.logged).toEqual([])
+  })
+
+  it('keeps a payment that meets a second paywall, and logs that there are two', async () => {
+    const shop = await stand.open({}, stack({ scope: 'inner' }))
+    const proof = await shop.buy(payer)
+    await expectRefused(shop.claim(proof), 'handler_failed')
+    expect(stand.logged).toEqual([expect.stringContaining('two paywalls before one resource')])
+    expect(await endings(shop, proof)).toEqual(['release'])
+  })
+})
+
+type Misfortune = () => Promise<never> | undefined
+const broken = new Error('the handler broke')
+const misfortunes: readonly (readonly [name: string, strike: () => Promise<never>])[] = [
+  ['throws', () => raise(broken)],
+  ['rejects', async () => raise(broken)],
+  ['throws what is no error', () => raise('the handler broke')],
+]
+function raise(thrown: unknown): never {
+  throw thrown
+}
+
+describe.each<[string, (strike: Misfortune) => Serve]>([
+  ['node:http', (strike) => onNode((_request, response) => strike() ?? response.end('the secret'))],
+  ['Next', (strike) => onNext(() => strike() ?? new Response('the secret'))],
+])('%s', (_name, serveWith) => {
+  it.each(misfortunes)(
+    'answers for a handler that %s, logs why, and serves the same payment afterwards',
+    async (_kind, strike) => {
+      let strikes = 1
+      const shop = await stand.open(
+        {},
+        serveWith(() => (strikes-- > 0 ? strike() : undefined)),
+      )
+      const proof = await shop.buy(payer)
+      await expectRefused(shop.claim(proof), 'handler_failed')
+      expect(stand.logged).toEqual([expect.stringMatching(/"handler failed".*the handler broke/)])
+      expect(await endings(shop, proof)).toEqual(['release'])
+      await expectServed(shop.claim(proof))
+    },
+  )
+})
+
+describe('node:http', () => {
+  it('lets a response that was ended arrive whole, though its handler throws then', async () => {
+    const serve = onNode((_request, response) => {
+      response.end(large)
+      throw broken
+    })
+    const shop = await stand.open({}, serve)
+    const proof = await shop.buy(payer)
+    const response = await shop.claim(proof)
+    expect([response.status, (await response.text()).length]).toEqual([200, large.length])
+    expect(await endings(shop, proof)).toEqual(['settle'])
+    expect(stand.logged).toEqual([expect.stringContaining('handler failed')])
+  })
+
+  it('breaks off a response that its handler began and did not end, and gives the payment back', async () => {
+    const serve = onNode((_request, response) => {
+      response.write('the first half')
+      throw broken
+    })
+    const shop = await stand.open({}, serve)
+    const proof = await shop.buy(payer)
+    await expect(shop.claim(proof).then((response) => response.text())).rejects.toThrow()
+    expect(await endings(shop, proof)).toEqual(['count'])
+  })
+})
+
+describe('Next', () => {
+  const throwing = (digest: string) => onNext(() => raise(Object.assign(new Error('thrown'), { digest })))
+
+  it('takes redirect() for an answer that uses the payment, and passes it on', async () => {
+    const digest = 'NEXT_REDIRECT;replace;/x;307;'
+    const shop = await stand.open({}, throwing(digest))
+    const proof = await shop.buy(payer)
+    const response = await shop.claim(proof)
+    expect([response.status, await response.text()]).toEqual([418, digest])
+    expect(await endings(shop, proof)).toEqual(['settle'])
+    await expectRefused(shop.claim(proof), 'payment_replay')
+    expect(stand.logged).toEqual([])
+  })
+
+  it.each(['NEXT_NOT_FOUND', 'NEXT_HTTP_ERROR_FALLBACK;404', 'NEXT_HTTP_ERROR_FALLBACK;403'])(
+    'passes on %s and gives the payment back',
+    async (digest) => {
+      const shop = await stand.open({}, throwing(digest))
+      const proof = await shop.buy(payer)
+      for (const time of [1, 2]) {
+        const response = await shop.claim(proof)
+        expect([time, response.status, await response.text()]).toEqual([time, 418, digest])
+        expect(await endings(shop, proof, time)).toEqual(Array(time).fill('count'))
+      }
+      expect(stand.logged).toEqual([])
+    },
+  )
+
+  it.each(['1234567890', 'NEXT_NOT_FOUNDED', 'NEXT_HTTP_ERROR_FALLBACK;40'])(
+    'takes an error with the digest %s for a failure',
+    async (digest) => {
+      const shop = await stand.open({}, throwing(digest))
+      const proof = await shop.buy(payer)
+      await expectRefused(shop.claim(proof), 'handler_failed')
+      expect(await endings(shop, proof)).toEqual(['release'])
+    },
+  )
+})
+
+describe('a head written by hand', () => {
+  const given = {
+    'x-one': '1',
+    'x-two': '2',
+    'cache-control': 'public, max-age=600',
+    'cdn-cache-control': 'max-age=600',
+  }
+  const pairs = Object.entries(given)
+  const cookies = ['set-cookie', 'a=1', 'Set-Cookie', 'b=2']
+  const set = (response: ServerResponse) => response.setHeaders(new Map(pairs))
+
+  it.each<[string, (response: ServerResponse) => ServerResponse, string[]]>([
+    ['as an object', (response) => response.writeHead(200, { ...given }), []],
+    ['as an object after a reason', (response) => response.writeHead(200, 'Very well', { ...given }), []],
+    ['as an object after no reason', (response) => response.writeHead(200, undefined, { ...given }), []],
+    [
+      'as an object with a list',
+      (response) => response.writeHead(200, { ...given, 'set-cookie': ['a=1', 'b=2'] }),
+      ['a=1', 'b=2'],
+    ],
+    ['as a flat list', (response) => response.writeHead(200, [...pairs.flat(), ...cookies]), ['a=1', 'b=2']],
+    [
+      'as a flat list after a reason',
+      (response) => response.writeHead(200, 'Very well', [...pairs.flat(), ...cookies]),
+      ['a=1', 'b=2'],
+    ],
+    [
+      'as a list of pairs',
+      (response) => response.writeHead(200, [...pairs, cookies.slice(0, 2), cookies.slice(2)]),
+      ['a=1', 'b=2'],
+    ],
+    ['over headers set before', (response) => response.setHeader('x-one', '0').writeHead(200, pairs.flat()), []],
+    ['as null, over headers set before', (response) => set(response).writeHead(200, null as never), []],
+    ['as null after a reason', (response) => set(response).writeHead(200, 'Very well', null as never), []],
+  ])('%s arrives with the receipt and without leave to cache', async (shape, write, setCookies) => {
+    const shop = await stand.open(
+      {},
+      onNode((_request, response) => write(response).end('the secret')),
+    )
+    const response = await shop.claim(await shop.buy(payer))
+    const { headers } = response
+    expect(['x-one', 'x-two', 'cache-control', 'cdn-cache-control'].map((name) => headers.get(name))).toEqual([
+      '1',
+      '2',
+      'private, no-store',
+      null,
+    ])
+    expect(headers.getSetCookie()).toEqual(setCookies)
+    expect(headers.get('payment-receipt')).not.toBeNull()
+    expect(response.statusText).toBe(shape.endsWith('after a reason') ? 'Very well' : 'OK')
+    await expectServed(response)
+  })
+})
+
+describe('two paywalls of one ledger', () => {
+  const [root, one, two] = ['root', 'one', 'two'].map((name) => name.padEnd(32, '.'))
+
+  it.each<[string, Partial<ProviderOptions>, RefusalCode]>([
+    ['the same keys are one service', {}, 'payment_replay'],
+    ['another key under the same id are two', { secret: `root:${root},1:${two}` }, 'unknown_request'],
+    ['another root are two', { secret: `root:${two},1:${one}` }, 'route_unknown'],
+    ['another name are two', { service: 'other' }, 'unknown_request'],
+  ])('and %s', async (_what, other, code) => {
+    const common = { secret: `root:${root},1:${one}` }
+    const [first, second] = [await stand.open(common), await stand.open({ ...common, ...other })]
+    const proof = await first.buy(payer)
+    await expectServed(first.claim(proof))
+    await expectRefused(second.claim(proof), code)
+  })
+})
