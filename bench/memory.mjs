@@ -1,16 +1,18 @@
 // What 200,000 unpaid requests leave behind in the server.
+import { createLoad } from './load.mjs'
 import { startServer } from './processes.mjs'
 import { round } from './statistics.mjs'
-import { load } from './unpaid.mjs'
 
 export async function benchMemory({ provider, say }) {
   const server = startServer('node', 'ours', { provider })
   const url = await server.ready
   // The heap grows to its working size first; what counts is what comes on top.
-  await load(url, 0, 60_000)
+  const load = createLoad(url)
+  await load.run(60_000)
   const before = await server.usage('memory')
-  await load(url, 0, 200_000)
+  await load.run(200_000)
   const after = await server.usage('memory')
+  load.close()
   await server.stop()
   const megabytes = (usage) => usage.rss / 1e6
   const growth = megabytes(after) - megabytes(before)

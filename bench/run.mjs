@@ -1,6 +1,6 @@
 // `npm run bench`: everything that is measured, each beside its baseline, in one run. Names given as arguments choose some.
 import { fork } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,15 @@ const recipient = encodeBase58(
   generateKeyPairSync('ed25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32),
 )
 await localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n })
-const provider = { recipient, rpc: localnet.rpcUrl }
+const provider = { network: 'localnet', recipient, rpc: localnet.rpcUrl }
+/** As in production, only that no node can be reached: an unpaid request needs none. */
+const offline = {
+  network: 'devnet',
+  recipient,
+  rpc: 'http://127.0.0.1:1',
+  ledger: join(home, 'ledger.sqlite'),
+  secret: `1:${randomBytes(32).toString('hex')}`,
+}
 
 const results = []
 try {
@@ -31,11 +39,11 @@ try {
   pinSelf()
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')
-    results.push(...(await benchUnpaid({ provider, rounds: 11, say })))
+    results.push(...(await benchUnpaid({ provider: offline, say })))
   }
   if (isWanted('memory')) {
     const { benchMemory } = await import('./memory.mjs')
-    results.push(...(await benchMemory({ provider, say })))
+    results.push(...(await benchMemory({ provider: offline, say })))
   }
 } finally {
   localnet.stop()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { prepareChallenge, readChallenge } from './challenge.ts'
+import { asciiJson } from './http.ts'
 import { knownMints } from './network.ts'
 
 const recipient = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'
@@ -17,7 +18,7 @@ const write = prepareChallenge({
 })
 const parts = {
   requestId: 'rid',
-  resource: 'http://a.example/x?"<é',
+  resource: asciiJson('http://a.example/x?"<é'),
   expiresAt: '2026-01-01T00:05:00Z',
   proof: 'bare',
 } as const
@@ -45,7 +46,7 @@ describe('challenge', () => {
       mints: { USDC: knownMints.localnet.USDC },
       network: 'localnet',
       genesis: 'G',
-      resource: parts.resource,
+      resource: JSON.parse(parts.resource),
       expiresAt: parts.expiresAt,
       allowance: { unit: 'request', amount: '1' },
       proof: [],

@@ -50,6 +50,7 @@ export interface Offer {
 
 export interface ChallengeParts {
   readonly requestId: string
+  /** Its address, as JSON: in quotes, in ASCII. */
   readonly resource: string
   readonly expiresAt: string
   readonly proof: ProofKind
@@ -76,16 +77,24 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
   const payHead = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
 
-  return ({ requestId, resource, expiresAt, proof }) => {
+  // The texts between a requestId and the next, the same for all challenges of a second.
+  const toMemo = `",${spec},"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo `
+  let [toProof, toResource, toPayUrl] = ['', '', '']
+  let written: Pick<ChallengeParts, 'expiresAt' | 'proof'> | undefined
+  const write = ({ expiresAt, proof }: ChallengeParts): void => {
     const extra = proofExtras[proof]
-    return (
-      `{"status":402,"requestId":"${requestId}",${spec},` +
-      `"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo ${requestId} before ${expiresAt}. ` +
-      `Then send the same request again with the header ` +
-      `Payment-Proof: tx=<transaction signature>; requestId=${requestId}; payer=<your wallet address>${extra.header}",` +
-      `${ours},"resource":${asciiJson(resource)},"expiresAt":"${expiresAt}","proof":${extra.list},` +
-      `"payUrl":"${payHead}${requestId}"}`
-    )
+    toProof =
+      ` before ${expiresAt}. Then send the same request again with the header ` +
+      'Payment-Proof: tx=<transaction signature>; requestId='
+    toResource = `; payer=<your wallet address>${extra.header}",${ours},"resource":`
+    toPayUrl = `,"expiresAt":"${expiresAt}","proof":${extra.list},"payUrl":"${payHead}`
+    written = { expiresAt, proof }
+  }
+
+  return (parts) => {
+    if (written?.expiresAt !== parts.expiresAt || written.proof !== parts.proof) write(parts)
+    const id = parts.requestId
+    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${toPayUrl}${id}"}`
   }
 }
 

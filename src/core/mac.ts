@@ -22,8 +22,8 @@ const digestBytes = 32
 /** What follows 32 bytes in their block, when another block came before: the end mark, zeros, the length in bits. */
 const outerPadding = new Int32Array([0x80000000, 0, 0, 0, 0, 0, 0, (blockBytes + digestBytes) * 8])
 
-/** The MAC of the prefix given at preparation and the first `length` bytes of `message`. The result is a fresh array. */
-export type Mac = (message: Uint8Array, length?: number) => Uint8Array
+/** The MAC of the prefix given at preparation and the first `length` bytes of `message`, in a fresh array or in `into`. */
+export type Mac = (message: Uint8Array, length?: number, into?: Uint8Array) => Uint8Array
 
 /** Prepares a key of at most 64 bytes; `prefix` is the constant head of all messages. */
 export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array()): Mac {
@@ -35,7 +35,7 @@ export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array(
   const rest = prefix.slice(whole)
   const before = blockBytes + whole
 
-  return (message, length = message.length) => {
+  return (message, length = message.length, into = new Uint8Array(digestBytes)) => {
     state.set(inner)
     block.set(rest)
     let filled = rest.length
@@ -55,7 +55,7 @@ export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array(
     words.set(outerPadding, state.length)
     state.set(outer)
     compress(state)
-    return digest()
+    return writeDigest(into)
   }
 }
 
@@ -98,8 +98,7 @@ function finish(filled: number, totalBytes: number): void {
   absorb(state, block)
 }
 
-function digest(): Uint8Array {
-  const bytes = new Uint8Array(digestBytes)
+function writeDigest(bytes: Uint8Array): Uint8Array {
   for (let index = 0; index < digestBytes; index += 1) {
     bytes[index] = (state[index >> 2] as number) >>> (24 - (index & 3) * 8)
   }
@@ -129,7 +128,7 @@ function compress(state: Int32Array): Int32Array {
     const y = w[i - 2] as number
     const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10)
-    w[i] = ((w[i - 16] as number) + s0 + (w[i - 7] as number) + s1) | 0
+    w[i] = ((((w[i - 16] as number) + s0) | 0) + (((w[i - 7] as number) + s1) | 0)) | 0
   }
   let a = state[0] as number
   let b = state[1] as number
@@ -139,19 +138,32 @@ function compress(state: Int32Array): Int32Array {
   let f = state[5] as number
   let g = state[6] as number
   let h = state[7] as number
-  for (let i = 0; i < 64; i += 1) {
-    const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
-    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (k[i] as number) + (w[i] as number)) | 0
-    const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
-    const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0
-    h = g
-    g = f
-    f = e
-    e = (d + t1) | 0
-    d = c
-    c = b
-    b = a
-    a = (t1 + t2) | 0
+  // Four rounds at a time: instead of moving the letters along after each, the next round reads them shifted by one.
+  for (let i = 0; i < 64; i += 4) {
+    let t = (mixE(e, f, g, h) + (((k[i] as number) + (w[i] as number)) | 0)) | 0
+    d = (d + t) | 0
+    h = (t + mixA(a, b, c)) | 0
+    t = (mixE(d, e, f, g) + (((k[i + 1] as number) + (w[i + 1] as number)) | 0)) | 0
+    c = (c + t) | 0
+    g = (t + mixA(h, a, b)) | 0
+    t = (mixE(c, d, e, f) + (((k[i + 2] as number) + (w[i + 2] as number)) | 0)) | 0
+    b = (b + t) | 0
+    f = (t + mixA(g, h, a)) | 0
+    t = (mixE(b, c, d, e) + (((k[i + 3] as number) + (w[i + 3] as number)) | 0)) | 0
+    a = (a + t) | 0
+    e = (t + mixA(f, g, h)) | 0
+    t = a
+    a = e
+    e = t
+    t = b
+    b = f
+    f = t
+    t = c
+    c = g
+    g = t
+    t = d
+    d = h
+    h = t
   }
   state[0] = (state[0] as number) + a
   state[1] = (state[1] as number) + b
@@ -162,4 +174,16 @@ function compress(state: Int32Array): Int32Array {
   state[6] = (state[6] as number) + g
   state[7] = (state[7] as number) + h
   return state
+}
+
+/** The part of a round that comes from e, f, g and h. */
+function mixE(e: number, f: number, g: number, h: number): number {
+  const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
+  return (((h + s1) | 0) + (g ^ (e & (f ^ g)))) | 0
+}
+
+/** The part of a round that comes from a, b and c. */
+function mixA(a: number, b: number, c: number): number {
+  const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
+  return (s0 + ((a & b) | (c & (a | b)))) | 0
 }

@@ -62,6 +62,7 @@ export type Subject = Omit<Seal, keyof Terms>
 export type Encode = (bytes: Uint8Array, length: number) => string
 
 const scratch = new Uint8Array(256)
+const tag = new Uint8Array(32)
 
 /** Prepares the terms of an offer; the function it returns writes one requestId, and is called for every 402. */
 export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase64url): (subject: Subject) => string {
@@ -79,7 +80,7 @@ export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase6
     at = writeBytes(out, at, tail)
     writeNonce(out, at, nonceBytes)
     at += nonceBytes
-    const tag = mac(out, at)
+    mac(out, at, tag)
     for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] as number
     return encode(out, at + macBytes)
   }

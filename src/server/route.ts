@@ -5,6 +5,7 @@
 import { oneRequest } from '../core/allowance.ts'
 import type { Offer } from '../core/challenge.ts'
 import type { Answer, Incoming } from '../core/http.ts'
+import { asciiJson } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Accept } from '../core/proof.ts'
@@ -54,6 +55,11 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     return service.tags.binding(method, `${query < 0 ? target : target.slice(0, query)}\n*`)
   }
 
+  const placeOf = keepPlaces((incoming, origin) => ({
+    bindingTag: bindingOf(config.bind, incoming),
+    resource: asciiJson(`${publicUrl ?? origin}${incoming.target}`),
+  }))
+
   return {
     config,
     price: formatUnits(config.price, decimalsOf(config.currency, config.mints) ?? 0),
@@ -69,16 +75,40 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     quote: (incoming) => {
       const accept = acceptOf(config, incoming)
       const issuedAt = Math.floor(service.clock.now() / 1000)
+      const { bindingTag, resource } = placeOf(incoming)
       const requestId = seal({
         issuedAt,
         proof: accept.kind,
-        bindingTag: bindingOf(config.bind, incoming),
+        bindingTag,
         claimTag: accept.kind === 'claim' ? service.tags.claim(accept.hash) : undefined,
       })
-      const resource = `${publicUrl ?? incoming.origin()}${incoming.target}`
       const answer = answerWith({ requestId, resource, expiresAt: expiry(issuedAt + ttlSeconds), proof: accept.kind })
       return { answer, requestId }
     },
+  }
+}
+
+/** What a challenge says of the address that was asked for. */
+interface Place {
+  readonly bindingTag: Uint8Array
+  readonly resource: string
+}
+
+/** Most requests are for a few addresses, so what is said of them is kept: about a megabyte at the most. */
+const mostPlaces = 1024
+const longestPlace = 512
+
+function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incoming: Incoming) => Place {
+  const known = new Map<string, Place & { readonly method: string; readonly origin: string }>()
+  return (incoming) => {
+    const { method, target } = incoming
+    const origin = incoming.origin()
+    const found = known.get(target)
+    if (found && found.method === method && found.origin === origin) return found
+    const place = work(incoming, origin)
+    if (known.size >= mostPlaces) known.clear()
+    if (target.length + origin.length <= longestPlace) known.set(target, { ...place, method, origin })
+    return place
   }
 }
 
