@@ -7,7 +7,7 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Challenge } from '../core/challenge.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
-import { decimalsOf, isNetwork, isTokenCode, knownMints, tokenCodes } from '../core/network.ts'
+import { decimalsOf, isNetwork, isSameMint, isTokenCode, knownMints, mintOf, tokenCodes } from '../core/network.ts'
 import { PaymentError } from './errors.ts'
 import type { Limits } from './journal.ts'
 
@@ -106,10 +106,10 @@ function readCandidate(
 ): Candidate | PaymentError {
   const { requestId } = challenge
   const mints: MintTable = { ...knownMints[network], ...options.mints }
-  const mint = token === 'SOL' ? undefined : mints[token]
+  const mint = mintOf(token, mints)
   const decimals = decimalsOf(token, mints)
-  const offered = token === 'SOL' ? undefined : challenge.mints?.[token]
-  if (decimals === undefined || (offered && !sameMint(offered, mint))) {
+  const offered = mintOf(token, challenge.mints ?? {})
+  if (decimals === undefined || (offered && !isSameMint(offered, mint))) {
     return new PaymentError(
       'mint_not_allowed',
       `The server's ${token} is not the ${token} known on ${network}; if you trust it, give its address as mints.${token}.`,
@@ -193,14 +193,6 @@ function readLimit(amounts: TokenAmounts, token: TokenCode, decimals: number): b
 
 function amountText(amount: string | number | undefined): string | undefined {
   return typeof amount === 'number' ? formatNumber(amount) : amount
-}
-
-function sameMint(offered: Mint, known: Mint | undefined): boolean {
-  return (
-    offered.address === known?.address &&
-    offered.decimals === known.decimals &&
-    offered.tokenProgram === known.tokenProgram
-  )
 }
 
 function hostOf(url: string): string | undefined {

@@ -8,7 +8,7 @@ import type { Allowance } from './allowance.ts'
 import { asciiJson } from './http.ts'
 import { formatUnits, parseUnits } from './money.ts'
 import type { Mint, MintTable, Network, TokenCode } from './network.ts'
-import { decimalsOf, isNetwork, isTokenCode } from './network.ts'
+import { decimalsOf, isNetwork, isTokenCode, mintOf, pickMints } from './network.ts'
 import type { ProofKind } from './request-id.ts'
 import { requestIdPattern } from './request-id.ts'
 
@@ -62,7 +62,7 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   const amounts = Object.fromEntries(
     acceptedMints.map((token) => [token, amountOf(offer, token, offer.amounts[token])]),
   )
-  const mints = Object.fromEntries(acceptedMints.flatMap((token) => mintEntry(token, offer.mints)))
+  const mints = pickMints(acceptedMints, offer.mints)
   const amount = amountOf(offer, currency, offer.price)
   const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
   const spec = asciiJson({ recipient, amount, currency, acceptedMints }).slice(1, -1)
@@ -108,13 +108,8 @@ function amountOf(offer: Offer, token: TokenCode, units: bigint | undefined): st
   return formatUnits(units ?? 0n, decimalsOf(token, offer.mints) ?? 0)
 }
 
-function mintEntry(token: TokenCode, mints: MintTable): [string, Mint][] {
-  const mint = token === 'SOL' ? undefined : mints[token]
-  return mint ? [[token, mint]] : []
-}
-
 function splToken(token: TokenCode, mints: MintTable): string {
-  const mint = token === 'SOL' ? undefined : mints[token]
+  const mint = mintOf(token, mints)
   return mint ? `&spl-token=${mint.address}` : ''
 }
 

@@ -2,8 +2,7 @@
  * Before anything is sold for a token that the provider named, the chain is asked whether it is what the configuration
  * says: with wrong decimals every price would be wrong a thousandfold.
  */
-import type { Mint, Network } from '../core/network.ts'
-import { knownMints } from '../core/network.ts'
+import { isSameMint, knownMints, mintOf, pickMints } from '../core/network.ts'
 import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Service } from './service.ts'
@@ -20,8 +19,12 @@ const retryMs = 5_000
 
 /** Asks at once, and while no node answers, again and again. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
-  const mints = Object.fromEntries(config.acceptedMints.flatMap((code) => entryOf(config, code)))
-  const isPinned = Object.entries(mints).every(([code, mint]) => isKnown(service.config.network, code, mint))
+  const mints = pickMints(config.acceptedMints, config.mints)
+  const known = knownMints[service.config.network]
+  const isPinned = config.acceptedMints.every((code) => {
+    const mint = mintOf(code, mints)
+    return !mint || isSameMint(mint, mintOf(code, known))
+  })
   let state: 'good' | 'waiting' | 'bad' = isPinned || !config.verifyOnChain ? 'good' : 'waiting'
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
@@ -59,14 +62,4 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
       clearTimeout(timer)
     },
   }
-}
-
-function isKnown(network: Network, code: string, mint: Mint): boolean {
-  const known = knownMints[network][code as 'USDC' | 'NATIVE']
-  return known?.address === mint.address && known.decimals === mint.decimals && known.tokenProgram === mint.tokenProgram
-}
-
-function entryOf({ mints }: RouteConfig, code: RouteConfig['acceptedMints'][number]): [string, Mint][] {
-  const mint = code === 'SOL' ? undefined : mints[code]
-  return mint ? [[code, mint]] : []
 }

@@ -1,6 +1,6 @@
 /** From a requestId to what had to be paid for it, and until when. */
 import type { Mint, MintTable } from '../core/network.ts'
-import { decimalsOf, tokenCodes } from '../core/network.ts'
+import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
 import type { Amounts, OpenedRequest } from '../core/request-id.ts'
 import type { PaymentOption } from '../core/verify.ts'
 
@@ -21,7 +21,7 @@ export async function paymentOptions(
     const units = amounts[token]
     const decimals = decimalsOf(token, mints)
     if (units === undefined || decimals === undefined) continue
-    const mint = token === 'SOL' ? undefined : mints[token]
+    const mint = mintOf(token, mints)
     const destination = mint ? await tokenAccountOf(recipient, mint) : recipient
     options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
   }
