@@ -3,22 +3,15 @@
  * under which every pseudonym in it would be a stranger's.
  */
 import type { Network } from '../core/network.ts'
-import type { Ledger } from '../core/ports.ts'
 
 export interface LedgerIdentity {
   readonly network: Network
-  /** The chain's genesis hash, where it is known before the chain was reached. */
+  /** The chain's genesis hash, where it is known. */
   readonly genesis?: string
   /** The service that opens the ledger. Remembered to name the ledger's maker; another one is not refused. */
   readonly service: string
   /** Of the keyring's root. */
   readonly fingerprint: string
-}
-
-/** A ledger as it is opened: it also remembers the chain it belongs to. */
-export interface LedgerStore extends Ledger {
-  /** Remembers the genesis hash, once it is known. Throws `LedgerConfigurationError` when it was another before. */
-  pinGenesis(hash: string): Promise<void>
 }
 
 /** The ledger must not be used as it is configured. The message is one sentence for the operator: what, and what next. */
@@ -30,7 +23,7 @@ export type Remembered = Readonly<Partial<Record<keyof LedgerIdentity, string>>>
 
 /** Refuses an identity that contradicts what the ledger remembers. What it does not remember yet, it does not contradict. */
 export function checkIdentity(file: string, remembered: Remembered, identity: LedgerIdentity): void {
-  const { network, fingerprint, service } = remembered
+  const { network, fingerprint, service, genesis } = remembered
   const made = `The ledger ${file}, made by ${service ?? identity.service},`
   if (network !== undefined && network !== identity.network) {
     throw new LedgerConfigurationError(
@@ -43,13 +36,10 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
         'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger file.',
     )
   }
-  if (identity.genesis !== undefined) checkGenesis(file, remembered.genesis, identity.genesis)
-}
-
-export function checkGenesis(file: string, remembered: string | undefined, genesis: string): void {
-  if (remembered === undefined || remembered === genesis) return
-  throw new LedgerConfigurationError(
-    `The ledger ${file} belongs to another chain (genesis hash ${remembered}, not ${genesis}): ` +
-      'point the RPC nodes back at that chain, or start with a new ledger file.',
-  )
+  if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
+    throw new LedgerConfigurationError(
+      `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
+        'point the RPC nodes back at that chain, or start with a new ledger file.',
+    )
+  }
 }

@@ -1,5 +1,5 @@
 /** The ledger in plain memory: the reference for the others, and for tests. It forgets everything with the process. */
-import type { Clock, Grant, PaymentRecord, Take } from '../core/ports.ts'
+import type { Clock, Grant, Ledger, PaymentRecord, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Account, Holding, Lease } from './account.ts'
 import {
@@ -15,17 +15,14 @@ import {
   tallyAfter,
   timeOf,
 } from './account.ts'
-import type { LedgerStore } from './identity.ts'
-import { checkGenesis } from './identity.ts'
 
 interface Entry {
   readonly account: Account
   readonly leases: ReadonlyMap<bigint, Lease>
 }
 
-export function createMemoryLedger(parts: { readonly clock: Clock; readonly genesis?: string }): LedgerStore {
+export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
   const entries = new Map<string, Entry>()
-  let genesis = parts.genesis
   let closed = false
 
   const now = () => {
@@ -89,11 +86,6 @@ export function createMemoryLedger(parts: { readonly clock: Clock; readonly gene
       const time = now()
       if (entries.has(keyOf(payment.tx))) return
       entries.set(keyOf(payment.tx), { account: openAccount(payment, time, true), leases: new Map() })
-    },
-    async pinGenesis(hash) {
-      now()
-      checkGenesis('in memory', genesis, hash)
-      genesis = hash
     },
     async close() {
       closed = true

@@ -1,6 +1,6 @@
 /** From the `ledger` option to a ledger. */
-import type { Clock } from '../core/ports.ts'
-import type { LedgerIdentity, LedgerStore } from './identity.ts'
+import type { Clock, Ledger } from '../core/ports.ts'
+import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import { createMemoryLedger } from './memory.ts'
 
@@ -17,15 +17,13 @@ export interface LedgerParts {
  * @example
  * const ledger = await openLedger('sqlite:./ledger.db', { clock, identity })
  */
-export async function openLedger(url: string, parts: LedgerParts): Promise<LedgerStore> {
+export async function openLedger(url: string, parts: LedgerParts): Promise<Ledger> {
   // One letter before the colon is a drive of Windows, not a scheme.
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(url) ?? [undefined, 'sqlite', url]
   switch (scheme?.toLowerCase()) {
-    case 'memory': {
-      const { genesis } = parts.identity
-      if (rest === '') return createMemoryLedger({ clock: parts.clock, ...(genesis !== undefined && { genesis }) })
+    case 'memory':
+      if (rest === '') return createMemoryLedger(parts)
       break
-    }
     case 'sqlite': {
       const path = rest.replace(/^\/\//, '')
       if (path === '' || path.includes(':memory:')) break

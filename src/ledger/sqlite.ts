@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Clock, PaymentRecord } from '../core/ports.ts'
+import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
 import type { Account, Holding } from './account.ts'
 import {
   checkLease,
@@ -22,8 +22,8 @@ import {
   tallyAfter,
   timeOf,
 } from './account.ts'
-import type { LedgerIdentity, LedgerStore, Remembered } from './identity.ts'
-import { checkGenesis, checkIdentity } from './identity.ts'
+import type { LedgerIdentity, Remembered } from './identity.ts'
+import { checkIdentity } from './identity.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 
@@ -34,14 +34,14 @@ export interface SqliteParts {
   readonly busyTimeoutMs?: number
 }
 
-export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<LedgerStore> {
+export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<Ledger> {
   const full = resolve(path)
   const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 5000, (db) => remember(db, full, parts.identity))
-  return createSqliteLedger(file, full, parts.clock)
+  return createSqliteLedger(file, parts.clock)
 }
 
 /** The ledger over a file that is already open and up to date. */
-export function createSqliteLedger(file: SqliteFile, path: string, clock: Clock): LedgerStore {
+export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
   const rows = prepareRows(file.db)
   return {
     async peek(tx) {
@@ -94,12 +94,6 @@ export function createSqliteLedger(file: SqliteFile, path: string, clock: Clock)
       await file.write(() => {
         const now = timeOf(clock)
         if (!rows.find(payment.tx, now)) rows.register(payment, now, 'late')
-      })
-    },
-    async pinGenesis(hash) {
-      await file.write(() => {
-        checkGenesis(path, readMemory(file.db).genesis, hash)
-        writeMemory(file.db, { genesis: hash })
       })
     },
     async close() {

@@ -2,22 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import type { PaymentRecord, Take } from '../../src/core/ports.ts'
 import { LedgerUnavailable } from '../../src/core/ports.ts'
-import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { useDesk } from './desk.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 
 describe.each(stores)('the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-
-  describe('the chain it belongs to', () => {
-    it('T73: is remembered once it is known, and no other is accepted', async () => {
-      await desk.ledger.pinGenesis('genesis-1')
-      await desk.ledger.pinGenesis('genesis-1')
-      await expect(desk.ledger.pinGenesis('genesis-2')).rejects.toThrow(LedgerConfigurationError)
-      await expect(desk.ledger.pinGenesis('genesis-2')).rejects.toThrow(/another chain.*genesis-1, not genesis-2/)
-    })
-  })
 
   it('T119: answers nothing once it is closed', async () => {
     const payment = createPayment()
@@ -30,7 +20,6 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       () => desk.ledger.renew(grant, leaseMs),
       () => desk.ledger.end(grant, 'settle', 1n),
       () => desk.ledger.recordLate(createPayment()),
-      () => desk.ledger.pinGenesis('genesis-1'),
     ]
     for (const call of calls) await expect(call()).rejects.toThrow(LedgerUnavailable)
   })

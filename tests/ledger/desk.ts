@@ -1,14 +1,13 @@
 /** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
 import { afterEach, beforeEach } from 'vitest'
 import type { Consequence } from '../../src/core/delivery.ts'
-import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
-import type { LedgerStore } from '../../src/ledger/identity.ts'
+import type { Grant, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
 import type { TestClock } from './payments.ts'
 import { createTestClock } from './payments.ts'
 import type { OpenShelf, Shelf } from './stores.ts'
 
 export interface Desk {
-  readonly ledger: LedgerStore
+  readonly ledger: Ledger
   readonly clock: TestClock
   kindOf(take: Take): Promise<Taken['kind']>
   stateOf(payment: PaymentRecord): Promise<Standing['state'] | undefined>

@@ -6,7 +6,6 @@ import { it, onTestFinished } from 'vitest'
 import type { Unit } from '../../src/core/allowance.ts'
 import type { Consequence } from '../../src/core/delivery.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports.ts'
-import type { LedgerStore } from '../../src/ledger/identity.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
 import type { TestClock } from './payments.ts'
@@ -84,7 +83,7 @@ it('tells one story over every store, which the witness accepts', async () => {
   const path = join(folder.path, 'ledger.db')
   const clock = createTestClock()
   const open = () => openSqliteLedger(path, { clock, identity })
-  const connections = [await open(), await open()] as [LedgerStore, LedgerStore]
+  const connections = [await open(), await open()] as [Ledger, Ledger]
   const memory = createMemoryLedger({ clock })
   const crash = async () => {
     await connections[0].close()

@@ -29,7 +29,7 @@ describe('an outage', () => {
     const path = newPath()
     const file = await openSqliteFile(path, 20, () => {})
     onTestFinished(file.close)
-    const ledger = createSqliteLedger(file, path, clock)
+    const ledger = createSqliteLedger(file, clock)
     file.db.exec('PRAGMA max_page_count = 1')
     const payments = Array.from({ length: 200 }, () => createPayment({ scope: 'x'.repeat(500) }))
     const refused: PaymentRecord[] = []

@@ -162,15 +162,16 @@ describe('a file', () => {
     expect((await second.peek(late.tx))?.state).toBe('late')
   })
 
-  it('remembers its chain, and may be opened by another service or before the chain is known', async () => {
+  it('T73: remembers its chain once that is known, and may be opened by another service', async () => {
     const path = newPath()
-    await (await open(path)).pinGenesis('genesis-1')
+    await makeLedger(path)
+    await makeLedger(path, { ...identity, genesis: 'genesis-1' })
     await makeLedger(path, { ...identity, service: 'other' })
     await expect(open(path, { ...identity, network: 'devnet' })).rejects.toThrow(/ledger\.db, made by tests, holds/)
+    const other = open(path, { ...identity, genesis: 'genesis-2' })
+    await expect(other).rejects.toThrow(LedgerConfigurationError)
+    await expect(other).rejects.toThrow(/another chain.*genesis-1, not genesis-2/)
     await makeLedger(path, { ...identity, genesis: 'genesis-1' })
-    const ledger = await open(path)
-    await expect(ledger.pinGenesis('genesis-2')).rejects.toThrow(LedgerConfigurationError)
-    await ledger.pinGenesis('genesis-1')
   })
 
   it('may be empty at first', async () => {

@@ -2,13 +2,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock } from '../../src/core/ports.ts'
-import type { LedgerStore } from '../../src/ledger/identity.ts'
+import type { Clock, Ledger } from '../../src/core/ports.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { identity } from './payments.ts'
 
 export interface Shelf {
-  readonly ledger: LedgerStore
+  readonly ledger: Ledger
   /** Closes and removes everything. */
   clear(): Promise<void>
 }
