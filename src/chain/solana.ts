@@ -116,10 +116,6 @@ export function createChain(parts: ChainParts): SolanaChain {
 
   return {
     read,
-    async genesis() {
-      const answers = await Promise.all(witnesses.map((witness) => witness.belongs()))
-      return answers.includes(true) && !answers.includes(false) ? pin.hash : undefined
-    },
     async close() {
       closing.abort()
       rpc.close()

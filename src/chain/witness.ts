@@ -32,8 +32,6 @@ export interface Witness {
   readonly name: string
   /** How many times in a row it was of no use. */
   failures(): number
-  /** True when it is of the right chain, false when of another, undefined when it does not say. */
-  belongs(): Promise<boolean | undefined>
   /** Whether a transaction that it did not have may be there now. */
   readonly appeared: Lookout
   /** What it knows of a transaction at the moment. */
@@ -76,6 +74,7 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return known
   }
 
+  /** True when it is of the right chain, false when of another, undefined when it does not say. */
   async function belongs(): Promise<boolean | undefined> {
     if (known) return true
     asking ??= askGenesis().finally(() => {
@@ -119,7 +118,7 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { name: node.name, failures: () => failures, belongs, appeared: createLookout(call), testify }
+  return { name: node.name, failures: () => failures, appeared: createLookout(call), testify }
 }
 
 function readWire(value: unknown): string | undefined {

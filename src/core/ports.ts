@@ -32,8 +32,6 @@ export type Reading =
 export interface Chain {
   /** What a transaction did. Waits up to `waitMs` for it to appear; simultaneous readers of one share one read. */
   read(signature: string, waitMs: number): Promise<Reading>
-  /** The genesis hash that all nodes were found to share, once one was reached. */
-  genesis(): Promise<string | undefined>
   close(): Promise<void>
 }
 
