@@ -37,12 +37,6 @@ export interface TokenAmount {
   readonly tokenProgram?: string
 }
 
-export interface Priority {
-  /** What a unit of computation is worth to the payer, in millionths of a lamport. */
-  readonly microLamports?: bigint
-  readonly computeUnitLimit?: number
-}
-
 /** Until when a transaction can land. */
 export interface Lifetime {
   readonly blockhash: string
@@ -56,7 +50,6 @@ export interface PaymentOrder extends Lifetime {
   readonly requestId: string
   /** Opens the recipient's token account at the payer's cost where it does not exist yet. */
   readonly createAccount?: boolean
-  readonly priority?: Priority
 }
 
 export interface SignedPayment {
@@ -68,7 +61,8 @@ export interface SignedPayment {
 
 /** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
 const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
-const defaultMicroLamports = 10_000n
+/** What a unit of computation is worth to the payer, in millionths of a lamport. */
+const microLamports = 10_000n
 
 /** Builds and signs. The signature is known from here on: write it down before sending. */
 export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
@@ -103,7 +97,7 @@ function readSignature(bytes: Uint8Array, order: PaymentOrder, payer: string): U
 }
 
 /** The message bytes that the payer has to sign. */
-export async function composePayment(order: PaymentOrder, payer: string): Promise<Uint8Array> {
+async function composePayment(order: PaymentOrder, payer: string): Promise<Uint8Array> {
   const lifetime = {
     blockhash: order.blockhash as Blockhash,
     lastValidBlockHeight: BigInt(order.lastValidBlockHeight),
@@ -118,13 +112,10 @@ export async function composePayment(order: PaymentOrder, payer: string): Promis
   return new Uint8Array(compileTransaction(message).messageBytes)
 }
 
-function budget({ token, createAccount, priority }: PaymentOrder): readonly Instruction[] {
+function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] {
   const transfer = token.asset === 'SOL' ? 0 : unitsOf.transfer
-  const units = priority?.computeUnitLimit ?? unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0)
-  return [
-    getSetComputeUnitLimitInstruction({ units }),
-    getSetComputeUnitPriceInstruction({ microLamports: priority?.microLamports ?? defaultMicroLamports }),
-  ]
+  const units = unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0)
+  return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
 
 async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {

@@ -55,8 +55,8 @@ export type Decoding =
   | { readonly kind: 'malformed'; readonly why: string }
 
 /** The largest transactions that fit on the wire. */
-export const longestBytes = 1232
-export const longestBytesV1 = 4096
+const longestBytes = 1232
+const longestBytesV1 = 4096
 
 const signatureLength = 64
 const keyLength = 32

@@ -1,7 +1,7 @@
 /** Addresses and signatures as text. A byte string has one spelling, so that a payment cannot appear under two names. */
 import { base58 } from '@scure/base'
 
-export const addressBytes = 32
+const addressBytes = 32
 export const signatureBytes = 64
 
 export function encodeBase58(bytes: Uint8Array): string {

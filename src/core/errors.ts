@@ -62,8 +62,6 @@ export interface Refusal {
   /** One sentence for the person who reads the answer. It never holds secrets, addresses of nodes or SQL. */
   readonly detail?: string
   readonly shortfall?: Shortfall
-  /** Overrides the table's status, where one code has two. */
-  readonly status?: number
 }
 
 export interface Shortfall {
@@ -84,7 +82,7 @@ export function formatProblem(refusal: Refusal, requestId?: string): string {
   return asciiJson({
     type: `urn:paystile:problem:${refusal.code}`,
     title: row.title,
-    status: refusal.status ?? row.status,
+    status: row.status,
     detail: refusal.detail ?? row.title,
     code: refusal.code,
     retryable: row.retryable,

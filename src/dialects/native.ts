@@ -38,7 +38,7 @@ export const native: Dialect = {
     const body = formatProblem(refusal, requestId)
     return {
       kind: 'answer',
-      status: refusal.status ?? row.status,
+      status: row.status,
       headers: {
         ...challengeHeaders,
         'Content-Type': 'application/problem+json',

@@ -33,7 +33,7 @@ export interface LocalnetNote {
 
 const noteName = 'localnet.json'
 /** Its presence means that the chain was kept on purpose. */
-export const chainFileName = 'chain.sqlite'
+const chainFileName = 'chain.sqlite'
 
 export function announceLocalnet(about: Omit<LocalnetNote, 'pid' | 'startedAt'>): void {
   const note: LocalnetNote = { ...about, pid: process.pid, startedAt: createWallClock().now() }

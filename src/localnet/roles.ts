@@ -15,8 +15,6 @@ export interface LoadedAddresses {
   readonly readonly: readonly string[]
 }
 
-export const noLoadedAddresses: LoadedAddresses = { writable: [], readonly: [] }
-
 export function rolesOf(message: Message, loaded: LoadedAddresses): readonly Role[] {
   const { keys, signers, readonlySigners, readonlyOthers } = message
   const addresses = [...keys, ...loaded.writable, ...loaded.readonly]

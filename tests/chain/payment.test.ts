@@ -83,11 +83,11 @@ describe('a payment', () => {
     await world.pay({ token: usdc, recipient, createAccount: true, requestId: 'rid_2' })
   })
 
-  it('keeps to the limits and the price it is given', async () => {
-    const { wire } = await world.sign({ priority: { microLamports: 123n, computeUnitLimit: 45_678 } })
+  it('says how much work it may be, and what a unit of it is worth', async () => {
+    const { wire } = await world.sign({ token: usdc, createAccount: true })
     const [limit, price] = decompile(wire).instructions
-    expect([...(limit?.data ?? [])]).toEqual([2, 0x6e, 0xb2, 0, 0])
-    expect([...(price?.data ?? [])]).toEqual([3, ...u64(123n)])
+    expect([...(limit?.data ?? [])]).toEqual([2, ...u64(150_000n).slice(0, 4)])
+    expect([...(price?.data ?? [])]).toEqual([3, ...u64(10_000n)])
   })
 
   it('fits into a packet with the longest requestId', async () => {

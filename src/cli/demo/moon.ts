@@ -42,7 +42,7 @@ export function moonAt(time: number): Moon {
 }
 
 /** How far the moon stands from the sun, in degrees: 0 is new, 180 is full. */
-export function elongation(time: number): number {
+function elongation(time: number): number {
   const t = (time - j2000) / dayMs / 36_525
   const d = 297.8501921 + 445_267.1114034 * t
   const m = 357.5291092 + 35_999.0502909 * t

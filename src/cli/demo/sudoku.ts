@@ -27,7 +27,7 @@ export function makeSudoku(random: Random): Sudoku {
 }
 
 /** How many ways there are to fill the grid, counted up to two. */
-export function countSolutions(grid: readonly number[]): number {
+function countSolutions(grid: readonly number[]): number {
   return search([...grid], undefined, 2)
 }
 

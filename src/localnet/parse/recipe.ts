@@ -29,7 +29,7 @@ export function follow(recipe: Recipe, cursor: Cursor, accounts: readonly string
   return { type: recipe.type, info }
 }
 
-export function signersOf(authority: string, [first = '', ...signers]: readonly string[]): Record<string, unknown> {
+function signersOf(authority: string, [first = '', ...signers]: readonly string[]): Record<string, unknown> {
   if (signers.length === 0) return { [authority]: first }
   return { [`multisig${authority.charAt(0).toUpperCase()}${authority.slice(1)}`]: first, signers }
 }

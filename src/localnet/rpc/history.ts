@@ -62,7 +62,7 @@ function statuses(params: readonly unknown[], node: Node): unknown {
   )
 }
 
-export function statusOf({ slot, failure }: TransactionRecord, view: View): unknown {
+function statusOf({ slot, failure }: TransactionRecord, view: View): unknown {
   const confirmationStatus = commitmentOf(slot, view)
   return {
     confirmationStatus,

@@ -24,7 +24,7 @@ type WireEncoding = 'base58' | 'base64'
 
 const maxWireText = Math.ceil((packetBytesV1 * 8) / 5)
 
-export function readTransaction(value: unknown, encoding: WireEncoding): Transaction {
+function readTransaction(value: unknown, encoding: WireEncoding): Transaction {
   const bytes = readWire(readText(value), encoding)
   const limit = bytes[0] === 0x81 ? packetBytesV1 : packetBytes
   if (bytes.length > limit) {
