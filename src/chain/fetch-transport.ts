@@ -1,5 +1,5 @@
 /** The RPC transport for browsers, and for clients that have nothing better: the platform's own `fetch`. */
-import { longestAnswer, type Transport } from './rpc.ts'
+import { longestAnswer, type Transport } from '../core/ports.ts'
 
 export const fetchTransport: Transport = async (url, body, { signal }) => {
   const response = await fetch(url, {

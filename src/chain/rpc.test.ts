@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, createRpc, type Transport } from './rpc.ts'
+import type { Transport } from '../core/ports.ts'
+import { type Answer, createRpc } from './rpc.ts'
 
 const secretUrl = 'https://node.example/?api-key=s3cret'
 

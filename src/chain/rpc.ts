@@ -4,19 +4,9 @@
  * An answer is one of three things: a result, the node's own refusal with a code, or nothing that can be used. What is
  * said about the last never holds the node's address, which may carry an API key.
  */
+import type { Transport } from '../core/ports.ts'
+import { longestAnswer } from '../core/ports.ts'
 import { isFields, parseJson } from './json.ts'
-
-export interface TransportOptions {
-  readonly timeoutMs: number
-  readonly signal: AbortSignal
-}
-
-/** Posts a body of JSON. Follows no redirect, gives up at `timeoutMs` or when `signal` fires, reads at most 1 MB. */
-export type Transport = (
-  url: string,
-  body: string,
-  options: TransportOptions,
-) => Promise<{ readonly status: number; readonly text: string }>
 
 export type Answer =
   | { readonly kind: 'answered'; readonly result: unknown }
@@ -47,7 +37,6 @@ export interface RpcParts {
   readonly timeoutMs?: number
 }
 
-export const longestAnswer = 1_000_000
 const defaultTimeoutMs = 2_000
 
 /** Refusals that speak of the node and not of the question: it lags, has no memory so far back, is overloaded. */

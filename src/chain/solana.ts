@@ -1,9 +1,9 @@
 /**
  * The Chain port over Solana nodes: waits for a transaction to appear, and reads it once for all who ask at the time.
  */
-import type { Chain, Clock, Log, Reading, Verifier } from '../core/ports.ts'
+import type { Chain, Clock, Log, Reading, Transport, Verifier } from '../core/ports.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
-import { createRpc, type Transport } from './rpc.ts'
+import { createRpc } from './rpc.ts'
 import { createWitness, type Pin } from './witness.ts'
 
 export interface ChainParts {

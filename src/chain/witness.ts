@@ -9,6 +9,7 @@ import { encodeBase58 } from '../core/base58.ts'
 import type { Log, Verifier } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import { readEffect } from './effects.ts'
+import { readGenesis } from './genesis.ts'
 import { isFields, readCount } from './json.ts'
 import type { Answer, Call, Node } from './rpc.ts'
 import { createLookout, type Lookout } from './statuses.ts'
@@ -66,10 +67,10 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
   }
 
   async function askGenesis(): Promise<boolean | undefined> {
-    const answer = await call('getGenesisHash', [])
-    if (answer.kind !== 'answered' || typeof answer.result !== 'string') return undefined
-    pin.hash ??= answer.result
-    known = answer.result === pin.hash
+    const hash = await readGenesis(call)
+    if (hash === undefined) return undefined
+    pin.hash ??= hash
+    known = hash === pin.hash
     if (!known) log.error('chain.wrong_cluster', { node: node.name })
     return known
   }

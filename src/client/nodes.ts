@@ -2,10 +2,12 @@
  * The nodes a payment goes through, checked to be of the chain that the challenge names. A node's address never comes
  * from the challenge: whoever chose it could have a payment signed that is valid on another chain.
  */
-import type { Rpc, Transport } from '../chain/rpc.ts'
+import { readGenesis } from '../chain/genesis.ts'
+import type { Rpc } from '../chain/rpc.ts'
 import { createRpc } from '../chain/rpc.ts'
 import type { Network } from '../core/network.ts'
 import { genesisHashes, publicNodes } from '../core/network.ts'
+import type { Transport } from '../core/ports.ts'
 import { PaymentError } from './errors.ts'
 
 export interface NodesParts {
@@ -64,10 +66,8 @@ function urlsFor(
 
 async function open(urls: readonly string[], transport: Transport): Promise<Connection> {
   const rpc = createRpc({ urls, transport })
-  const answers = await Promise.all(rpc.nodes.map((node) => node.call('getGenesisHash', [])))
-  const hashes = answers.flatMap((answer) =>
-    answer.kind === 'answered' && typeof answer.result === 'string' ? [answer.result] : [],
-  )
+  const answers = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
+  const hashes = answers.filter((hash) => hash !== undefined)
   const [genesis] = hashes
   if (genesis === undefined) {
     throw new PaymentError(

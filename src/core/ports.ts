@@ -1,4 +1,4 @@
-/** What the core and the server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
+/** What core, chain and server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
 import type { Allowance } from './allowance.ts'
 import type { Consequence } from './delivery.ts'
 import type { TokenCode } from './network.ts'
@@ -21,6 +21,22 @@ export type Facts = Readonly<Record<string, string | number | boolean | undefine
 
 /** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
 export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+
+/** Signs for a service. */
+export interface Identity {
+  readonly publicKey: Uint8Array
+  sign(text: Uint8Array): Uint8Array
+}
+
+/** Posts JSON to a node. Follows no redirect, gives up at `timeoutMs` or when `signal` fires, reads `longestAnswer`. */
+export type Transport = (
+  url: string,
+  body: string,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+) => Promise<{ readonly status: number; readonly text: string }>
+
+/** How much of a node's answer is read at the most: 1 MB. */
+export const longestAnswer = 1_000_000
 
 export type Reading =
   | { readonly kind: 'found'; readonly effect: Effect }

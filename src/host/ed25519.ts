@@ -6,7 +6,7 @@
  * rest itself (a scalar beyond the group's order, which would give a signature two spellings); the tests hold it to that.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import type { Verifier } from '../core/ports.ts'
+import type { Identity, Verifier } from '../core/ports.ts'
 
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -33,11 +33,6 @@ export function createVerifier(mostKeys = 1_024): Verifier {
     if (!isSoundPoint(publicKey) || !isSoundPoint(signature.subarray(0, 32))) return false
     return verify(null, message, importKey(publicKey), signature)
   }
-}
-
-export interface Identity {
-  readonly publicKey: Uint8Array
-  sign(text: Uint8Array): Uint8Array
 }
 
 /** The service's signing key, from its seed of 32 bytes. */

@@ -5,24 +5,18 @@
  * answer holds up nobody else's.
  */
 import { Agent } from 'undici'
+import type { Transport } from '../core/ports.ts'
+import { longestAnswer } from '../core/ports.ts'
 
 export interface HttpTransport {
-  readonly transport: (
-    url: string,
-    body: string,
-    options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ) => Promise<{ readonly status: number; readonly text: string }>
+  readonly transport: Transport
   close(): Promise<void>
 }
 
-export interface HttpTransportOptions {
-  /** Open connections to one node at most. */
-  readonly connections?: number
-}
+/** Open connections to one node at most. */
+const connections = 64
 
-const longestAnswer = 1_000_000
-
-export function createHttpTransport({ connections = 64 }: HttpTransportOptions = {}): HttpTransport {
+export function createHttpTransport(): HttpTransport {
   const agent = new Agent({
     connections,
     pipelining: 1,

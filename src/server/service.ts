@@ -8,7 +8,7 @@ import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Mint } from '../core/network.ts'
-import type { Chain, Clock, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
+import type { Chain, Clock, Identity, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { Encode, OpenedRequest } from '../core/request-id.ts'
@@ -35,11 +35,6 @@ export interface ServiceParts {
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log
-}
-
-export interface Identity {
-  readonly publicKey: Uint8Array
-  sign(text: Uint8Array): Uint8Array
 }
 
 export type Recognition =

@@ -1,10 +1,10 @@
 /** A localnet, some wallets, and nodes that can be made to lie: each address below is a node of its own before it. */
 import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
 import { type PaymentOrder, type SignedPayment, signPayment } from '../../src/chain/payment.ts'
-import { createRpc, type Rpc, type Transport } from '../../src/chain/rpc.ts'
+import { createRpc, type Rpc } from '../../src/chain/rpc.ts'
 import { confirm, readLifetime, submit } from '../../src/chain/send.ts'
 import { type ChainParts, createChain, type SolanaChain } from '../../src/chain/solana.ts'
-import type { Log, Reading } from '../../src/core/ports.ts'
+import type { Log, Reading, Transport } from '../../src/core/ports.ts'
 import type { Effect } from '../../src/core/verify.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createVerifier } from '../../src/host/ed25519.ts'
