@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `paystile` command. */
 import { realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Command, CommanderError, Option } from 'commander'
 import { PaymentError } from '../client/errors.ts'
@@ -9,7 +10,7 @@ import { ConfigurationError } from '../server/configuration-error.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf } from './payment-errors.ts'
 
-const version = '0.1.0'
+const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const networkOption = () =>
   new Option('--network <name>', 'the chain to use').choices(['mainnet', 'devnet', 'localnet'])
 const jsonOption = () => new Option('--json', 'answer in JSON (the default where stdout is not a terminal)')

@@ -1,9 +1,8 @@
 /** `paystile verify`: SPEC.md's five rules, checked against the chain. Nothing is used up. */
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { refusals } from '../core/errors.ts'
 import type { Network } from '../core/network.ts'
-import { findLocalnet, localnetDirectory } from '../host/home.ts'
+import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../host/home.ts'
 import { type CheckOptions, checkPayment } from '../server/assemble-verdict.ts'
 import type { Check, Verdict } from '../server/verdict.ts'
 import { chooseNetwork } from './network.ts'
@@ -59,8 +58,8 @@ function whereToLook(options: VerifyCommandOptions): CheckOptions {
   const network = chooseNetwork(options.network)
   const note = network === 'localnet' && rpc.length === 0 ? findLocalnet() : undefined
   const directory = note && localnetDirectory(note.genesis)
-  const secretFile = directory && join(directory, 'secret')
-  const ledgerFile = directory && join(directory, 'ledger.sqlite')
+  const secretFile = directory && localSecretFile(directory)
+  const ledgerFile = directory && localLedgerFile(directory)
   return {
     network,
     waitSeconds: 2,

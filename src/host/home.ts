@@ -85,9 +85,18 @@ function readNote(path: string): LocalnetNote | undefined {
   }
 }
 
+/** The ledger of those who sell on a local chain and name no other. */
+export function localLedgerFile(directory: string): string {
+  return join(directory, 'ledger.sqlite')
+}
+
+export function localSecretFile(directory: string): string {
+  return join(directory, 'secret')
+}
+
 /** The keyring of a local chain: made once, kept beside its data, and shared by all who find it there. */
 export function localSecret(directory: string): string {
-  const path = join(directory, 'secret')
+  const path = localSecretFile(directory)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   // Linked into place, so that nobody reads a half-written file and the first of two rivals wins.
   const draft = `${path}.${randomBytes(6).toString('hex')}`

@@ -5,7 +5,6 @@ import { readChainTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
-import { readKeyring } from '../core/keys.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
 import {
   decimalsOf,
@@ -27,6 +26,7 @@ import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import type { Environment } from './config.ts'
+import { openKeyring } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Expectation, ExpectedPayment, Verdict } from './verdict.ts'
 import { judgePayment } from './verdict.ts'
@@ -156,13 +156,6 @@ function nodesOf(network: Network): readonly string[] {
   if (network === 'devnet') return publicNodes.devnet
   const url = network === 'localnet' ? findLocalnet()?.rpcUrl : undefined
   return url === undefined ? [] : [url]
-}
-
-function openKeyring(secret: string, problems: string[]): Keyring | undefined {
-  const reading = readKeyring(secret)
-  if (reading.kind === 'keyring') return reading.keyring
-  problems.push(`secret: ${reading.why}`)
-  return undefined
 }
 
 async function clockFor(network: Network, rpc: Parameters<typeof readChainTime>[0]): Promise<Clock> {

@@ -286,7 +286,8 @@ function readAmounts(
   return { price: price.units, amounts }
 }
 
-function openKeyring(secret: string, problems: string[]): Keyring | undefined {
+/** A keyring as options and environment give it; what is wrong with it joins the problems. */
+export function openKeyring(secret: string, problems: string[]): Keyring | undefined {
   const reading = readKeyring(secret)
   if (reading.kind === 'keyring') return reading.keyring
   problems.push(`secret: ${reading.why}; it is written as id:secret,id:secret`)

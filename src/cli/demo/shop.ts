@@ -1,11 +1,11 @@
 /** The demo's service: paid resources, a faucet, and a front door that says what there is. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { create402Middleware } from '../../adapters/hono.ts'
 import { tokenCodes } from '../../core/network.ts'
+import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
@@ -32,7 +32,7 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
       recipient,
       network: 'localnet',
       rpc: localnet.rpcUrl,
-      ledger: `sqlite:${join(directory, 'ledger.sqlite')}`,
+      ledger: localLedgerFile(directory),
       acceptedMints: [token, ...tokenCodes.filter((code) => code !== token)],
       scope: name,
       description,
