@@ -14,7 +14,6 @@ const account = (data: string, owner = usdc.tokenProgram) => ({ owner, data: [da
 const answering = (answer: Answer): Rpc => ({
   nodes: [],
   call: async () => answer,
-  calls: () => new Map(),
   close: () => {},
 })
 const holding = (value: unknown): Rpc => answering({ kind: 'answered', result: { value } })

@@ -101,12 +101,17 @@ describe('time', () => {
   })
 
   it('ends with close', async () => {
-    const rpc = createRpc({ urls: [secretUrl], transport: () => new Promise(() => {}) })
+    let asked = 0
+    const silent: Transport = () => {
+      asked += 1
+      return new Promise(() => {})
+    }
+    const rpc = createRpc({ urls: [secretUrl], transport: silent })
     const waiting = rpc.call('getSlot', [])
     rpc.close()
     expect((await waiting).kind).toBe('unavailable')
     expect((await rpc.call('getSlot', [])).kind).toBe('unavailable')
-    expect(rpc.calls().get('getSlot')).toBe(1)
+    expect(asked).toBe(1)
   })
 })
 
@@ -130,7 +135,6 @@ describe('several nodes', () => {
     expect(await rpc.call('getSlot', [])).toEqual({ kind: 'answered', result: 7 })
     expect(await rpc.call('getSlot', [])).toEqual({ kind: 'answered', result: 7 })
     expect(asked).toEqual([urls[0], urls[1], urls[1]])
-    expect(rpc.calls().get('getSlot')).toBe(3)
   })
 
   it('a refusal that is about the question is an answer', async () => {

@@ -25,8 +25,6 @@ export interface Rpc {
   readonly nodes: readonly Node[]
   /** Asks one node, and the next when it is of no help. */
   readonly call: Call
-  /** How often each method was sent to a node. */
-  calls(): ReadonlyMap<string, number>
   /** Ends what is under way and refuses what comes. */
   close(): void
 }
@@ -46,7 +44,6 @@ const nodeTroubles: ReadonlySet<number> = new Set([
 
 export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: RpcParts): Rpc {
   if (urls.length === 0) throw new TypeError('at least one RPC node is needed')
-  const counts = new Map<string, number>()
   const underway = new Set<AbortController>()
   let closed = false
   let lastId = 0
@@ -55,7 +52,6 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: Rpc
   const nodes = urls.map((url, index): Node => {
     const call: Call = async (method, params) => {
       if (closed) return unavailable('the connection is closed')
-      counts.set(method, (counts.get(method) ?? 0) + 1)
       const id = ++lastId
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
       const controller = new AbortController()
@@ -83,7 +79,6 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: Rpc
   return {
     nodes,
     call,
-    calls: () => counts,
     close: () => {
       closed = true
       for (const controller of underway) controller.abort('the connection is closed')

@@ -1,28 +1,21 @@
 /**
  * The Chain port over Solana nodes: waits for a transaction to appear, and reads it once for all who ask at the time.
  */
-import type { Chain, Clock, Log, Reading, Transport, Verifier } from '../core/ports.ts'
+import type { Chain, Clock, Log, Reading, Verifier } from '../core/ports.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
-import { createRpc } from './rpc.ts'
+import type { Rpc } from './rpc.ts'
 import { createWitness, type Pin } from './witness.ts'
 
 export interface ChainParts {
-  readonly urls: readonly string[]
-  readonly transport: Transport
+  /** The nodes. They are closed with the chain. */
+  readonly rpc: Rpc
   readonly verifier: Verifier
   /** The genesis hash every node must have. Left out on a localnet, where the first node's is taken. */
   readonly genesis?: string
   readonly clock: Clock
   readonly log: Log
-  /** How long one question to one node may take. */
-  readonly timeoutMs?: number
   /** After how long a silent node is no longer waited for alone, where another is configured. */
   readonly hedgeMs?: number
-}
-
-export interface SolanaChain extends Chain {
-  /** How often each RPC method was sent to a node. */
-  calls(): ReadonlyMap<string, number>
 }
 
 /** Hears what each round brought; after the last one there is no more. */
@@ -42,13 +35,13 @@ const longestPauseMs = 400
 /** A node that is out of reach may be back in a moment, but a customer should hear soon that we cannot tell. */
 const mostFutileRounds = 3
 
-export function createChain(parts: ChainParts): SolanaChain {
-  const { urls, transport, verifier, clock, log, timeoutMs, hedgeMs = 500 } = parts
-  const rpc = createRpc({ urls, transport, ...(timeoutMs !== undefined && { timeoutMs }) })
+export function createChain(parts: ChainParts): Chain {
+  const { rpc, verifier, clock, log, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
   const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, log }))
   const flights = new Map<string, Flight>()
-  const closing = new AbortController()
+  const sleepers = new Set<() => void>()
+  let closed = false
 
   function depart(signature: string, until: number): Flight {
     const flight: Flight = { until, readers: new Set(), end: Promise.resolve() }
@@ -65,14 +58,27 @@ export function createChain(parts: ChainParts): SolanaChain {
       futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
       const left = flight.until - clock.monotonic()
       const settled = finding.kind === 'found' || finding.kind === 'disagreement'
-      const last = settled || left <= 0 || futile >= mostFutileRounds || closing.signal.aborted
+      const last = settled || left <= 0 || futile >= mostFutileRounds || closed
       if (last && finding.kind === 'disagreement') log.error('chain.disagreement', { why: finding.why })
       // In the same breath as the end: whoever comes later begins anew, and no miss is remembered.
       if (last) flights.delete(signature)
       for (const reader of [...flight.readers]) reader(toReading(finding), last)
       if (last) return
-      await sleep(Math.min(pause, left), closing.signal)
+      await sleep(Math.min(pause, left))
     }
+  }
+
+  /** Until then, or until the chain is closed. */
+  function sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        sleepers.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      sleepers.add(wake)
+    })
   }
 
   /** A fault of ours must not leave a customer waiting for ever, nor end the process. */
@@ -82,12 +88,12 @@ export function createChain(parts: ChainParts): SolanaChain {
   }
 
   async function read(signature: string, waitMs: number): Promise<Reading> {
-    if (closing.signal.aborted) return closed
+    if (closed) return unavailable('the chain is closed')
     const until = clock.monotonic() + waitMs
     const known = flights.get(signature)
-    if (!known && flights.size >= mostFlights) return busy('too many payments are being waited for')
+    if (!known && flights.size >= mostFlights) return unavailable('too many payments are being waited for')
     const flight = known ?? depart(signature, until)
-    if (flight.readers.size >= mostReaders) return busy('too many wait for this payment')
+    if (flight.readers.size >= mostReaders) return unavailable('too many wait for this payment')
     flight.until = Math.max(flight.until, until)
     return attend(flight, waitMs)
   }
@@ -117,15 +123,13 @@ export function createChain(parts: ChainParts): SolanaChain {
   return {
     read,
     async close() {
-      closing.abort()
+      closed = true
+      for (const wake of [...sleepers]) wake()
       rpc.close()
       await Promise.all([...flights.values()].map((flight) => flight.end))
     },
-    calls: () => rpc.calls(),
   }
 }
-
-const closed: Reading = { kind: 'unavailable', why: 'the chain is closed' }
 
 function toReading(finding: Finding): Reading {
   if (finding.kind === 'unavailable') return { kind: 'unavailable', why: finding.why }
@@ -133,19 +137,6 @@ function toReading(finding: Finding): Reading {
   return { kind: 'disagreement', why: 'one node has the transaction, another does not' }
 }
 
-function busy(why: string): Reading {
+function unavailable(why: string): Reading {
   return { kind: 'unavailable', why }
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
 }

@@ -75,8 +75,7 @@ export async function checkPayment(txHash: string, requestId: string, options: C
   const clock = await clockFor(read.network, rpc)
   const genesis = genesisHashes[read.network]
   const chain = createChain({
-    urls: read.urls,
-    transport: http.transport,
+    rpc,
     verifier: createVerifier(),
     clock,
     log: createLog(),

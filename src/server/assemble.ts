@@ -3,14 +3,15 @@
  * file of the server that knows which implementations there are.
  */
 
+import { readGenesis } from '../chain/genesis.ts'
 import { probeMints } from '../chain/mints.ts'
+import type { Rpc } from '../chain/rpc.ts'
 import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
 import { readChainTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Keyring } from '../core/keys.ts'
-import { readKeyring } from '../core/keys.ts'
 import { prepareMac } from '../core/mac.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Ledger, Log } from '../core/ports.ts'
@@ -20,6 +21,7 @@ import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import {
   announceLocalnet,
   freshSecret,
+  localLedgerFile,
   localnetDirectory,
   localSecret,
   usualLedger,
@@ -29,7 +31,7 @@ import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import type { ServiceConfig } from './config.ts'
-import { readConfig } from './config.ts'
+import { openKeyring, readConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
@@ -87,23 +89,31 @@ function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
   return `${id}:${encodeBase64url(prepareMac(key)(new Uint8Array()), 9)}`
 }
 
+const restartPauseMs = 1_000
+
 function share(config: ServiceConfig, log: Log): Shared {
   let current: Started | undefined
   let starting: Promise<Started> | undefined
   let stopped = false
-  const begin = async (): Promise<Service> => {
-    if (stopped) throw new Error('this paywall is closed')
-    starting ??= start(config, log)
+  const attempt = async (): Promise<Started> => {
     try {
-      current = await starting
-      return current.service
+      current = await start(config, log)
+      return current
     } catch (error) {
-      starting = undefined
       log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      // Until then all who come are told of this failure: a flood of them makes one attempt, and one line of log.
+      setTimeout(() => {
+        starting = undefined
+      }, restartPauseMs).unref()
       throw error
     }
   }
-  // Begun now and not at the first request; a failure is told by `ready` and tried again by the next request.
+  const begin = async (): Promise<Service> => {
+    if (stopped) throw new Error('this paywall is closed')
+    starting ??= attempt()
+    return (await starting).service
+  }
+  // Begun now and not at the first request; a failure is told by `ready` and tried again by a later request.
   begin().catch(() => {})
   return {
     users: 0,
@@ -121,20 +131,22 @@ interface Started {
   stop(): Promise<void>
 }
 
+/** What was opened and has to be closed, the last first. */
+type Stops = (() => Promise<void> | void)[]
+
 async function start(config: ServiceConfig, log: Log): Promise<Started> {
-  const stops: (() => Promise<void> | void)[] = []
+  const stops: Stops = []
   const stop = async (): Promise<void> => {
     for (const one of stops.reverse()) await one()
   }
   try {
-    const ground = config.network === 'localnet' ? await standOnLocalnet(config, stops) : standOnCluster(config)
-    const { clock, urls, genesis, keyring, ledgerUrl } = ground
     const http = createHttpTransport()
     stops.push(http.close)
+    const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport })
+    const ground = await standOn(config, connect, stops)
+    const { clock, rpc, genesis, keyring, ledgerUrl } = ground
     const verifier = createVerifier()
-    const rpc = createRpc({ urls, transport: http.transport })
-    stops.push(rpc.close)
-    const chain = createChain({ urls, transport: http.transport, verifier, clock, log, genesis })
+    const chain = createChain({ rpc, verifier, clock, log, genesis })
     stops.push(chain.close)
     const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
     const ledger = typeof config.ledger === 'object' ? config.ledger : await openLedger(ledgerUrl, { clock, identity })
@@ -163,7 +175,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
 /** What differs between a public cluster, a local chain elsewhere and one in this process. */
 interface Ground {
   readonly clock: Clock
-  readonly urls: readonly string[]
+  readonly rpc: Rpc
   readonly genesis: string
   readonly keyring: Keyring
   readonly ledgerUrl: string
@@ -171,37 +183,37 @@ interface Ground {
   readonly welcome: (recipient: string) => void
 }
 
-function standOnCluster({ network, rpc, keyring, ledger }: ServiceConfig): Ground {
+type Connect = (urls: readonly string[]) => Rpc
+
+async function standOn(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+  if (config.network !== 'localnet') return standOnCluster(config, connect)
+  return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops)
+}
+
+function standOnCluster({ network, rpc, keyring, ledger }: ServiceConfig, connect: Connect): Ground {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
   const ledgerUrl = typeof ledger === 'string' ? ledger : usualLedger(network)
-  return { clock: createWallClock(), urls: rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
+  return { clock: createWallClock(), rpc: connect(rpc), genesis, keyring, ledgerUrl, welcome: () => {} }
 }
 
-async function standOnLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
-  return config.rpc.length > 0 ? joinLocalnet(config, stops) : hostLocalnet(config, stops)
-}
-
-async function joinLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
-  const http = createHttpTransport()
-  const rpc = createRpc({ urls: config.rpc, transport: http.transport })
-  stops.push(http.close)
-  const answer = await rpc.call('getGenesisHash', [])
-  if (answer.kind !== 'answered' || typeof answer.result !== 'string') {
+async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+  const rpc = connect(config.rpc)
+  const genesis = await readGenesis(rpc.call)
+  if (genesis === undefined) {
     throw new Error('the local chain given as rpc does not answer; start one with: npx paystile localnet')
   }
-  const genesis = answer.result
   const clock = createFollowingClock(() => readChainTime(rpc))
   stops.push(clock.stop)
   await clock.sync()
   const directory = localnetDirectory(genesis)
-  const ledgerUrl = typeof config.ledger === 'string' ? config.ledger : `sqlite:${directory}/ledger.sqlite`
-  const keyring = config.keyring ?? openKeyring(localSecret(directory))
-  return { clock, urls: config.rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
+  const ledgerUrl = typeof config.ledger === 'string' ? config.ledger : localLedgerFile(directory)
+  const keyring = config.keyring ?? madeKeyring(localSecret(directory))
+  return { clock, rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
 }
 
 /** A chain of its own that ends with this process, so its ledger needs no file either. */
-async function hostLocalnet(config: ServiceConfig, stops: (() => Promise<void> | void)[]): Promise<Ground> {
+async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
   const { startLocalnet } = await import('../localnet/index.ts')
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash
@@ -211,9 +223,9 @@ async function hostLocalnet(config: ServiceConfig, stops: (() => Promise<void> |
   const { monotonic } = createWallClock()
   return {
     clock: { now: localnet.now, monotonic },
-    urls: [localnet.rpcUrl],
+    rpc: connect([localnet.rpcUrl]),
     genesis,
-    keyring: config.keyring ?? openKeyring(freshSecret()),
+    keyring: config.keyring ?? madeKeyring(freshSecret()),
     ledgerUrl: typeof config.ledger === 'string' ? config.ledger : 'memory:',
     welcome: (recipient) => {
       localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n }).catch(() => {})
@@ -221,8 +233,10 @@ async function hostLocalnet(config: ServiceConfig, stops: (() => Promise<void> |
   }
 }
 
-function openKeyring(secret: string): Keyring {
-  const reading = readKeyring(secret)
-  if (reading.kind === 'problem') throw new ConfigurationError([`secret: ${reading.why}`])
-  return reading.keyring
+/** From a secret that no person wrote. */
+function madeKeyring(secret: string): Keyring {
+  const problems: string[] = []
+  const keyring = openKeyring(secret, problems)
+  if (!keyring) throw new ConfigurationError(problems)
+  return keyring
 }

@@ -49,7 +49,7 @@ export interface Paywall {
 
 /** A service that may still be starting. */
 export interface ServiceHandle {
-  /** The service, or a promise of it while it starts. A start that failed is tried again by the next call. */
+  /** The service, or a promise of it while it starts. A start that failed is tried again by the first call a second later. */
   get(): Service | Promise<Service>
   release(): Promise<void>
 }

@@ -103,6 +103,53 @@ describe('the start', () => {
     )
     await expectServed(claim())
   })
+
+  it('that fails is one attempt and one line of log, however many ask, and is not repeated at once', async () => {
+    const node = await stand.face()
+    let answerAll: () => void = () => {}
+    const asked = new Promise<void>((resolve) => {
+      answerAll = resolve
+    })
+    node.behave(async () => {
+      await asked
+      return { status: 500, body: '' }
+    })
+    const lines: string[] = []
+    const note = (event: string) => void lines.push(event)
+    const served = await serveNode(
+      {
+        price: 0.01,
+        token: 'USDC',
+        recipient: world.recipient.address,
+        network: 'localnet',
+        rpc: node.url,
+        ledger: 'memory:',
+        log: { info: note, warn: note, error: note },
+      },
+      () => ({ body: 'the secret' }),
+    )
+    stand.defer(() => served.close())
+    const flood = () =>
+      Promise.all(
+        Array.from({ length: 100 }, async () => expectRefused(fetch(`${served.url}/data`), 'chain_unavailable')),
+      )
+    const waiting = flood()
+    await eventually(
+      () => node.asked.length,
+      (count) => count > 0,
+    )
+    answerAll()
+    await waiting
+    await flood()
+    expect(node.asked).toEqual(['getGenesisHash'])
+    expect(lines).toEqual(['cannot start'])
+    node.behave(undefined)
+    await eventually(
+      async () => (await fetch(`${served.url}/data`)).status,
+      (status) => status === 402,
+    )
+    expect(lines).toEqual(['cannot start'])
+  })
 })
 
 async function freePort(): Promise<number> {

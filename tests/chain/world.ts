@@ -3,8 +3,8 @@ import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
 import { type PaymentOrder, type SignedPayment, signPayment } from '../../src/chain/payment.ts'
 import { createRpc, type Rpc } from '../../src/chain/rpc.ts'
 import { confirm, readLifetime, submit } from '../../src/chain/send.ts'
-import { type ChainParts, createChain, type SolanaChain } from '../../src/chain/solana.ts'
-import type { Log, Reading, Transport } from '../../src/core/ports.ts'
+import { type ChainParts, createChain } from '../../src/chain/solana.ts'
+import type { Chain, Log, Reading, Transport } from '../../src/core/ports.ts'
 import type { Effect } from '../../src/core/verify.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createVerifier } from '../../src/host/ed25519.ts'
@@ -20,6 +20,11 @@ export interface Question {
 /** Stands between a reader and the localnet: passes a question on with `forward`, or answers it otherwise. */
 export type NodeScript = (question: Question, forward: () => Promise<unknown>) => Promise<unknown>
 
+interface Counted {
+  /** How often each method was sent to a node. */
+  calls(): ReadonlyMap<string, number>
+}
+
 export interface World {
   readonly localnet: Localnet
   readonly rpc: Rpc
@@ -29,8 +34,8 @@ export interface World {
   /** Everything the chains logged, as text. */
   readonly logged: string[]
   /** A chain that reads through so many nodes, each with its script. */
-  chainOf(scripts: readonly NodeScript[], parts?: Partial<ChainParts>): SolanaChain
-  rpcOf(scripts: readonly NodeScript[], timeoutMs?: number): Rpc
+  chainOf(scripts: readonly NodeScript[], parts?: Partial<ChainParts>): Chain & Counted
+  rpcOf(scripts: readonly NodeScript[], timeoutMs?: number): Rpc & Counted
   order(parts?: Partial<PaymentOrder>): Promise<PaymentOrder>
   /** Signs without sending. */
   sign(parts?: Partial<PaymentOrder>, wallet?: Wallet): Promise<SignedPayment>
@@ -75,9 +80,10 @@ export async function createWorld(slotMs = 50): Promise<World> {
   await localnet.fund(payer.address, { SOL: 10_000_000_000n, USDC: 50_000_000n })
   await localnet.fund(shop.address, { SOL: 1_000_000_000n, USDC: 0n })
 
-  const transportOf = (scripts: readonly NodeScript[]): Transport => {
+  const transportOf = (scripts: readonly NodeScript[], counts: Map<string, number>): Transport => {
     return async (url, body, options) => {
       const question = JSON.parse(body) as Question
+      counts.set(question.method, (counts.get(question.method) ?? 0) + 1)
       const script = scripts[Number.parseInt(new URL(url).hostname.slice(4), 10)]
       if (!script) throw new Error('no such node')
       const forward = async () => {
@@ -105,12 +111,17 @@ export async function createWorld(slotMs = 50): Promise<World> {
   }
   const sign = async (parts?: Partial<PaymentOrder>, wallet = payer) => signPayment(await order(parts), wallet)
 
-  function open(parts: Pick<ChainParts, 'urls' | 'transport'> & Partial<ChainParts>): SolanaChain {
+  function rpcOf(scripts: readonly NodeScript[], timeoutMs = 2_000): Rpc & Counted {
+    const counts = new Map<string, number>()
+    const through = createRpc({ urls: urlsOf(scripts), transport: transportOf(scripts, counts), timeoutMs })
+    return { ...through, calls: () => counts }
+  }
+  function open(parts: Pick<ChainParts, 'rpc'> & Partial<ChainParts>): Chain {
     const chain = createChain({ verifier: createVerifier(), genesis: localnet.genesisHash, clock, log, ...parts })
     closers.push(() => chain.close())
     return chain
   }
-  const direct = open({ urls: [localnet.rpcUrl], transport: http.transport })
+  const direct = open({ rpc })
 
   return {
     localnet,
@@ -119,9 +130,11 @@ export async function createWorld(slotMs = 50): Promise<World> {
     shop,
     clock,
     logged,
-    chainOf: (scripts, parts) => open({ urls: urlsOf(scripts), transport: transportOf(scripts), ...parts }),
-    rpcOf: (scripts, timeoutMs = 2_000) =>
-      createRpc({ urls: urlsOf(scripts), transport: transportOf(scripts), timeoutMs }),
+    chainOf: (scripts, parts) => {
+      const through = rpcOf(scripts)
+      return { ...open({ rpc: through, ...parts }), calls: through.calls }
+    },
+    rpcOf,
     order,
     sign,
     async pay(parts, wallet) {
@@ -135,7 +148,6 @@ export async function createWorld(slotMs = 50): Promise<World> {
     effectOf: async (signature) => foundIn(await direct.read(signature, 2_000)),
     async close() {
       for (const close of closers) await close()
-      rpc.close()
       await http.close()
       await localnet.close()
     },
