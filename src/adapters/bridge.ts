@@ -74,8 +74,9 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   let wrapping: Wrapping | undefined
   let opened = false
 
-  const begin = (status: number): void => {
-    if (begun) return
+  const begin = (given: unknown): void => {
+    const status = statusOf(given)
+    if (begun || status === undefined) return
     begun = true
     for (const name of response.getHeaderNames()) if (cacheDirective.test(name)) response.removeHeader(name)
     for (const [name, value] of Object.entries(pass.begin(status))) setPaidHeader(response, name, value)
@@ -95,8 +96,10 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     return join(wrapping.prefix, chunk, encoding)
   }
 
-  response.writeHead = ((status: number, ...rest: HeadArguments) => {
-    if (begun || status < 200) return (original.writeHead as (...args: unknown[]) => ServerResponse)(status, ...rest)
+  response.writeHead = ((given: unknown, ...rest: HeadArguments) => {
+    const status = statusOf(given)
+    if (begun || status === undefined)
+      return (original.writeHead as (...args: unknown[]) => ServerResponse)(given, ...rest)
     if (stopIfLost()) return response
     const reason = typeof rest[0] === 'string' ? rest[0] : undefined
     setHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
@@ -139,6 +142,12 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   response.once('finish', () => end(socket?.destroyed ? 'aborted' : 'finished'))
   response.once('close', leave)
   return true
+}
+
+/** The status of an answer, which Node takes as text, too. Undefined for a status before the answer, or none at all. */
+function statusOf(given: unknown): number | undefined {
+  const status = Math.trunc(Number(given))
+  return status >= 200 && status <= 999 ? status : undefined
 }
 
 type Chunk = string | Uint8Array

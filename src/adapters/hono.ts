@@ -42,7 +42,7 @@ async function proceed(entry: Entry, context: Context, next: Next): Promise<Resp
     if (!attachPass(outgoing, entry.pass)) return nobody()
     await next()
   } else {
-    const delivery = beginDelivery(entry.pass, context.req.raw.signal)
+    const delivery = beginDelivery(entry.pass, context.req.raw)
     if (!delivery) return nobody()
     await next()
     context.res = deliver(delivery, context.res)

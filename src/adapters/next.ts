@@ -25,7 +25,7 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
       const entry = await paywall.enter(incomingOf(request))
       if (entry.kind === 'answer') return responseOf(entry)
       if (!entry.pass) return handler(request, ...rest)
-      const delivery = beginDelivery(entry.pass, request.signal)
+      const delivery = beginDelivery(entry.pass, request)
       if (!delivery) return nobody()
       try {
         return deliver(delivery, await handler(request, ...rest))

@@ -26,12 +26,13 @@ export function responseOf(answer: Answer): Response {
 /** A pass on its way through a runtime that hides the socket, and how much of the body was taken. */
 export interface Delivery {
   readonly pass: Pass
+  readonly method: string
   bodyBytes: number
 }
 
 /** Begins a delivery, which ends when the client leaves. Undefined when it has left already. */
-export function beginDelivery(pass: Pass, signal: AbortSignal): Delivery | undefined {
-  const delivery = { pass, bodyBytes: 0 }
+export function beginDelivery(pass: Pass, { method, signal }: Request): Delivery | undefined {
+  const delivery = { pass, method, bodyBytes: 0 }
   const leave = (): void => pass.end('aborted', delivery.bodyBytes)
   signal.addEventListener('abort', leave, { once: true })
   if (!signal.aborted) return delivery
@@ -59,8 +60,10 @@ export function deliver(delivery: Delivery, response: Response): Response {
     headers.delete('etag')
   }
   const { status, statusText } = response
-  if (response.body === null) {
+  if (response.body === null || delivery.method === 'HEAD') {
     pass.end('finished', 0)
+    // Nobody will read it: frameworks leave the body of an answer to HEAD where it is.
+    response.body?.cancel().catch(() => {})
     return new Response(null, { status, statusText, headers })
   }
   const body = watch(delivery, response.body, wrapping?.prefix, wrapping?.suffix)

@@ -8,12 +8,14 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
 import type { RefusalCode } from '../../src/core/errors.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, listen, type Serve } from '../harness/adapters.ts'
 import { eventually, readAndReset, type Shop } from '../harness/shop.ts'
 import { stacks } from '../harness/stacks.ts'
 import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
 
 let stand: Stand
 let payer: KeyPairSigner
@@ -149,6 +151,37 @@ describe('node:http', () => {
 describe('Next', () => {
   const throwing = (digest: string) => onNext(() => raise(Object.assign(new Error('thrown'), { digest })))
 
+  it('ends the answer to HEAD at once, whose body nobody will take, and keeps the payment', async () => {
+    const consequences: string[] = []
+    const paid = nextMiddleware({
+      price: 0.01,
+      token: 'USDC',
+      recipient: stand.world.recipient.address,
+      network: 'localnet',
+      rpc: stand.world.localnet.rpcUrl,
+      ledger: 'memory:',
+      log: stand.log,
+      onEvent: (event) => event.kind === 'ended' && consequences.push(event.consequence),
+    })
+    stand.defer(() => paid.close())
+    let cancelled = 0
+    const route = paid(() => {
+      const cancel = () => {
+        cancelled += 1
+      }
+      return new Response(new ReadableStream({ cancel }), { headers: { 'Content-Length': '10' } })
+    })
+    const ask = (headers: HeadersInit = {}) => route(new Request('https://a.example/x', { method: 'HEAD', headers }))
+    const challenge = (await (await ask()).json()) as Challenge
+    const proof = proofOf(await stand.world.pay(challenge, payer), challenge, payer)
+    for (const times of [1, 2]) {
+      const response = await ask({ 'Payment-Proof': proof })
+      expect([response.status, response.body, response.headers.get('content-length')]).toEqual([200, null, '10'])
+      expect(consequences).toEqual(Array(times).fill('free'))
+      expect(cancelled).toBe(times)
+    }
+  })
+
   it('takes redirect() for an answer that uses the payment, and passes it on', async () => {
     const digest = 'NEXT_REDIRECT;replace;/x;307;'
     const shop = await stand.open({}, throwing(digest))
@@ -236,6 +269,34 @@ describe('a head written by hand', () => {
     expect(headers.get('payment-receipt')).not.toBeNull()
     expect(response.statusText).toBe(shape.endsWith('after a reason') ? 'Very well' : 'OK')
     await expectServed(response)
+  })
+})
+
+describe('a status', () => {
+  it.each<[string, (response: ServerResponse) => unknown]>([
+    ['with the head', (response) => response.writeHead('304' as never)],
+    ['before it', (response) => Object.assign(response, { statusCode: '304' })],
+  ])('given as text %s counts as the number', async (_when, write) => {
+    const shop = await stand.open(
+      {},
+      onNode((_request, response) => {
+        write(response)
+        response.end()
+      }),
+    )
+    const proof = await shop.buy(payer)
+    expect((await shop.claim(proof)).status).toBe(304)
+    expect(await endings(shop, proof)).toEqual(['free'])
+  })
+
+  it("that is none is the handler's fault, and the payment is kept", async () => {
+    const shop = await stand.open(
+      {},
+      onNode((_request, response) => response.writeHead(Number.NaN)),
+    )
+    const proof = await shop.buy(payer)
+    await expectRefused(shop.claim(proof), 'handler_failed')
+    expect(await endings(shop, proof)).toEqual(['release'])
   })
 })
 
