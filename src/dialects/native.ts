@@ -12,6 +12,11 @@ const challengeHeaders = Object.freeze({
   'X-Content-Type-Options': 'nosniff',
 })
 
+/** Frozen, since many answers share them. */
+function headersFor(length: number) {
+  return Object.freeze({ ...challengeHeaders, 'Content-Length': String(length) })
+}
+
 export const native: Dialect = {
   readProof: (incoming) => {
     const header = incoming.header('payment-proof')
@@ -20,14 +25,14 @@ export const native: Dialect = {
 
   prepare: (offer) => {
     const write = prepareChallenge(offer)
-    let headers = { ...challengeHeaders, 'Content-Length': '0' }
     let length = 0
+    let headers = headersFor(length)
     return (parts) => {
       const body = write(parts)
       // Challenges of a route are of few lengths, and one after the other mostly of the same.
       if (body.length !== length) {
         length = body.length
-        headers = { ...challengeHeaders, 'Content-Length': String(length) }
+        headers = headersFor(length)
       }
       return { kind: 'answer', status: 402, headers, body }
     }
