@@ -138,17 +138,18 @@ describe('the start', () => {
       () => node.asked.length,
       (count) => count > 0,
     )
+    const failed = performance.now()
     answerAll()
     await waiting
     await flood()
-    expect(node.asked).toEqual(['getGenesisHash'])
-    expect(lines).toEqual(['cannot start'])
+    const mostAttempts = 1 + Math.floor((performance.now() - failed) / 1_000)
+    expect(node.asked.length).toBeLessThanOrEqual(mostAttempts)
+    expect(lines).toEqual(node.asked.map(() => 'cannot start'))
     node.behave(undefined)
     await eventually(
       async () => (await fetch(`${served.url}/data`)).status,
       (status) => status === 402,
     )
-    expect(lines).toEqual(['cannot start'])
   })
 })
 
