@@ -15,6 +15,8 @@ interface Import {
   readonly to: string
   readonly isLocal: boolean
   readonly isType: boolean
+  /** Loaded where it is used, and not with the file. */
+  readonly isLazy: boolean
 }
 
 const imports: readonly Import[] = files.flatMap((file) => importsOf(file, codeOf(file)))
@@ -22,10 +24,10 @@ const imports: readonly Import[] = files.flatMap((file) => importsOf(file, codeO
 /** Static, side-effect and dynamic imports, and re-exports. */
 function importsOf(file: string, code: string): readonly Import[] {
   const pattern = /(?:\b(import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?|\bimport\s*\(\s*)['"]([^'"]+)['"]/g
-  return [...code.matchAll(pattern)].map(([, , type, target = '']) => {
+  return [...code.matchAll(pattern)].map(([, keyword, type, target = '']) => {
     const isLocal = target.startsWith('.')
     const to = isLocal ? relative(src, join(src, dirname(file), target)).replaceAll('\\', '/') : target
-    return { file, to, isLocal, isType: type !== undefined }
+    return { file, to, isLocal, isType: type !== undefined, isLazy: keyword === undefined }
   })
 }
 
@@ -72,6 +74,20 @@ function codeOf(file: string): string {
     .replace(/^\s*\/\/.*$/gm, '')
 }
 
+const isBinary = (name: string): boolean => /^(litesvm|@photostructure\/sqlite)$/.test(name)
+
+/** The file and everything it loads. */
+function reachedFrom(entry: string, isFollowed: (one: Import) => boolean): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const walk = (file: string): void => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const one of imports) if (one.file === file && one.isLocal && !one.isType && isFollowed(one)) walk(one.to)
+  }
+  walk(entry)
+  return reached
+}
+
 describe('layers', () => {
   it('finds the imports it is meant to check', () => {
     expect(imports.length).toBeGreaterThan(300)
@@ -80,6 +96,7 @@ describe('layers', () => {
       to: 'localnet/index.ts',
       isLocal: true,
       isType: false,
+      isLazy: true,
     })
   })
 
@@ -102,17 +119,22 @@ describe('layers', () => {
   })
 
   it('keeps Node out of the browser’s client', () => {
-    const reached = new Set<string>()
-    const walk = (file: string): void => {
-      if (reached.has(file)) return
-      reached.add(file)
-      for (const one of imports) if (one.file === file && one.isLocal && !one.isType) walk(one.to)
-    }
-    walk('client/browser.ts')
+    const reached = reachedFrom('client/browser.ts', () => true)
     const foreign = imports.filter((one) => reached.has(one.file) && /^(node:|undici|@photostructure)/.test(one.to))
     expect(foreign).toEqual([])
     expect(reached.size).toBeGreaterThan(20)
   })
+
+  it.each(['index.ts', 'server/index.ts', 'client/index.ts', 'adapters/node.ts', 'adapters/express.ts'])(
+    'loads no binary with %s: who does not use it need not have it',
+    (entry) => {
+      const reached = reachedFrom(entry, (one) => !one.isLazy)
+      const native = imports.filter((one) => reached.has(one.file) && !one.isLazy && isBinary(one.to))
+      expect(native).toEqual([])
+      expect(reached.size).toBeGreaterThan(20)
+      expect(imports.filter((one) => isBinary(one.to)).length).toBeGreaterThan(3)
+    },
+  )
 })
 
 describe('ways of writing', () => {

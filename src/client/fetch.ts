@@ -25,7 +25,7 @@ import { toWallet } from './wallet.ts'
 export interface ClientParts {
   readonly clock: Clock
   readonly nodes: Nodes
-  readonly journal: () => Journal
+  readonly journal: () => Journal | Promise<Journal>
   /** Nodes to use when the caller names none: `PAYSTILE_RPC`. */
   readonly defaultRpc: readonly string[] | undefined
 }
@@ -91,7 +91,7 @@ async function prepare(
     url,
     options,
     wallet,
-    journal: options.journal ?? parts.journal(),
+    journal: options.journal ?? (await parts.journal()),
     key: keyOf(method, url, body, wallet.address),
     method,
     redirect: init.redirect ?? given?.redirect ?? 'follow',

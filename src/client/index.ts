@@ -6,7 +6,6 @@ import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, homeDirectory } from '../host/home.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { createFetchWith402 } from './fetch.ts'
-import { openFileJournal } from './file-journal.ts'
 import type { Journal } from './journal.ts'
 import { createNodes } from './nodes.ts'
 
@@ -23,8 +22,9 @@ export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
 
 const journals = new Map<string, Journal>()
 
-/** One journal per file and process, opened at the first payment. */
-function journalOfUser(): Journal {
+/** One journal per file and process. Loaded here, so that who brings a journal of their own need not have its binary. */
+async function journalOfUser(): Promise<Journal> {
+  const { openFileJournal } = await import('./file-journal.ts')
   const path = join(homeDirectory(), 'client.sqlite')
   const journal = journals.get(path) ?? openFileJournal(path)
   journals.set(path, journal)
