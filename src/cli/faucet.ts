@@ -2,8 +2,8 @@
 import { agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import { decodeAddress } from '../core/base58.ts'
 import { runningLocalnet } from './network.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal } from './output.ts'
-import { readToken, usage } from './purse.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from './output.ts'
+import { readToken } from './purse.ts'
 
 interface FaucetOptions {
   readonly token?: string

@@ -1,7 +1,7 @@
 /** Which chain a command is about. */
 import { isNetwork, type Network, networks } from '../core/network.ts'
 import { findLocalnet, type LocalnetNote } from '../host/home.ts'
-import { CommandError, exitCodes } from './output.ts'
+import { CommandError, exitCodes, usage } from './output.ts'
 
 /** As the command line says, or the environment; else the chain that runs here, or the real one. */
 export function chooseNetwork(given: Network | undefined): Network {
@@ -9,7 +9,7 @@ export function chooseNetwork(given: Network | undefined): Network {
   if (named === undefined) return findLocalnet() ? 'localnet' : 'mainnet'
   if (isNetwork(named)) return named
   const choices = networks.join(', ')
-  throw new CommandError(exitCodes.usage, 'usage', `PAYSTILE_NETWORK is "${named}"; set it to one of ${choices}.`)
+  throw usage(`PAYSTILE_NETWORK is "${named}"; set it to one of ${choices}.`)
 }
 
 export function runningLocalnet(): LocalnetNote {

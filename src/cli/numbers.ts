@@ -1,14 +1,10 @@
 /** Numbers from the command line. */
-import { CommandError, exitCodes } from './output.ts'
+import { usage } from './output.ts'
 
 /** A whole number within limits, or undefined when it was not given. */
 export function readWhole(option: string, text: string | undefined, least: number, most: number): number | undefined {
   if (text === undefined) return undefined
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
-  throw new CommandError(
-    exitCodes.usage,
-    'usage',
-    `${option} must be a whole number from ${least} to ${most}, not "${text}".`,
-  )
+  throw usage(`${option} must be a whole number from ${least} to ${most}, not "${text}".`)
 }

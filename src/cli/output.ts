@@ -34,6 +34,10 @@ export class CommandError extends Error {
   }
 }
 
+export function usage(message: string): CommandError {
+  return new CommandError(exitCodes.usage, 'usage', message)
+}
+
 export interface Terminal {
   /** Whether results go out as JSON. */
   readonly json: boolean

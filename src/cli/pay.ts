@@ -7,8 +7,8 @@ import type { ClientEvent } from '../client/options.ts'
 import { defaultMaxPrice } from '../client/policy.ts'
 import { readChallenge } from '../core/challenge.ts'
 import { readWhole } from './numbers.ts'
-import { type ExitCode, exitCodes, paint, short, type Terminal } from './output.ts'
-import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl, usage } from './purse.ts'
+import { type ExitCode, exitCodes, paint, short, type Terminal, usage } from './output.ts'
+import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl } from './purse.ts'
 
 interface PayOptions extends BuyerOptions {
   readonly include?: boolean

@@ -1,14 +1,14 @@
 /** What `pay` and `quote` have in common: the request, the wallet and the limits, read from the command line. */
 import { readFileSync } from 'node:fs'
 import type { Wallet } from '../chain/keypair.ts'
-import { agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { isLoopback } from '../client/policy.ts'
 import { decodeAddress } from '../core/base58.ts'
 import { parseUnits } from '../core/money.ts'
 import { isTokenCode, type Mint, type Network, splTokenProgram, type TokenCode, tokenCodes } from '../core/network.ts'
 import { findLocalnets } from '../host/home.ts'
-import { CommandError, exitCodes } from './output.ts'
+import { CommandError, exitCodes, usage } from './output.ts'
 
 export interface BuyerOptions {
   readonly request?: string
@@ -77,10 +77,16 @@ export async function openPurse(file: string | undefined, url: URL): Promise<Pur
   const demoFile = isLoopback(url.hostname) ? findLocalnets().find((note) => note.walletFile)?.walletFile : undefined
   const named = file ?? process.env['PAYSTILE_WALLET']
   const path = named || demoFile || agentWalletPath()
-  const wallet = await initAgentWallet({ path, create: false }).catch((error: unknown) => {
-    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
-  })
+  const wallet = await openWallet(path, false)
   return { wallet, name: !named && demoFile ? 'the demo wallet' : `wallet ${wallet.address}` }
+}
+
+export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {
+  try {
+    return await initAgentWallet({ path, create })
+  } catch (error) {
+    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+  }
 }
 
 export function readToken(code: string): TokenCode {
@@ -100,8 +106,4 @@ function readMint(text: string): [TokenCode, Mint] {
   if (decodeAddress(address) === undefined)
     throw usage(`"${text}" is not a mint; write it as NATIVE=<address>:<decimals>.`)
   return [readToken(code), { address, decimals: Number(decimals), tokenProgram: splTokenProgram }]
-}
-
-export function usage(message: string): CommandError {
-  return new CommandError(exitCodes.usage, 'usage', message)
 }

@@ -1,15 +1,16 @@
 /** `paystile wallet`: make one, see its address, see what it holds. */
 import { readFunds } from '../chain/balances.ts'
 import { createRpc } from '../chain/rpc.ts'
-import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import { agentWalletPath } from '../client/agent-wallet.ts'
 import { formatUnits } from '../core/money.ts'
 import { knownMints, type Network, parseNodes, publicNodes, solDecimals } from '../core/network.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { chooseNetwork, runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table } from './output.ts'
+import { openWallet } from './purse.ts'
 
 export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
-  const wallet = await open(file, true)
+  const wallet = await openWallet(file ?? agentWalletPath(), true)
   const { address, path, created } = wallet
   if (!created) {
     throw new CommandError(
@@ -27,7 +28,7 @@ export async function newWallet(terminal: Terminal, file: string | undefined): P
 }
 
 export async function showWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
-  const { address, path } = await open(file, false)
+  const { address, path } = await openWallet(file ?? agentWalletPath(), false)
   return terminal.result({ ok: true, address, keyFile: path }, [address])
 }
 
@@ -41,7 +42,7 @@ export async function showBalance(
   file: string | undefined,
   options: BalanceOptions,
 ): Promise<ExitCode> {
-  const { address } = await open(file, false)
+  const { address } = await openWallet(file ?? agentWalletPath(), false)
   const network = chooseNetwork(options.network)
   const urls = nodesFor(network, options.rpc)
   const http = createHttpTransport()
@@ -72,12 +73,4 @@ export async function showBalance(
 function nodesFor(network: Network, given: readonly string[]): readonly string[] {
   const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
   return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
-}
-
-async function open(file: string | undefined, create: boolean): Promise<AgentWallet> {
-  try {
-    return await initAgentWallet({ path: file ?? agentWalletPath(), create })
-  } catch (error) {
-    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
-  }
 }
