@@ -42,29 +42,21 @@ export function createAccounts(): Accounts {
       current.set(address, account)
       return
     }
-    if (before) unlist(address, before)
+    if (before) list('remove', address, before)
     if (account) {
       current.set(address, account)
-      list(address, account)
+      list('add', address, account)
     } else {
       current.delete(address)
     }
   }
 
-  function list(address: string, account: Account): void {
-    byOwner.add(account.owner, address)
+  function list(change: 'add' | 'remove', address: string, account: Account): void {
+    byOwner[change](account.owner, address)
     const token = tokenPartiesOf(account)
     if (!token) return
-    byMint.add(token.mint, address)
-    byWallet.add(token.wallet, address)
-  }
-
-  function unlist(address: string, account: Account): void {
-    byOwner.remove(account.owner, address)
-    const token = tokenPartiesOf(account)
-    if (!token) return
-    byMint.remove(token.mint, address)
-    byWallet.remove(token.wallet, address)
+    byMint[change](token.mint, address)
+    byWallet[change](token.wallet, address)
   }
 
   function at(address: string, slot: number): Account | undefined {

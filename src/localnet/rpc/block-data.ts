@@ -6,6 +6,7 @@ import { unsupportedVersion } from './errors.ts'
 import type { Node } from './node.ts'
 import { type Config, readBoolean, readChoice } from './params.ts'
 import {
+  formatOutcome,
   formatRoles,
   formatTokenBalances,
   formatTransaction,
@@ -70,18 +71,13 @@ function formatAccountsOnly(record: TransactionRecord, { maxVersion, rewards }: 
   const { message, signatures } = transactionOf(record)
   const { version } = message
   if (version !== 'legacy' && (maxVersion === undefined || version > maxVersion)) throw unsupportedVersion(version)
-  const { failure } = record
   return {
     transaction: {
       accountKeys: formatRoles(rolesOf(message, record.loaded)),
       signatures: signatures.map(encodeBase58),
     },
     meta: {
-      err: failure ?? null,
-      status: failure === undefined ? { Ok: null } : { Err: failure },
-      fee: record.fee,
-      preBalances: record.preBalances,
-      postBalances: record.postBalances,
+      ...formatOutcome(record),
       preTokenBalances: formatTokenBalances(record.preTokenBalances),
       postTokenBalances: formatTokenBalances(record.postTokenBalances),
       ...(rewards ? { rewards: [] } : {}),

@@ -65,6 +65,14 @@ function largest(params: readonly unknown[], node: Node): unknown {
   )
 }
 
+function readNamed(params: readonly unknown[], node: Node) {
+  const address = readAddress(params[0])
+  const { slot } = readBearing(readConfig(params[1]), node)
+  const account = node.bank.read(address, slot)
+  if (!account) throw invalidParams('Invalid param: could not find account')
+  return { account, slot }
+}
+
 export const tokenMethods: Methods = {
   getTokenAccountsByOwner: {
     required: 2,
@@ -77,10 +85,7 @@ export const tokenMethods: Methods = {
   getTokenAccountBalance: {
     required: 1,
     run(params, node) {
-      const address = readAddress(params[0])
-      const { slot } = readBearing(readConfig(params[1]), node)
-      const account = node.bank.read(address, slot)
-      if (!account) throw invalidParams('Invalid param: could not find account')
+      const { account, slot } = readNamed(params, node)
       const parties = tokenPartiesOf(account)
       const money = parties && amountFormatter(node.bank.read(parties.mint, slot), node.bank.timeline.timeOf(slot))
       if (!money) throw invalidParams('Invalid param: not a Token account')
@@ -90,10 +95,7 @@ export const tokenMethods: Methods = {
   getTokenSupply: {
     required: 1,
     run(params, node) {
-      const address = readAddress(params[0])
-      const { slot } = readBearing(readConfig(params[1]), node)
-      const account = node.bank.read(address, slot)
-      if (!account) throw invalidParams('Invalid param: could not find account')
+      const { account, slot } = readNamed(params, node)
       const mint = readMint(account)
       if (!mint) throw invalidParams('Invalid param: not a Token mint')
       return withContext(slot, uiAmount(mint.supply, mint.decimals))

@@ -114,20 +114,22 @@ function formatParsedMessage(message: Message, roles: readonly Role[]): unknown 
   }
 }
 
+/** What every account of a transaction begins with. */
+export function formatOutcome({ failure, fee, preBalances, postBalances }: TransactionRecord) {
+  const status = failure === undefined ? { Ok: null } : { Err: failure }
+  return { err: failure ?? null, status, fee, preBalances, postBalances }
+}
+
 function formatMeta(
   record: TransactionRecord,
   roles: readonly Role[],
   encoding: TransactionEncoding,
   showRewards: boolean,
 ): unknown {
-  const { failure, returnData } = record
+  const { returnData } = record
   const parsed = encoding === 'jsonParsed'
   return {
-    err: failure ?? null,
-    status: failure === undefined ? { Ok: null } : { Err: failure },
-    fee: record.fee,
-    preBalances: record.preBalances,
-    postBalances: record.postBalances,
+    ...formatOutcome(record),
     innerInstructions: formatInner(record.inner, roles, parsed),
     logMessages: record.logs,
     preTokenBalances: formatTokenBalances(record.preTokenBalances),
