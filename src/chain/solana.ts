@@ -10,7 +10,7 @@ export interface ChainParts {
   /** The nodes. They are closed with the chain. */
   readonly rpc: Rpc
   readonly verifier: Verifier
-  /** The genesis hash every node must have. Left out on a localnet, where the first node's is taken. */
+  /** The genesis hash every node must have. Where it is left out, the first node's is taken. */
   readonly genesis?: string
   readonly clock: Clock
   readonly log: Log

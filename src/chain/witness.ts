@@ -21,7 +21,7 @@ export type Testimony =
   /** `soon` where the node only needs time: it has the transaction, but not yet all about it. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly soon?: boolean }
 
-/** The genesis hash by which the chain is known. On a localnet, the first node to be reached sets it. */
+/** The genesis hash by which the chain is known. Where none was given, the first node to be reached sets it. */
 export interface Pin {
   hash: string | undefined
 }

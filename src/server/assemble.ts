@@ -1,8 +1,7 @@
 /**
- * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The only
- * file of the server that knows which implementations there are.
+ * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. With
+ * `assemble-verdict.ts` the only file of the server that knows which implementations there are.
  */
-
 import { readGenesis } from '../chain/genesis.ts'
 import { probeMints } from '../chain/mints.ts'
 import type { Rpc } from '../chain/rpc.ts'

@@ -27,14 +27,15 @@ import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ProviderOptions } from './options.ts'
+import { usualProofTtlSeconds } from './quote.ts'
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
 export interface ServiceConfig {
   readonly network: Network
-  /** Empty on localnet: a chain is started in this process. */
+  /** Empty on a localnet that is to be started in this process. */
   readonly rpc: readonly string[]
   readonly ledger: string | Ledger | undefined
-  /** Undefined on localnet, where one is made and kept beside the data. */
+  /** May be undefined on localnet, where one is made and kept beside the data. */
   readonly keyring: Keyring | undefined
   readonly service: string
 }
@@ -118,7 +119,7 @@ const schema = z.strictObject({
   bind: z.enum(['request', 'path']).default('request'),
   proofBinding: z.enum(['negotiated', 'required']).default('negotiated'),
   challengeTtlSeconds: wholeSeconds(120, 86_400).default(300),
-  proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(86_400),
+  proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(usualProofTtlSeconds),
   waitSeconds: seconds(0, 60).default(10),
   leaseSeconds: seconds(0.1, 3600).default(30),
   description: z.string().max(200).optional(),

@@ -1,4 +1,4 @@
-/** What happens at the paywall, told to whoever listens: the demo's live lines now, analytics later. */
+/** What happens at the paywall, told to whoever listens. */
 
 import type { Consequence } from '../core/delivery.ts'
 import type { RefusalCode } from '../core/errors.ts'

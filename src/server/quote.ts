@@ -7,6 +7,9 @@ import type { PaymentOption } from '../core/verify.ts'
 /** Chain time and our own may differ by this much. */
 const driftSeconds = 60
 
+/** How long after the challenge's end a payment can be claimed, where the provider does not say. */
+export const usualProofTtlSeconds = 86_400
+
 export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>
 
 /** The ways to pay: as sealed into the quote, whatever the configuration says today. */

@@ -16,7 +16,7 @@ import { isAuthentic, openRequest, sealContext } from '../core/request-id.ts'
 import type { Effect, Quote } from '../core/verify.ts'
 import { judge } from '../core/verify.ts'
 import type { TokenAccountOf } from './quote.ts'
-import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
+import { claimableUntil, paymentOptions, paymentWindow, usualProofTtlSeconds } from './quote.ts'
 
 export type Check = 'passed' | 'failed' | 'unchecked'
 
@@ -69,8 +69,6 @@ export interface VerdictParts {
   readonly tokenAccountOf: TokenAccountOf
 }
 
-/** The paywall's default: the option itself is not part of a requestId. */
-const proofTtlSeconds = 86_400
 const unchecked: Checks = {
   exists: 'unchecked',
   recipient: 'unchecked',
@@ -81,7 +79,6 @@ const unchecked: Checks = {
   sealed: 'unchecked',
 }
 
-/** Judges a payment. */
 export async function judgePayment(
   parts: VerdictParts,
   tx: string,
@@ -172,8 +169,8 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
     : registered && (standing.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
-  // Once registered, the ledger's own time counts, and it says 'spent' when that is over.
-  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
+  // What the provider chose is not part of a requestId. Once registered, the ledger's own time counts, and it says 'spent' when that is over.
+  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, usualProofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
   return { unused, unexpired }
 }
