@@ -70,6 +70,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     end: response.end.bind(response),
   }
   let begun = false
+  let added: Readonly<Record<string, string>> = {}
   let bodyBytes = 0
   let wrapping: Wrapping | undefined
   let opened = false
@@ -79,7 +80,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     if (begun || status === undefined) return
     begun = true
     for (const name of response.getHeaderNames()) if (cacheDirective.test(name)) response.removeHeader(name)
-    for (const [name, value] of Object.entries(pass.begin(status))) setPaidHeader(response, name, value)
+    added = pass.begin(status)
+    for (const [name, value] of Object.entries(added)) setPaidHeader(response, name, value)
     const type = response.getHeader('content-type')?.toString()
     const encoding = response.getHeader('content-encoding')?.toString()
     wrapping = wrappingFor(pass.envelope, { status, type, encoding })
@@ -96,15 +98,27 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     return join(wrapping.prefix, chunk, encoding)
   }
 
+  /** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
+  const sendHead = (...args: unknown[]): ServerResponse => {
+    try {
+      return (original.writeHead as (...args: unknown[]) => ServerResponse)(...args)
+    } catch (error) {
+      if (begun && !response.headersSent) {
+        begun = false
+        for (const name of Object.keys(added)) response.removeHeader(name)
+      }
+      throw error
+    }
+  }
+
   response.writeHead = ((given: unknown, ...rest: HeadArguments) => {
     const status = statusOf(given)
-    if (begun || status === undefined)
-      return (original.writeHead as (...args: unknown[]) => ServerResponse)(given, ...rest)
+    if (begun || status === undefined) return sendHead(given, ...rest)
     if (stopIfLost()) return response
     const reason = typeof rest[0] === 'string' ? rest[0] : undefined
     setHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
     begin(status)
-    return reason === undefined ? original.writeHead(status) : original.writeHead(status, reason)
+    return reason === undefined ? sendHead(status) : sendHead(status, reason)
   }) as ServerResponse['writeHead']
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {

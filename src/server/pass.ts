@@ -12,7 +12,7 @@ import type { Envelope } from './envelope.ts'
 
 export interface Pass {
   readonly envelope: Envelope
-  /** Called once, when the status is known and before the first byte: the headers to add. */
+  /** Called when the status is known and before the first byte; the last call counts. The headers to add. */
   begin(status: number): Readonly<Record<string, string>>
   /** Whether bytes may still be sent. Ask before every write. */
   isAlive(): boolean

@@ -289,13 +289,26 @@ describe('a status', () => {
     expect(await endings(shop, proof)).toEqual(['free'])
   })
 
-  it("that is none is the handler's fault, and the payment is kept", async () => {
+  it.each<[string, (response: ServerResponse) => unknown]>([
+    ['status', (response) => response.writeHead(Number.NaN)],
+    ['reason', (response) => response.writeHead(200, 'Very\nwell')],
+    ['reason, set before', (response) => Object.assign(response, { statusMessage: 'Very\nwell' }).end('the secret')],
+  ])('with a %s that Node refuses to send uses up no payment, and gets no receipt', async (_part, write) => {
     const shop = await stand.open(
       {},
-      onNode((_request, response) => response.writeHead(Number.NaN)),
+      onNode((_request, response) => {
+        try {
+          write(response)
+        } catch (error) {
+          response.statusMessage = ''
+          throw error
+        }
+      }),
     )
     const proof = await shop.buy(payer)
-    await expectRefused(shop.claim(proof), 'handler_failed')
+    const response = await shop.claim(proof)
+    expect(response.headers.get('payment-receipt')).toBeNull()
+    await expectRefused(response, 'handler_failed')
     expect(await endings(shop, proof)).toEqual(['release'])
   })
 })
