@@ -17,7 +17,7 @@ export interface Probe {
 
 const retryMs = 5_000
 
-/** Asks at once, and until all is good, again and again: a node that knows no better today may tomorrow. */
+/** Asks at once, and while no node answers, again and again. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
   const mints = pickMints(config.acceptedMints, config.mints)
   const known = knownMints[service.config.network]
@@ -29,12 +29,6 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
 
-  let last: string | undefined
-  const later = (): void => {
-    if (!stopped) timer = setTimeout(again, retryMs)
-    timer?.unref?.()
-  }
-
   const ask = async (): Promise<void> => {
     if (!config.verifyOnChain) return
     const probe = await service.probeMints(mints)
@@ -45,13 +39,12 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
     if (probe.kind === 'bad') {
       state = 'bad'
       const error = new ConfigurationError(probe.problems)
-      if (last !== error.message) service.log.error('nothing is sold', { why: error.message })
-      last = error.message
-      later()
+      service.log.error('nothing is sold', { why: error.message })
       throw error
     }
     service.log.warn('mints not checked yet', { why: probe.why })
-    later()
+    if (!stopped) timer = setTimeout(again, retryMs)
+    timer?.unref?.()
     throw new Error(`the chain cannot be read yet: ${probe.why}`)
   }
   let latest = ask()

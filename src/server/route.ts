@@ -107,9 +107,7 @@ function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incom
     if (found && found.method === method && found.origin === origin) return found
     const place = work(incoming, origin)
     if (known.size >= mostPlaces) known.clear()
-    // A copy: a text that was cut out of a longer one would keep all of that alive.
-    if (target.length + origin.length <= longestPlace)
-      known.set(JSON.parse(JSON.stringify(target)), { ...place, method, origin })
+    if (target.length + origin.length <= longestPlace) known.set(target, { ...place, method, origin })
     return place
   }
 }
