@@ -118,9 +118,10 @@ describe('a payment', () => {
   })
 
   it('is not sent when the wallet dropped the memo', async () => {
-    const other = await world.sign({ requestId: 'another' })
+    const order = await world.order()
+    const other = await signPayment({ ...order, requestId: 'another' }, world.payer)
     const careless: Wallet = { ...world.payer, signTransaction: async () => Buffer.from(other.wire, 'base64') }
-    await expect(world.sign({}, careless)).rejects.toThrow('dropped the memo')
+    await expect(signPayment(order, careless)).rejects.toThrow('dropped the memo')
   })
 })
 
