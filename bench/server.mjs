@@ -25,6 +25,7 @@ if (!server.listening) await new Promise((resolve) => server.listen(0, '127.0.0.
 await paid?.ready().catch(() => {})
 process.send({ kind: 'ready', url: `http://127.0.0.1:${server.address().port}${path}` })
 
+process.once('disconnect', () => process.exit(0))
 process.on('message', (message) => {
   if (message === 'cpu') process.send(process.cpuUsage())
   if (message === 'memory') {

@@ -61,7 +61,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
   const socket: IncomingMessage['socket'] | undefined = response.req?.socket
   if (response.destroyed || socket?.destroyed) {
-    pass.end('aborted', 0)
+    pass.end('failed', 0)
     return false
   }
   const original = {
@@ -152,8 +152,11 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   const leave = (): void => end('aborted')
   pass.onLost(() => response.destroy())
   socket?.once('close', leave)
-  // Node says `finish` also when it throws away what it could not send, because the client has left.
-  response.once('finish', () => end(socket?.destroyed ? 'aborted' : 'finished'))
+  // Node says `finish` also when it throws away what it could not send, because the client has left. Over HTTP/2 the
+  // socket is the stream's, which is closed by then either way; there the stream itself knows.
+  const { stream } = response as { readonly stream?: { readonly writableFinished: boolean; readonly rstCode: number } }
+  const isWhole = (): boolean => (stream ? stream.writableFinished && stream.rstCode === 0 : !socket?.destroyed)
+  response.once('finish', () => end(isWhole() ? 'finished' : 'aborted'))
   response.once('close', leave)
   return true
 }

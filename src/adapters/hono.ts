@@ -1,6 +1,7 @@
 /** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler, Next } from 'hono'
+import type { Incoming } from '../core/http.ts'
 import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import type { Entry } from '../server/paywall.ts'
@@ -25,13 +26,22 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
   const paywall = openPaywall(options)
   const middleware: MiddlewareHandler = (context, next) => {
     const { incoming } = (context.env ?? {}) as NodeBindings
-    const visit = incoming ? incomingOfNode(incoming, incoming.url ?? '/') : incomingOf(context.req.raw)
+    const visit = incoming ? incomingOfBoth(incoming, context.req.raw) : incomingOf(context.req.raw)
     const entry = paywall.enter(visit)
     if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
     // At once, not as a promise: this is the path of every unpaid request, and the type does not know of it.
     return entry.kind === 'answer' ? (responseOf(entry) as unknown as Promise<Response>) : proceed(entry, context, next)
   }
   return withLifecycle(paywall, middleware)
+}
+
+/**
+ * Node's request has the headers at hand. What was asked for is the framework's word: an application may have a request
+ * of its own making answered inside one of Node's.
+ */
+function incomingOfBoth(incoming: IncomingMessage, request: Request): Incoming {
+  const { url, method } = request
+  return { ...incomingOfNode(incoming, url.slice(url.indexOf('/', url.indexOf('://') + 3))), request, method }
 }
 
 async function proceed(entry: Entry, context: Context, next: Next): Promise<Response | undefined> {

@@ -14,7 +14,8 @@ export function incomingOf(request: Request): Incoming {
     method: request.method,
     target: `${url.pathname}${url.search}`,
     header: (name) => request.headers.get(name) ?? undefined,
-    origin: () => url.origin,
+    // Some frameworks (Next) write a name of their own into the URL; the client knows the one it has sent.
+    origin: () => `${url.protocol}//${request.headers.get('host') ?? url.host}`,
   }
 }
 
@@ -36,7 +37,7 @@ export function beginDelivery(pass: Pass, { method, signal }: Request): Delivery
   const leave = (): void => pass.end('aborted', delivery.bodyBytes)
   signal.addEventListener('abort', leave, { once: true })
   if (!signal.aborted) return delivery
-  leave()
+  pass.end('failed', 0)
   return undefined
 }
 
@@ -61,10 +62,11 @@ export function deliver(delivery: Delivery, response: Response): Response {
   }
   const { status, statusText } = response
   if (response.body === null || delivery.method === 'HEAD') {
-    pass.end('finished', 0)
     // Nobody will read it: frameworks leave the body of an answer to HEAD where it is.
     response.body?.cancel().catch(() => {})
-    return new Response(null, { status, statusText, headers })
+    const whole = new Response(null, { status, statusText, headers })
+    pass.end('finished', 0)
+    return whole
   }
   const body = watch(delivery, response.body, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })

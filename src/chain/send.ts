@@ -4,10 +4,13 @@
  * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
  * failed, or expired; anything else is unknown, and then nobody may pay again.
  */
+import { getBase64Encoder } from '@solana/kit'
+import { encodeBase58 } from '../core/base58.ts'
 import type { Clock } from '../core/ports.ts'
 import { isFields, readCount } from './json.ts'
 import type { Lifetime, SignedPayment } from './payment.ts'
 import type { Answer, Call, Rpc } from './rpc.ts'
+import { decodeTransaction } from './transaction.ts'
 
 export type Submission =
   | { readonly kind: 'sent' }
@@ -84,23 +87,32 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
 
 /**
  * One look at a payment's fate, also long after it was sent. `expired` needs two nodes, where there are two, to say that
- * the finalized chain has passed its last valid height and does not hold it.
+ * the finalized chain has passed its last valid height and does not hold it, and that its blockhash is no longer valid.
  */
 export async function fateOf(rpc: Rpc, payment: SignedPayment): Promise<Fate> {
+  const blockhash = blockhashOf(payment)
   let absent = 0
   let why = 'it may still land'
   for (const node of rpc.nodes) {
     // The height first: a transaction that is absent after the height has passed can no longer come.
     const answer = await node.call('getBlockHeight', [{ commitment: 'finalized' }])
     const height = answer.kind === 'answered' ? readCount(answer.result) : undefined
+    // When it expires is one node's word, so each is asked whether its blockhash has.
+    const isValid = resultValue(await node.call('isBlockhashValid', [blockhash, { commitment: 'processed' }]))
     const status = await readStatus(node.call, payment.signature, true)
     if (status.kind === 'landed' || status.kind === 'failed') return status
     if (status.kind === 'unknown') why = status.why
     else if (height === undefined) why = 'the height of the chain is not known'
-    else if (status.kind === 'absent' && height > payment.lastValidBlockHeight) absent += 1
+    else if (status.kind === 'absent' && isValid === false && height > payment.lastValidBlockHeight) absent += 1
     if (absent >= Math.min(2, rpc.nodes.length)) return { kind: 'expired' }
   }
   return { kind: 'unknown', why }
+}
+
+function blockhashOf({ wire }: SignedPayment): string {
+  const decoding = decodeTransaction(new Uint8Array(getBase64Encoder().encode(wire)))
+  if (decoding.kind === 'malformed') throw new TypeError('a signed payment is a transaction')
+  return encodeBase58(decoding.transaction.lifetime)
 }
 
 type Status = Exclude<Fate, { readonly kind: 'expired' }> | { readonly kind: 'absent' } | { readonly kind: 'processed' }

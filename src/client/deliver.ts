@@ -8,6 +8,7 @@ import { formatProof, proofHeader, proofText } from '../core/proof.ts'
 import { PaymentError } from './errors.ts'
 import type { Intent, Journal } from './journal.ts'
 import type { ClientEvent } from './options.ts'
+import { readJson } from './read-json.ts'
 
 export interface DeliverParts {
   readonly clock: Clock
@@ -48,7 +49,8 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
         skewMs = skewOf(outcome.response, clock.now())
         if (skewMs !== 0) continue
       }
-      await journal.change(requestId, { state: 'done' })
+      // A signature that is not valid now may be so when this machine's clock is right.
+      if (outcome.code !== 'signature_invalid') await journal.change(requestId, { state: 'done' })
       if (outcome.code === 'payment_replay') return 'used'
       throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
         requestId,
@@ -79,22 +81,24 @@ async function proofFor({ clock, wallet }: DeliverParts, intent: Intent, url: UR
   return formatProof({ tx, requestId, payer, ts, sig })
 }
 
-/** How far the server's clock is from ours, if far enough to matter. */
+/** How far the server's clock is from ours, if far enough to matter, and not so far that it would be an odd wish. */
 function skewOf(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
-  return Math.abs(skew) > 30_000 ? skew : 0
+  return Math.abs(skew) > 30_000 && Math.abs(skew) < 86_400_000 ? skew : 0
 }
 
-async function attempt({ send, isCancelled }: DeliverParts, proof: string): Promise<Outcome> {
+async function attempt({ send, isCancelled, timeoutMs }: DeliverParts, proof: string): Promise<Outcome> {
   let response: Response
   try {
     response = await send({ [proofHeader]: proof })
   } catch (error) {
     if (isCancelled()) throw error
-    return { kind: 'again', reason: error instanceof Error ? error.message : 'the connection broke', afterMs: 0 }
+    const { code = 'it broke' } = (error as { cause?: { code?: string } } | undefined)?.cause ?? {}
+    const reason = error instanceof PaymentError ? 'no answer in time' : `no connection: ${code}`
+    return { kind: 'again', reason, afterMs: 0 }
   }
   const { status } = response
-  const problem = await readProblem(response)
+  const problem = await readProblem(response, timeoutMs)
   const afterMs = retryAfterMs(response)
   if (problem && !problem.retryable) return { kind: 'refused', response, code: problem.code, detail: problem.detail }
   if (problem || status >= 500 || status === 429 || status === 402) {
@@ -111,12 +115,9 @@ interface Problem {
 }
 
 /** A refusal of ours, as opposed to an error of the resource itself that merely looks alike. */
-async function readProblem(response: Response): Promise<Problem | undefined> {
+async function readProblem(response: Response, timeoutMs: number): Promise<Problem | undefined> {
   if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return undefined
-  const value: unknown = await response
-    .clone()
-    .json()
-    .catch(() => undefined)
+  const value = await readJson(response, timeoutMs / 2)
   if (typeof value !== 'object' || value === null) return undefined
   const { code, retryable, detail, type } = value as Record<string, unknown>
   if (typeof code !== 'string' || typeof retryable !== 'boolean' || type !== `urn:paystile:problem:${code}`)

@@ -20,6 +20,7 @@ import { readCall, timeoutOf } from './options.ts'
 import type { PayParts } from './pay.ts'
 import { land, pay } from './pay.ts'
 import { candidatesOf, checkChallenge } from './policy.ts'
+import { readJson } from './read-json.ts'
 import { toWallet } from './wallet.ts'
 
 export interface ClientParts {
@@ -103,21 +104,27 @@ async function prepare(
       for (const [name, value] of Object.entries(more)) all.set(name, value)
       // Only the wait for the answer's beginning is limited: a long answer may take its time.
       const limit = new AbortController()
-      const timer = setTimeout(
-        () => limit.abort(new Error('the server did not answer in time')),
-        timeoutOf(options) / 2,
-      )
+      const timer = setTimeout(() => limit.abort(noAnswer()), timeoutOf(options) / 2)
       const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
       const content = as || body === undefined || body === null ? { body: null } : { body }
       const credentials = given && !init.credentials ? { credentials: given.credentials } : {}
       try {
         const request = { ...init, ...credentials, ...content, method: as ?? method, headers: all, redirect, signal }
         return await doFetch(to, request)
+      } catch (error) {
+        throw limit.signal.aborted ? limit.signal.reason : error
       } finally {
         clearTimeout(timer)
       }
     },
   }
+}
+
+function noAnswer(): PaymentError {
+  return new PaymentError(
+    'server_unavailable',
+    'The server did not answer in time; try again, or give it more time with timeoutMs.',
+  )
 }
 
 const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
@@ -169,12 +176,7 @@ async function buy(parts: ClientParts, errand: Errand): Promise<Response> {
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
   const response = await errand.send(errand.url, { [acceptHeader]: formatAccept(accept) ?? '' }, errand.redirect)
   if (response.status !== 402) return response
-  const challenge = readChallenge(
-    await response
-      .clone()
-      .json()
-      .catch(() => undefined),
-  )
+  const challenge = readChallenge(await readJson(response, timeoutOf(options) / 2))
   if (!challenge) return response
   const url = whereToPay(errand, response, challenge)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
@@ -242,8 +244,9 @@ async function bring(parts: ClientParts, errand: Errand, intent: Intent): Promis
   if (response === 'used') return response
   const end = async (whole: boolean): Promise<void> => {
     try {
-      // A 4xx of the resource gave the payment back, and the same request may use it again.
-      if (whole && response.status < 400) await journal.change(requestId, { state: 'done' })
+      // What the resource does not count as delivered gave the payment back, and the same request may use it again.
+      if (whole && response.status < 400 && response.status !== 304 && errand.method !== 'HEAD')
+        await journal.change(requestId, { state: 'done' })
       await journal.release(requestId)
     } catch {
       // The resource is here. A journal that fails now costs one question to the server the next time, and no payment.

@@ -2,7 +2,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { isAlive } from '../host/alive.ts'
+import { isNameAlive, processName } from '../host/alive.ts'
 import type { Intent, Journal } from './journal.ts'
 import { findExceeded } from './journal.ts'
 
@@ -26,18 +26,20 @@ const schema = `
     tx text,
     wire text,
     last_valid_block_height integer,
-    holder integer
+    holder text
   ) strict;
   create index intents_by_key on intents (key) where state in ('signed', 'landed');
   create index intents_by_day on intents (day, network, token) where state <> 'dead';
   pragma user_version = ${version};
 `
 
+const ownName = processName(process.pid)
+
 interface Row {
   readonly request_id: string
   readonly units: string
   readonly last_valid_block_height: number | null
-  readonly holder: number | null
+  readonly holder: string | null
   readonly [column: string]: unknown
 }
 
@@ -94,7 +96,7 @@ export function openFileJournal(path: string): Journal {
           proof,
           claim ?? null,
           state,
-          process.pid,
+          ownName,
         )
         held.add(requestId)
         return { kind: 'reserved' } as const
@@ -107,7 +109,7 @@ export function openFileJournal(path: string): Journal {
         const rows = unfinished.all(key) as unknown as Row[]
         const free = rows.find((row) => !held.has(row.request_id) && !isHeldElsewhere(row.holder))
         if (!free) return undefined
-        hold.run(process.pid, free.request_id)
+        hold.run(ownName, free.request_id)
         held.add(free.request_id)
         return toIntent(free)
       }),
@@ -146,8 +148,8 @@ function create(database: DatabaseSyncInstance): void {
 }
 
 /** A payment in the hands of another process is left to it, as long as that process lives. */
-function isHeldElsewhere(holder: number | null): boolean {
-  return holder !== null && holder !== process.pid && isAlive(holder)
+function isHeldElsewhere(holder: string | null): boolean {
+  return holder !== null && holder !== ownName && isNameAlive(holder)
 }
 
 function toIntent(row: Row): Intent {

@@ -7,7 +7,7 @@
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
 
-/** How a response ended: all bytes handed to the network, the client left, or the handler broke. */
+/** How a response ended: all bytes handed to the network, the client left, or the handler broke or was never asked. */
 export type Ending = 'finished' | 'aborted' | 'failed'
 
 export interface Delivery {
@@ -23,15 +23,16 @@ export type Consequence =
   | 'settle'
   /** The use goes back, and counts against `maxDeliveries`. */
   | 'count'
-  /** The use goes back, and counts against `maxFreeUses`. */
+  /** The use goes back, and counts against `maxFreeUses`: no body was sent, but the handler may have worked. */
   | 'free'
   /** The use goes back as if nothing had happened. */
   | 'release'
 
 export function consequenceOf(delivery: Delivery): Consequence {
   const { method, status, bodyBytes, ending } = delivery
+  if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
-  if (method === 'HEAD' || method === 'OPTIONS' || status === 304) return 'free'
+  if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'free'
   if (status >= 400) return 'count'
   if (ending === 'finished') return 'settle'
   return bodyBytes > 0 ? 'count' : 'release'

@@ -35,4 +35,5 @@ function escapeCharacter(character: string): string {
  * Headers by which a handler speaks to shared caches over the head of `Cache-Control` (RFC 9213 and its forerunners).
  * On a paid answer they would give away what was sold.
  */
-export const cacheDirective = /^(?:surrogate-control|x-accel-expires|(?:[\w-]+-)?cdn-cache-control)$/i
+export const cacheDirective =
+  /^(?:surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control|(?:[\w-]+-)?cdn-cache-control)$/i

@@ -10,7 +10,7 @@ export const statusHeader = 'Payment-Status'
 /** No cookies are involved: who holds a proof may read, from anywhere. */
 export const corsHeaders: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, 'Retry-After'].join(', '),
+  'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, 'Retry-After', 'Date'].join(', '),
 }
 
 export function isPreflight(incoming: Incoming): boolean {

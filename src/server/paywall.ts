@@ -10,6 +10,7 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import { formatReceipt, receiptHeader } from '../core/receipt.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -54,6 +55,9 @@ export interface ServiceHandle {
   release(): Promise<void>
 }
 
+/** A longer address is not repeated in a receipt, and there is none then. */
+const longestResource = 1_024
+
 /** How long a running response may hold up the end of the process. */
 const drainMs = 30_000
 
@@ -71,9 +75,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
     const { route, probe } = standIn(service)
-    const state = probe.state()
-    if (state !== 'good') return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
-    return enterRoute(gate, service, route, incoming)
+    return enterRoute(gate, service, route, probe, incoming)
   }
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -95,7 +97,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       }
       return service.then(
         async (started) => withCors(await visit(started, incoming), incoming),
-        () => withCors(dialect.refusal(notStarted), incoming),
+        (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
     handlerFailed: (error) => {
@@ -117,6 +119,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 }
 
 const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
+const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
 const misconfigured = refuse('chain_unavailable', { detail: 'The service is not configured right; its log says how.' })
 
 /** A route, and whether what it sells can be charged as configured. */
@@ -143,10 +146,19 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   }
 }
 
-function enterRoute(gate: Gate, service: Service, route: Route, incoming: Incoming): Entry | Promise<Entry> {
+function enterRoute(
+  gate: Gate,
+  service: Service,
+  route: Route,
+  probe: Probe,
+  incoming: Incoming,
+): Entry | Promise<Entry> {
   const reading = gate.dialect.readProof(incoming)
   const { method, target } = incoming
   if (reading === undefined) {
+    // Who has paid already is served all the same.
+    const state = probe.state()
+    if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
     const { answer, requestId } = route.quote(incoming)
     const { price: amount, config } = route
     // Nobody listening is the usual case, and this is the path of every unpaid request.
@@ -228,14 +240,16 @@ function passFor(
     headersFor: (status) => {
       if (status >= 500) return { ...cors, [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
       const headers = { ...cors, 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
-      if (status >= 400) return headers
+      const resource = `${route.config.publicUrl ?? incoming.origin()}${target}`
+      // A header that is too long for somebody on the way would cost the whole answer.
+      if (status >= 400 || resource.length > longestResource) return headers
       const receipt = {
         status: 'success',
         method: 'solana',
         reference: proof.tx,
         timestamp: new Date(service.clock.now()).toISOString(),
         requestId: proof.requestId,
-        resource: `${route.config.publicUrl ?? incoming.origin()}${target}`,
+        resource,
         token,
         amount,
         payer,

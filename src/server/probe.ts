@@ -17,7 +17,7 @@ export interface Probe {
 
 const retryMs = 5_000
 
-/** Asks at once, and while no node answers, again and again. */
+/** Asks at once, and until all is good, again and again: a node that knows no better today may tomorrow. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
   const mints = pickMints(config.acceptedMints, config.mints)
   const known = knownMints[service.config.network]
@@ -29,6 +29,12 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
 
+  let last: string | undefined
+  const later = (): void => {
+    if (!stopped) timer = setTimeout(again, retryMs)
+    timer?.unref?.()
+  }
+
   const ask = async (): Promise<void> => {
     if (!config.verifyOnChain) return
     const probe = await service.probeMints(mints)
@@ -39,12 +45,13 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
     if (probe.kind === 'bad') {
       state = 'bad'
       const error = new ConfigurationError(probe.problems)
-      service.log.error('nothing is sold', { why: error.message })
+      if (last !== error.message) service.log.error('nothing is sold', { why: error.message })
+      last = error.message
+      later()
       throw error
     }
     service.log.warn('mints not checked yet', { why: probe.why })
-    if (!stopped) timer = setTimeout(again, retryMs)
-    timer?.unref?.()
+    later()
     throw new Error(`the chain cannot be read yet: ${probe.why}`)
   }
   let latest = ask()

@@ -107,7 +107,9 @@ function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incom
     if (found && found.method === method && found.origin === origin) return found
     const place = work(incoming, origin)
     if (known.size >= mostPlaces) known.clear()
-    if (target.length + origin.length <= longestPlace) known.set(target, { ...place, method, origin })
+    // A copy: a text that was cut out of a longer one would keep all of that alive.
+    if (target.length + origin.length <= longestPlace)
+      known.set(JSON.parse(JSON.stringify(target)), { ...place, method, origin })
     return place
   }
 }

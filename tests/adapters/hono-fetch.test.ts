@@ -82,6 +82,6 @@ it('gives back what the client did not wait for', async () => {
   served = 0
   await ask('/data', { headers, signal: stop.signal })
   expect(served).toBe(0)
-  expect(consequences()).toEqual(['release', 'release', 'release'])
+  expect(consequences()).toEqual(['free', 'free', 'release'])
   await expectServed(ask('/data', { headers }))
 })

@@ -1,0 +1,30 @@
+/** Reads what a server says of itself, without trusting it to come to an end. */
+
+const mostBytes = 65_536
+
+/** The JSON in a copy of a response's body; undefined for anything else, for too much of it, and when it takes too long. */
+export async function readJson(response: Response, patienceMs: number): Promise<unknown> {
+  const reader = response.clone().body?.getReader()
+  if (!reader) return undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const tooLate = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, patienceMs, 'late')
+  })
+  const decoder = new TextDecoder()
+  let [text, bytes] = ['', 0]
+  try {
+    for (;;) {
+      const part = await Promise.race([reader.read(), tooLate])
+      if (part === 'late') return undefined
+      if (part.done) return JSON.parse(text + decoder.decode())
+      bytes += part.value.byteLength
+      if (bytes > mostBytes) return undefined
+      text += decoder.decode(part.value, { stream: true })
+    }
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(timer)
+    reader.cancel().catch(() => {})
+  }
+}
