@@ -169,7 +169,8 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
     : registered && (standing.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
-  // What the provider chose is not part of a requestId. Once registered, the ledger's own time counts, and it says 'spent' when that is over.
+  // How long the provider allows is not part of a requestId. Once registered, the ledger's own time counts, and it says
+  // 'spent' when that is over.
   const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, usualProofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
   return { unused, unexpired }
