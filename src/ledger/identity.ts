@@ -30,16 +30,17 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
       `${made} holds payments of ${network}, not of ${identity.network}: give each network a ledger file of its own.`,
     )
   }
-  if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
-    throw new LedgerConfigurationError(
-      `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
-        'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger file.',
-    )
-  }
+  // Before the secret: a local chain has one of its own, so that another chain's ledger differs in both.
   if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
     throw new LedgerConfigurationError(
       `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
         'point the RPC nodes back at that chain, or start with a new ledger file.',
+    )
+  }
+  if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
+    throw new LedgerConfigurationError(
+      `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
+        'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger file.',
     )
   }
 }

@@ -1,4 +1,5 @@
 /** From the `ledger` option to a ledger. */
+import { parseLedgerUrl } from '../core/ledger-url.ts'
 import type { Clock, Ledger } from '../core/ports.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
@@ -18,19 +19,12 @@ export interface LedgerParts {
  * const ledger = await openLedger('sqlite:./ledger.db', { clock, identity })
  */
 export async function openLedger(url: string, parts: LedgerParts): Promise<Ledger> {
-  // One letter before the colon is a drive of Windows, not a scheme.
-  const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(url) ?? [undefined, 'sqlite', url]
-  switch (scheme?.toLowerCase()) {
-    case 'memory':
-      if (rest === '') return createMemoryLedger(parts)
-      break
-    case 'sqlite': {
-      const path = rest.replace(/^\/\//, '')
-      if (path === '' || path.includes(':memory:')) break
-      // Loaded here, so that who does not use it need not have its binary.
-      const { openSqliteLedger } = await import('./sqlite.ts')
-      return openSqliteLedger(path, parts)
-    }
+  const place = parseLedgerUrl(url)
+  if (place?.kind === 'memory') return createMemoryLedger(parts)
+  if (place?.kind === 'sqlite') {
+    // Loaded here, so that who does not use it need not have its binary.
+    const { openSqliteLedger } = await import('./sqlite.ts')
+    return openSqliteLedger(place.path, parts)
   }
   throw new LedgerConfigurationError(
     `The ledger "${nameOf(url)}" is of no kind this version can keep: write sqlite: and the path of a file.`,

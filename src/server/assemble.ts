@@ -14,6 +14,7 @@ import type { Keyring } from '../core/keys.ts'
 import { prepareMac } from '../core/mac.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Ledger, Log } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createFollowingClock, createWallClock } from '../host/clock.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
@@ -142,14 +143,18 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport })
-    const ground = await standOn(config, connect, stops)
-    const { clock, rpc, genesis, keyring, ledgerUrl } = ground
+    const ground = await standOn(config, connect, stops, log)
+    const { clock, rpc, genesis, keyring } = ground
     const verifier = createVerifier()
     const chain = createChain({ rpc, verifier, clock, log, genesis })
     stops.push(chain.close)
     const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
-    const ledger = typeof config.ledger === 'object' ? config.ledger : await openLedger(ledgerUrl, { clock, identity })
-    if (typeof config.ledger !== 'object') stops.push(ledger.close)
+    const openOwn = async (url: string | undefined): Promise<Ledger> => {
+      const opened = await openLedger(url ?? ground.usualLedger(), { clock, identity })
+      stops.push(opened.close)
+      return opened
+    }
+    const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
     const parts: ServiceParts = {
       chain,
       ledger,
@@ -171,29 +176,35 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
   }
 }
 
+/** Whatever kept the ledger from opening, customers are told that it is the ledger. */
+function blameLedger(error: unknown): never {
+  throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
+}
+
 /** What differs between a public cluster, a local chain elsewhere and one in this process. */
 interface Ground {
   readonly clock: Clock
   readonly rpc: Rpc
   readonly genesis: string
   readonly keyring: Keyring
-  readonly ledgerUrl: string
+  /** The ledger of a service that names none. */
+  readonly usualLedger: () => string
   /** Makes a recipient able to receive, where test money is free. */
   readonly welcome: (recipient: string) => void
 }
 
 type Connect = (urls: readonly string[]) => Rpc
 
-async function standOn(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+async function standOn(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
   if (config.network !== 'localnet') return standOnCluster(config, connect)
-  return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops)
+  return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
 }
 
-function standOnCluster({ network, rpc, keyring, ledger }: ServiceConfig, connect: Connect): Ground {
+function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): Ground {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
-  const ledgerUrl = typeof ledger === 'string' ? ledger : usualLedger(network)
-  return { clock: createWallClock(), rpc: connect(rpc), genesis, keyring, ledgerUrl, welcome: () => {} }
+  const common = { clock: createWallClock(), genesis, keyring, welcome: () => {} }
+  return { ...common, rpc: connect(rpc), usualLedger: () => usualLedger(network) }
 }
 
 async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
@@ -206,26 +217,26 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   stops.push(clock.stop)
   await clock.sync()
   const directory = localnetDirectory(genesis)
-  const ledgerUrl = typeof config.ledger === 'string' ? config.ledger : localLedgerFile(directory)
   const keyring = config.keyring ?? madeKeyring(localSecret(directory))
-  return { clock, rpc, genesis, keyring, ledgerUrl, welcome: () => {} }
+  return { clock, rpc, genesis, keyring, usualLedger: () => localLedgerFile(directory), welcome: () => {} }
 }
 
 /** A chain of its own that ends with this process, so its ledger needs no file either. */
-async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
   const { startLocalnet } = await import('../localnet/index.ts')
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash
   stops.push(localnet.close)
   announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
   stops.push(() => withdrawLocalnet(genesis))
+  log.info('a local chain runs in this process', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
   const { monotonic } = createWallClock()
   return {
     clock: { now: localnet.now, monotonic },
     rpc: connect([localnet.rpcUrl]),
     genesis,
     keyring: config.keyring ?? madeKeyring(freshSecret()),
-    ledgerUrl: typeof config.ledger === 'string' ? config.ledger : 'memory:',
+    usualLedger: () => 'memory:',
     welcome: (recipient) => {
       localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n }).catch(() => {})
     },

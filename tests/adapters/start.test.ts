@@ -1,0 +1,69 @@
+/** What customers and operators are told of a paywall that starts, or cannot. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { create402Middleware } from '../../src/adapters/next.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { createStand, expectRefused, type Stand } from '../harness/stand.ts'
+
+let stand: Stand
+let directory: string
+
+beforeAll(async () => {
+  stand = await createStand()
+  directory = mkdtempSync(join(stand.directory, 'start-'))
+})
+beforeEach(() => {
+  stand.logged.length = 0
+})
+afterAll(() => stand.close())
+
+function open(options: Partial<ProviderOptions>) {
+  const { world, log } = stand
+  const common = { price: 0.01, token: 'USDC', recipient: world.recipient.address, network: 'localnet' } as const
+  const paid = create402Middleware({ ...common, log, ...options })
+  stand.defer(() => paid.close())
+  return { ready: paid.ready, route: paid(() => new Response('the secret')) }
+}
+
+const request = (headers: Record<string, string> = {}) => new Request('http://localhost:3200/data', { headers })
+
+it.each([
+  ['no database', 'junk', /not a SQLite database/],
+  ['in no directory', 'missing/ledger.sqlite', /is not a directory/],
+])('a ledger that is %s is what customers are told of, and the log once for each attempt', async (_what, name, why) => {
+  writeFileSync(join(directory, 'junk'), 'junk '.repeat(2_000))
+  const { route, ready } = open({ rpc: stand.world.localnet.rpcUrl, ledger: join(directory, name) })
+  await expectRefused(route(request()), 'ledger_unavailable')
+  await expectRefused(route(request({ 'Payment-Proof': 'tx=1' })), 'ledger_unavailable')
+  await expect(ready()).rejects.toThrow(why)
+  expect(stand.logged).toEqual([expect.stringMatching(/"cannot start"/)])
+})
+
+it('a chain that does not answer is told apart from that', async () => {
+  const { route } = open({ rpc: 'http://127.0.0.1:9' })
+  await expectRefused(route(request()), 'chain_unavailable')
+})
+
+it('a ledger of a chain that is gone is told apart from one of another secret', async () => {
+  const ledger = join(directory, 'old.sqlite')
+  await open({ rpc: stand.world.localnet.rpcUrl, ledger }).ready()
+  await expect(open({ ledger }).ready()).rejects.toThrow(/belongs to another chain/)
+})
+
+it('a chain in this process is announced with its address and the way to its money', async () => {
+  await open({ service: 'announced' }).ready()
+  expect(stand.logged).toEqual([
+    expect.stringMatching(/"a local chain runs in this process".*"http:\/\/127\.0\.0\.1:\d+".*npx paystile faucet/),
+  ])
+})
+
+it('the host that a client sent is the host of its challenge, whatever the framework made of it', async () => {
+  const { route, ready } = open({ rpc: stand.world.localnet.rpcUrl, ledger: 'memory:' })
+  await ready()
+  const resourceFor = async (headers: Record<string, string>) =>
+    ((await (await route(request(headers))).json()) as Challenge).resource
+  expect(await resourceFor({ host: '127.0.0.1:3200', 'x-forwarded-proto': 'https' })).toBe('http://127.0.0.1:3200/data')
+  expect(await resourceFor({})).toBe('http://localhost:3200/data')
+})
