@@ -60,6 +60,29 @@ export const knownMints: Readonly<Record<Network, MintTable>> = {
   localnet: testMints,
 }
 
+/** Programs, sysvars and mints that somebody may take for a wallet. What is sent there nobody can spend. */
+const unspendable: ReadonlySet<string> = new Set([
+  '11111111111111111111111111111111',
+  splTokenProgram,
+  token2022Program,
+  'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
+  'ComputeBudget111111111111111111111111111111',
+  'Stake11111111111111111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+  'SysvarC1ock11111111111111111111111111111111',
+  'SysvarRent111111111111111111111111111111111',
+  '1nc1nerator11111111111111111111111111111111',
+  // The mint of wrapped SOL.
+  'So11111111111111111111111111111111111111112',
+  ...Object.values(knownMints).flatMap((mints) => Object.values(mints).map(({ address }) => address)),
+])
+
+export function isUnspendable(address: string): boolean {
+  return unspendable.has(address)
+}
+
 export function isTokenCode(value: unknown): value is TokenCode {
   return tokenCodes.includes(value as TokenCode)
 }

@@ -110,8 +110,11 @@ interface ReadOptions {
 
 function readOptions(options: CheckOptions, environment: Environment): ReadOptions {
   const problems: string[] = []
-  const network = options.network ?? environment['PAYSTILE_NETWORK'] ?? 'mainnet'
-  if (!isNetwork(network)) throw new ConfigurationError([`network: must be one of ${networks.join(', ')}`])
+  const network = options.network ?? (environment['PAYSTILE_NETWORK'] || 'mainnet')
+  if (!isNetwork(network)) {
+    const name = options.network === undefined ? 'network (PAYSTILE_NETWORK)' : 'network'
+    throw new ConfigurationError([`${name}: must be one of ${networks.join(', ')}, not "${network}"`])
+  }
   const given = options.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
   const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : nodesOf(network)
   if (urls.length === 0) problems.push(`rpc: give the URL of a ${network} node (option rpc or PAYSTILE_RPC)`)

@@ -8,6 +8,12 @@ const secret = '1:a-test-secret-of-at-least-32-characters'
 const local: ProviderOptions = { price: 0.01, token: 'USDC', recipient, network: 'localnet' }
 const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, rpc: 'https://node.example' }
 
+const optionNames = (
+  'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion rpc ledger secret mints rates ' +
+  'service scope publicUrl bind proofBinding challengeTtlSeconds proofTtlSeconds waitSeconds leaseSeconds description ' +
+  'envelope cors retired onEvent log'
+).split(' ')
+
 /** Options as they come from JavaScript, where nothing checks them before us. */
 function problemsOf(options: unknown, environment = {}): readonly string[] {
   try {
@@ -103,11 +109,22 @@ describe('readConfig', () => {
       { ...local, price: 1e-7 },
       'price: 0.0000001 is finer than USDC goes (6 decimals)',
     ],
-    ['no token', { ...local, token: undefined }, 'token: must be one of NATIVE, USDC, SOL'],
-    ['a token nobody knows', { ...local, token: 'BTC' }, 'token: must be one of NATIVE, USDC, SOL'],
+    ['no token', { ...local, token: undefined }, 'token: is missing'],
+    ['a token nobody knows', { ...local, token: 'BTC' }, 'token: must be one of NATIVE, USDC, SOL, not "BTC"'],
+    ['a token in small letters', { ...local, token: 'usdc' }, 'SOL, not "usdc"; did you mean "USDC"?'],
+    [
+      'a list of tokens with one in small letters',
+      { ...local, acceptedMints: ['USDC', 'Sol'] },
+      'acceptedMints.1: must be one of NATIVE, USDC, SOL, not "Sol"; did you mean "SOL"?',
+    ],
     ['no recipient', { ...local, recipient: undefined }, 'recipient: is missing'],
-    ['a recipient that is no address', { ...local, recipient: '0x12' }, 'recipient: is not a Solana address'],
-    ['a network nobody knows', { ...local, network: 'testnet' }, 'network: must be one of mainnet, devnet, localnet'],
+    ['a recipient that is no address', { ...local, recipient: '0x12' }, 'recipient: "0x12" is not a Solana address'],
+    ['a recipient that is no text', { ...local, recipient: 5 }, 'recipient: 5 is not a Solana address'],
+    [
+      'a network nobody knows',
+      { ...local, network: 'testnet' },
+      'network: must be one of mainnet, devnet, localnet, not',
+    ],
     [
       'T96: verifyOnChain: false on mainnet',
       { ...live, verifyOnChain: false },
@@ -152,11 +169,50 @@ describe('readConfig', () => {
     ],
     ['conversion into nothing', { ...local, autoConversion: true }, 'autoConversion: needs settlementToken'],
     ['an envelope nobody knows', { ...local, envelope: 'gold' }, 'envelope: must be one of none, verified, result'],
-    ['a ledger that is none', { ...local, ledger: 5 }, 'ledger: must be a file path or a ledger'],
+    ['a ledger that is none', { ...local, ledger: 5 }, 'ledger: must be a file path, sqlite: and a path'],
+    [
+      'a ledger of a kind nobody keeps',
+      { ...local, ledger: 'mysql://x' },
+      'ledger: must be a file path, sqlite: and a path',
+    ],
     ['an event handler that is none', { ...local, onEvent: 'x' }, 'onEvent: must be a function'],
     ['no object at all', undefined, 'the options must be an object'],
   ])('refuses %s', (_what, options, problem) => {
     expect(problemsOf(options).join('\n')).toContain(problem)
+  })
+
+  it.each([
+    '11111111111111111111111111111111',
+    'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+    'SysvarC1ock11111111111111111111111111111111',
+    'So11111111111111111111111111111111111111112',
+    'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+  ])('refuses to have %s paid, from where nobody could spend it', (program) => {
+    expect(problemsOf({ ...local, recipient: program })).toEqual([
+      `recipient: "${program}" is a program or a mint, not a wallet: nobody could spend it`,
+    ])
+  })
+
+  it('says in words of its own what is wrong with any option', () => {
+    for (const name of optionNames) {
+      for (const wrong of [5n, null, Symbol('x'), [5], { recipients: 5 }, { USDC: 5 }, 'x'.repeat(300)]) {
+        const problems = problemsOf({ ...local, [name]: wrong }).join()
+        expect(problems).not.toMatch(/Invalid|expected|Unrecognized|Too/)
+      }
+    }
+  })
+
+  it('names the variable that a wrong value came from', () => {
+    const { network: _, ...open } = local
+    expect(problemsOf(open, { PAYSTILE_NETWORK: 'testnet' })).toEqual([
+      'network (PAYSTILE_NETWORK): must be one of mainnet, devnet, localnet, not "testnet"',
+    ])
+    expect(problemsOf(local, { PAYSTILE_SECRET: 'x' })).toEqual([
+      expect.stringMatching(/^secret \(PAYSTILE_SECRET\): /),
+    ])
+    expect(problemsOf({ ...local, secret: '1:x' }, { PAYSTILE_SECRET: 'y' })).toEqual([
+      expect.stringMatching(/^secret: /),
+    ])
   })
 
   it('accepts conversion where there is nothing to convert', () => {
@@ -184,5 +240,9 @@ describe('readConfig', () => {
     expect(problemsOf({ ...live, secret: '999:a-very-secret-secret-of-thirty-two-characters' }).join()).not.toContain(
       'very-secret',
     )
+    const key = 'a-very-secret-key-of-somebody-'.repeat(3)
+    const wrong = { ...live, recipient: key, rpc: key, ledger: `mysql://${key}`, publicUrl: key, secret: [key] }
+    expect(problemsOf(wrong)).toHaveLength(5)
+    expect(problemsOf(wrong).join()).not.toContain('very-secret')
   })
 })

@@ -5,9 +5,11 @@ import { z } from 'zod'
 import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import { readKeyring } from '../core/keys.ts'
+import { parseLedgerUrl } from '../core/ledger-url.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
 import {
   decimalsOf,
+  isUnspendable,
   knownMints,
   networks,
   parseNodes,
@@ -73,8 +75,10 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const address = z.string().refine((text) => decodeAddress(text) !== undefined, 'is not a Solana address')
-const token = z.enum(tokenCodes, { error: `must be one of ${tokenCodes.join(', ')}` })
+const notAddress = 'is not a Solana address'
+const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, notAddress)
+const wallet = address.refine((text) => !isUnspendable(text), 'is a program or a mint, not a wallet: nobody could spend it')
+const token = z.enum(tokenCodes)
 const seconds = (least: number, most: number) =>
   z
     .number({ error: 'must be a number of seconds' })
@@ -82,37 +86,42 @@ const seconds = (least: number, most: number) =>
     .max(most, { error: `must be at most ${most}` })
 const wholeSeconds = (least: number, most: number) =>
   seconds(least, most).refine(Number.isInteger, { error: 'must be a whole number of seconds' })
-const label = z.string().regex(/^[\x21-\x7e]{1,64}$/, { error: 'must be 1 to 64 printable characters without spaces' })
+const notLabel = 'must be 1 to 64 printable characters without spaces'
+const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)
 const flag = z.boolean({ error: 'must be true or false' })
 const nodeUrl = z.string().refine((text) => isUrl(text), { error: 'must be an http or https URL' })
 const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
-const mint = z.union([
-  address,
-  z.strictObject({
+const mint = z.union(
+  [
     address,
-    decimals: z.int().min(0).max(18).optional(),
-    tokenProgram: z.enum([splTokenProgram, token2022Program]).optional(),
-  }),
-])
+    z.strictObject({
+      address,
+      decimals: z.int().min(0).max(18).optional(),
+      tokenProgram: z.enum([splTokenProgram, token2022Program]).optional(),
+    }),
+  ],
+  { error: 'must be the address of a mint, or { address, decimals, tokenProgram } with decimals from 0 to 18' },
+)
+const rate = z.string('must be decimal text such as "150.25"').optional()
 
 const schema = z.strictObject({
   price: z.unknown(),
   token,
-  recipient: address,
+  recipient: wallet,
   verifyOnChain: flag.default(true),
-  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }).default('mainnet'),
-  acceptedMints: z.array(token, { error: 'must be a list of token codes' }).min(1).optional(),
+  network: z.enum(networks).default('mainnet'),
+  acceptedMints: z.array(token, { error: 'must be a list of token codes' }).min(1, 'must name a token').optional(),
   settlementToken: token.optional(),
   autoConversion: flag.default(false),
   rpc: z
     .union([nodeUrl, z.array(nodeUrl)], { error: 'must be the http or https URL of a node, or a list of them' })
     .optional(),
-  ledger: z.custom<string | Ledger>(isLedgerOption, 'must be a file path or a ledger').optional(),
+  ledger: z
+    .custom<string | Ledger>(isLedgerOption, 'must be a file path, sqlite: and a path, memory: or a ledger')
+    .optional(),
   secret: z.string().optional(),
   mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),
-  rates: z
-    .strictObject({ NATIVE: z.string().optional(), USDC: z.string().optional(), SOL: z.string().optional() })
-    .optional(),
+  rates: z.strictObject({ NATIVE: rate, USDC: rate, SOL: rate }).optional(),
   service: label.default('default'),
   scope: label.default('default'),
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
@@ -122,25 +131,30 @@ const schema = z.strictObject({
   proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(usualProofTtlSeconds),
   waitSeconds: seconds(0, 60).default(10),
   leaseSeconds: seconds(0.1, 3600).default(30),
-  description: z.string().max(200).optional(),
+  description: z.string().max(200, 'must be at most 200 characters').optional(),
   envelope: z.enum(envelopes).default('none'),
   cors: flag.default(true),
   retired: z
     .strictObject({ recipients: z.array(address).default([]), scopes: z.array(label).default([]) })
     .default({ recipients: [], scopes: [] }),
   onEvent: callback.optional(),
-  log: z.custom<Log>((value) => typeof value === 'object' && value !== null).optional(),
+  log: z
+    .custom<Log>((value) => typeof value === 'object' && value !== null, 'must be { info, warn, error }')
+    .optional(),
 })
 type Read = z.infer<typeof schema>
 
-const fromEnvironment = {
+const fromEnvironment: Readonly<Record<string, string>> = {
   recipient: 'PAYSTILE_RECIPIENT',
   network: 'PAYSTILE_NETWORK',
+  rpc: 'PAYSTILE_RPC',
   ledger: 'PAYSTILE_LEDGER',
   secret: 'PAYSTILE_SECRET',
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
-} as const
+}
+/** Options that may hold a password or a key, also where they are wrong. */
+const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl']
 
 /** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
@@ -150,14 +164,22 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   )
-  for (const [option, variable] of Object.entries(fromEnvironment)) given[option] ??= environment[variable] || undefined
-  given['rpc'] ??= parseNodes(environment['PAYSTILE_RPC'])
-  const reading = schema.safeParse(given, { reportInput: true })
-  if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain))
-  return complete(reading.data)
+  const variables: Record<string, string> = {}
+  for (const [option, variable] of Object.entries(fromEnvironment)) {
+    const value = environment[variable]
+    if (given[option] !== undefined || !value) continue
+    given[option] = option === 'rpc' ? parseNodes(value) : value
+    variables[option] = variable
+  }
+  /** What is wrong is to be mended where it was written. */
+  const locate = (problem: string): string =>
+    problem.replace(/^\w+/, (option) => (variables[option] ? `${option} (${variables[option]})` : option))
+  const reading = schema.safeParse(given, { reportInput: true, error: describe })
+  if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain).map(locate))
+  return complete(reading.data, locate)
 }
 
-function complete(read: Read): Config {
+function complete(read: Read, locate: (problem: string) => string): Config {
   const problems: string[] = []
   const mints = readMints(read, problems)
   const rates = readRates(read, problems)
@@ -165,7 +187,7 @@ function complete(read: Read): Config {
   const { price, amounts } = readAmounts(read, acceptedMints, mints, rates, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
-  if (problems.length > 0) throw new ConfigurationError(problems)
+  if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[read.network])
   const { network, ledger, service, recipient, retired } = read
   return Object.freeze({
@@ -303,12 +325,27 @@ function explain(issue: z.core.$ZodIssue): string[] {
       return `${[path, key].filter(Boolean).join('.')}: is not an option${guess ? `; did you mean ${guess}?` : ''}`
     })
   }
-  if (issue.code === 'invalid_type' && issue.input === undefined) return [`${path}: is missing`]
-  if (issue.code === 'invalid_value')
-    return [
-      `${path}: ${issue.message.startsWith('must') ? issue.message : `must be one of ${issue.values.join(', ')}`}`,
-    ]
-  return [`${path}: ${issue.message}`]
+  if (issue.input === undefined) return [`${path}: is missing`]
+  const value = unshown.includes(issue.path[0]) ? undefined : show(issue.input)
+  if (value === undefined) return [`${path}: ${issue.message}`]
+  if (!issue.message.startsWith('must')) return [`${path}: ${value} ${issue.message}`]
+  const { input } = issue
+  const choices = issue.code === 'invalid_value' ? issue.values.map(String) : []
+  const meant = choices.find((choice) => choice.toLowerCase() === String(input).trim().toLowerCase())
+  return [`${path}: ${issue.message}, not ${value}${meant ? `; did you mean "${meant}"?` : ''}`]
+}
+
+/** What has no sentence of its own in the schema. */
+function describe(issue: z.core.$ZodRawIssue): string {
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
+  const expected = issue.code === 'invalid_type' ? issue.expected : undefined
+  return `must be ${expected === 'string' ? 'text' : expected === 'array' ? 'a list' : 'an object'}`
+}
+
+/** A wrong value for its writer to recognise. Of a long text only the beginning: it may be a key that came to the wrong place. */
+function show(value: unknown): string | undefined {
+  if (typeof value === 'string') return JSON.stringify(value.length > 50 ? `${value.slice(0, 8)}…` : value)
+  return typeof value === 'object' || typeof value === 'function' ? undefined : String(value)
 }
 
 function withoutUndefined<T extends object>(record: T): { [K in keyof T]: NonNullable<T[K]> } {
@@ -316,7 +353,8 @@ function withoutUndefined<T extends object>(record: T): { [K in keyof T]: NonNul
 }
 
 function isLedgerOption(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '') || (typeof value === 'object' && value !== null && 'take' in value)
+  if (typeof value === 'string') return parseLedgerUrl(value) !== undefined
+  return typeof value === 'object' && value !== null && 'take' in value
 }
 
 function isUrl(text: string): boolean {
