@@ -1,4 +1,4 @@
-/** From the client's errors to exit codes. */
+/** The client's errors on the command line: their exit codes, and their words. */
 import type { PaymentErrorCode } from '../client/errors.ts'
 import { type ExitCode, exitCodes } from './output.ts'
 
@@ -14,6 +14,7 @@ const codes: Readonly<Record<PaymentErrorCode, ExitCode>> = {
   challenge_expiring: exitCodes.declined,
   declined: exitCodes.declined,
   insufficient_funds: exitCodes.wallet,
+  server_unavailable: exitCodes.unreachable,
   chain_unavailable: exitCodes.unreachable,
   wrong_chain: exitCodes.declined,
   body_not_replayable: exitCodes.usage,
@@ -26,4 +27,21 @@ const codes: Readonly<Record<PaymentErrorCode, ExitCode>> = {
 
 export function exitCodeOf(code: PaymentErrorCode): ExitCode {
   return codes[code]
+}
+
+const flags: Readonly<Record<string, string>> = {
+  maxPrice: '--max',
+  tokens: '--token',
+  mints: '--mint',
+  rpc: '--rpc',
+  allowHttp: '--allow-http',
+  timeoutMs: '--timeout',
+}
+
+/** A sentence that names options of the client, with the flags of the command line for them. */
+export function nameFlags(message: string): string {
+  const option = new RegExp(`(?<=^|\\s)(${Object.keys(flags).join('|')})(?:\\.(\\w+))?(?=[\\s,;.:]|$)`, 'g')
+  return message.replace(option, (_all, name: string, token?: string) =>
+    token === undefined ? (flags[name] ?? name) : `${flags[name]} ${token}=…`,
+  )
 }

@@ -1,7 +1,7 @@
 /**
  * The wallet of an agent: a key file in the form of Solana's own tools (64 numbers), readable by its owner only.
  */
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Wallet } from '../chain/keypair.ts'
 import { createWallet } from '../chain/keypair.ts'
@@ -28,7 +28,7 @@ export function agentWalletPath(): string {
 /**
  * Initializes the wallet of an agent or bot: loads its key file, or makes one.
  *
- * A new wallet is empty. On localnet and devnet, `paystile faucet` fills it.
+ * A new wallet is empty. On a localnet, `npx paystile faucet` fills it.
  *
  * @example
  * const wallet = await initAgentWallet()
@@ -47,13 +47,15 @@ export async function initAgentWallet(options: AgentWalletOptions = {}): Promise
 export function readKeyFile(path: string): readonly number[] {
   let text: string
   try {
-    if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-      throw new Error(`others can read it; run: chmod 600 ${path}`)
+    const file = statSync(path)
+    if (file.isDirectory()) throw new Error('it is a directory; name a file')
+    if (process.platform !== 'win32' && (file.mode & 0o077) !== 0) {
+      throw new Error(`others can read it; chmod 600 ${path} keeps it to you`)
     }
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = missing ? 'it does not exist; make one with: paystile wallet new' : (error as Error).message
+    const why = missing ? `it does not exist; npx paystile wallet new ${path} makes one` : (error as Error).message
     throw new Error(`The key file ${path} cannot be read: ${why}.`)
   }
   const numbers = parseNumbers(text)
@@ -73,6 +75,7 @@ function parseNumbers(text: string): readonly number[] | undefined {
 
 /** Makes a key file where there is none, without ever overwriting one. True when it did. */
 export function makeKeyFile(path: string): boolean {
+  if (existsSync(path)) return false
   const seed = crypto.getRandomValues(new Uint8Array(32))
   const numbers = [...seed, ...createIdentity(seed).publicKey]
   const draft = `${path}.${crypto.randomUUID()}`

@@ -13,6 +13,7 @@ export const paymentErrorCodes = [
   'declined',
   /** The payment cannot be made as things are. Nothing was signed. */
   'insufficient_funds',
+  'server_unavailable',
   'chain_unavailable',
   'wrong_chain',
   'body_not_replayable',

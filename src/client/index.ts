@@ -36,7 +36,7 @@ const { transport } = createHttpTransport()
 /**
  * `fetch` that pays when a server answers 402, and never twice for one thing.
  *
- * Spends at most 1 USDC, 0.01 SOL or 10 NATIVE per request unless `maxPrice` says otherwise.
+ * Spends at most 1 USDC, 0.01 SOL or 10 NATIVE per request unless `maxPrice` says otherwise; then in no token that it leaves out.
  *
  * @example
  * const response = await fetchWith402('https://api.example.com/report', { wallet, tokens: ['USDC'] })

@@ -219,7 +219,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
       reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
     else return { candidate, createAccount }
   }
-  const next = network === 'mainnet' ? '' : '; get test money with: paystile faucet'
+  const next = network === 'localnet' ? `; npx paystile faucet ${wallet.address} gives it test money` : ''
   throw new PaymentError(
     'insufficient_funds',
     `The wallet ${wallet.address} cannot pay: ${reasons.join('; ')}${next}.`,

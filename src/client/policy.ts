@@ -17,7 +17,7 @@ export type TokenAmounts = Readonly<Partial<Record<TokenCode, string | number>>>
 export interface PolicyOptions {
   /** Tokens to pay with, the preferred first. Default: those the server accepts, in its order. */
   readonly tokens?: readonly TokenCode[]
-  /** The most for one request. Default: 1 USDC, 0.01 SOL, 10 NATIVE. */
+  /** The most for one request. Default: 1 USDC, 0.01 SOL, 10 NATIVE. If given, nothing is paid in a token it leaves out. */
   readonly maxPrice?: TokenAmounts
   /** The most in one day (UTC): at all hosts together, and at any one host. */
   readonly budget?: { readonly perDay?: TokenAmounts; readonly perHost?: TokenAmounts }
@@ -87,11 +87,20 @@ export function candidatesOf(challenge: Challenge, network: Network, options: Po
   if (tokens.length === 0) {
     throw new PaymentError(
       'token_not_allowed',
-      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used; add one to tokens.`,
+      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used; allow one with tokens.`,
       { requestId },
     )
   }
-  const readings = tokens.map((token) => readCandidate(challenge, network, token, options))
+  const { maxPrice = defaultMaxPrice } = options
+  const limited = tokens.filter((token) => maxPrice[token] !== undefined)
+  if (limited.length === 0) {
+    throw new PaymentError(
+      'price_too_high',
+      `Nothing may be paid in ${tokens.join(' or ')}, since maxPrice gives no limit for it; add one to allow it.`,
+      { requestId },
+    )
+  }
+  const readings = limited.map((token) => readCandidate(challenge, network, token, options))
   const allowed = readings.filter((reading): reading is Candidate => !(reading instanceof PaymentError))
   const [problem] = readings
   if (allowed.length === 0 && problem instanceof PaymentError) throw problem
@@ -123,7 +132,7 @@ function readCandidate(
       requestId,
     })
   }
-  const most = readLimit({ ...defaultMaxPrice, ...options.maxPrice }, token, decimals)
+  const most = readLimit(options.maxPrice ?? defaultMaxPrice, token, decimals)
   if (most !== undefined && units > most) {
     return new PaymentError(
       'price_too_high',

@@ -165,6 +165,17 @@ describe('a purchase', () => {
 })
 
 describe('before paying', () => {
+  it('a server that does not answer is given up in one sentence', async () => {
+    const silent = await desk.host(() => {})
+    await expectError(
+      fetchWith402(`${silent}/data`, desk.options({ timeoutMs: 100 })),
+      'server_unavailable',
+      /did not answer in time/,
+    )
+    const hasty = { signal: AbortSignal.timeout(20) }
+    await expect(fetchWith402(`${silent}/data`, hasty, desk.options())).rejects.toThrow(/aborted due to timeout/)
+  })
+
   it('a dry run pays nothing and gives the challenge to read', async () => {
     const response = await fetchWith402(`${shop.url}/data`, desk.options({ dryRun: true }))
     expect(response.status).toBe(402)
@@ -220,7 +231,7 @@ describe('before paying', () => {
       words,
     )
     expect(error.message).toContain(wallet.address)
-    expect(error.message).toContain('paystile faucet')
+    expect(error.message).toContain(`npx paystile faucet ${wallet.address} `)
   })
 
   it('a wallet that does not sign leaves the budget as it was', async () => {

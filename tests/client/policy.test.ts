@@ -75,6 +75,20 @@ describe('T158: a challenge', () => {
       /limit of 0 USDC/,
     ],
     [
+      'over the limit in the one token that has a limit',
+      { acceptedMints: ['SOL', 'USDC'], amounts: { SOL: '0.00001', USDC: '0.01' } },
+      { maxPrice: { USDC: '0.0001' } },
+      'price_too_high',
+      /^0\.01 USDC is more than the limit of 0\.0001 USDC/,
+    ],
+    [
+      'in a token that the given limits leave out',
+      {},
+      { maxPrice: { SOL: '1' } },
+      'price_too_high',
+      /in USDC, since maxPrice gives no limit for it/,
+    ],
+    [
       'that says one price and means another',
       { amount: '0.01', amounts: { USDC: '5' } },
       {},

@@ -97,14 +97,25 @@ describe("an agent's key file", () => {
   it('is not made where that was not wanted', async () => {
     const path = newPath()
     await expect(initAgentWallet({ path, create: false })).rejects.toThrow(
-      /does not exist; make one with: paystile wallet new\.$/,
+      `does not exist; npx paystile wallet new ${path} makes one.`,
     )
     expect(existsSync(path)).toBe(false)
   })
 
+  it('is never a directory, whose rights are left alone', async () => {
+    const path = newPath()
+    mkdirSync(path, { recursive: true, mode: 0o755 })
+    for (const create of [true, false]) {
+      await expect(initAgentWallet({ path, create })).rejects.toThrow(
+        `The key file ${path} cannot be read: it is a directory; name a file.`,
+      )
+    }
+    expect(readdirSync(join(path, '..'))).toEqual(['wallet.json'])
+  })
+
   const good = () => [...Keypair.generate().secretKey]
   it.each<[string, () => string, number, RegExp]>([
-    ['others can read', () => JSON.stringify(good()), 0o644, /others can read it; run: chmod 600/],
+    ['others can read', () => JSON.stringify(good()), 0o644, /others can read it; chmod 600/],
     ['its group can read', () => JSON.stringify(good()), 0o640, /others can read it/],
     ['others can write', () => JSON.stringify(good()), 0o602, /others can read it/],
     ['is empty', () => '', 0o600, /does not hold 64 numbers/],
