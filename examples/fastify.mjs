@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { create402Middleware } from 'paystile/fastify'
 
-const recipient = process.env.RECIPIENT ?? '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'
+const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })
 
 const app = fastify()

@@ -77,7 +77,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 const notAddress = 'is not a Solana address'
 const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, notAddress)
-const wallet = address.refine((text) => !isUnspendable(text), 'is a program or a mint, not a wallet: nobody could spend it')
+const wallet = address.refine(
+  (text) => !isUnspendable(text),
+  'is a program or a mint, not a wallet: nobody could spend it',
+)
 const token = z.enum(tokenCodes)
 const seconds = (least: number, most: number) =>
   z

@@ -67,6 +67,36 @@ describe('docs/configuration.md', () => {
   })
 })
 
+describe('docs/api.md', () => {
+  const text = read('docs/api.md')
+  const entries = Object.entries<{ readonly default: string; readonly browser?: { readonly default: string } }>(
+    JSON.parse(read('package.json')).exports,
+  ).flatMap(([entry, { default: file, browser }]) => [[entry, file], ...(browser ? [[entry, browser.default]] : [])])
+
+  it.each(entries)('names everything that %s exports (%s)', async (entry = '', path = '') => {
+    const names = Object.keys(await import(join(root, path.replace('dist/', 'src/').replace(/js$/, 'ts'))))
+    const name = entry.slice(1)
+    const section = text.split(/^## /m).find((part) => part.split('\n')[0]?.includes(name ? `${name}\`` : '`paystile`'))
+    expect(names.length).toBeGreaterThan(0)
+    expect(names.filter((one) => !new RegExp(`\`${one}[\`(]`).test(section ?? ''))).toEqual([])
+  })
+
+  it.each([
+    ['src/server/events.ts', '### Events of `onEvent`'],
+    ['src/client/options.ts', "### Events of the client's `onEvent`"],
+  ])('lists every event of %s with its members', (file, heading) => {
+    const section = text.split(heading)[1]?.split('\n#')[0] ?? ''
+    const union =
+      read(file)
+        .split(/export type \w+Event =/)[1]
+        ?.split('\n\n')[0] ?? ''
+    const kinds = [...union.matchAll(/kind: '(\w+)'/g)].map(([, kind]) => kind)
+    expect([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind)).toEqual(['kind', ...kinds])
+    const members = [...union.matchAll(/readonly (\w+)\??:/g)].map(([, member]) => member)
+    expect(members.filter((member) => !section.includes(`\`${member}\``))).toEqual([])
+  })
+})
+
 describe('snippets', () => {
   const blocks = documents.flatMap((file) =>
     [...read(file).matchAll(/^```js file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', code]) => ({
