@@ -1,4 +1,4 @@
-// app/report/route.js; next.config.js needs: serverExternalPackages: ['paystile']
+// app/report/route.js; next.config.mjs needs: serverExternalPackages: ['paystile']
 import { create402Middleware } from 'paystile/next'
 
 const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
