@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { createWallet } from '../chain/keypair.ts'
 import { makeKeyFile, readKeyFile } from '../client/agent-wallet.ts'
+import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
 import { resources } from './demo/resources.ts'
 import { openShop, type Shop } from './demo/shop.ts'
@@ -44,7 +45,8 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
       faucetUrl: `${shop.url}/faucet`,
       resources: resources.map(({ name, price, token }) => ({ path: `/api/${name}`, price, token })),
     }
-    const lines = welcomeLines(ready)
+    const balances = await readBalances(people.wallet.address, 'localnet', [chain.localnet.rpcUrl])
+    const lines = welcomeLines(ready, balances, chain.localnet.now())
     // A program reads the one line; whoever looks at its log should still see what to try.
     if (terminal.json) for (const line of lines) terminal.note(line)
     terminal.result(ready, lines)

@@ -1,10 +1,7 @@
 /** `paystile wallet`: make one, see its address, see what it holds. */
-import { readFunds } from '../chain/balances.ts'
-import { createRpc } from '../chain/rpc.ts'
 import { agentWalletPath } from '../client/agent-wallet.ts'
-import { formatUnits } from '../core/money.ts'
-import { knownMints, type Network, parseNodes, publicNodes, solDecimals } from '../core/network.ts'
-import { createHttpTransport } from '../host/transport.ts'
+import { type Network, parseNodes, publicNodes } from '../core/network.ts'
+import { readBalances } from './balances.ts'
 import { chooseNetwork, runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table } from './output.ts'
 import { openWallet } from './purse.ts'
@@ -44,29 +41,10 @@ export async function showBalance(
 ): Promise<ExitCode> {
   const { address } = await openWallet(file ?? agentWalletPath(), false)
   const network = chooseNetwork(options.network)
-  const urls = nodesFor(network, options.rpc)
-  const http = createHttpTransport()
-  const mints = knownMints[network]
-  const codes = (['USDC', 'NATIVE'] as const).filter((code) => mints[code] !== undefined)
-  const question = { wallet: address, recipient: address, mints: codes.flatMap((code) => mints[code] ?? []) }
-  const funds = await readFunds(createRpc({ urls, transport: http.transport }), question)
-  await http.close()
-  if (funds.kind === 'unavailable') {
-    throw new CommandError(
-      exitCodes.unreachable,
-      'chain_unavailable',
-      `The ${network} node cannot be asked (${funds.why}); check --rpc.`,
-    )
-  }
-  const amounts = {
-    SOL: formatUnits(funds.lamports, solDecimals),
-    ...Object.fromEntries(
-      codes.map((code, index) => [code, formatUnits(funds.tokens[index]?.units ?? 0n, mints[code]?.decimals ?? 0)]),
-    ),
-  }
-  return terminal.result({ ok: true, address, network, balances: amounts }, [
+  const balances = await readBalances(address, network, nodesFor(network, options.rpc))
+  return terminal.result({ ok: true, address, network, balances }, [
     `${address} on ${network}`,
-    ...table(Object.entries(amounts)),
+    ...table(Object.entries(balances)),
   ])
 }
 

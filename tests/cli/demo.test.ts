@@ -1,35 +1,12 @@
 /** `npm start` and what it says to type, as a newcomer meets it: real processes on the built package. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useTemporaryHome } from '../harness/shop.ts'
+import { type Finished, finished, paystile, root, start } from './command.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const home = useTemporaryHome()
-
-interface Finished {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function paystile(...args: readonly string[]): Promise<Finished> {
-  const child = spawn(process.execPath, ['dist/cli/main.js', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
-  return finished(child)
-}
-
-function finished(child: ChildProcess): Promise<Finished> {
-  let [stdout, stderr] = ['', '']
-  child.stdout?.on('data', (data) => {
-    stdout += data
-  })
-  child.stderr?.on('data', (data) => {
-    stderr += data
-  })
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
-}
 
 interface Ready {
   readonly url: string
@@ -45,10 +22,7 @@ let demoEnd: Promise<Finished>
 let ready: Ready
 
 beforeAll(async () => {
-  demo = spawn(process.execPath, ['scripts/start.mjs', '--json', '--port', '0', '--slot-ms', '50'], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  demo = start(['scripts/start.mjs', '--json', '--port', '0', '--slot-ms', '50'])
   demoEnd = finished(demo)
   const line = await new Promise<string>((resolve) => demo.stdout?.once('data', (data) => resolve(String(data))))
   ready = JSON.parse(line)
@@ -206,15 +180,8 @@ describe('Ctrl-C', () => {
 })
 
 describe('--keep', () => {
-  const start = async () => {
-    const child = spawn(
-      process.execPath,
-      ['dist/cli/main.js', 'demo', '--json', '--keep', '--port', '0', '--slot-ms', '50'],
-      {
-        cwd: root,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    )
+  const open = async () => {
+    const child = start(['dist/cli/main.js', 'demo', '--json', '--keep', '--port', '0', '--slot-ms', '50'])
     const end = finished(child)
     const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
     const stop = () => {
@@ -225,13 +192,14 @@ describe('--keep', () => {
   }
 
   it('goes on next time with the same chain, wallet and ledger', async () => {
-    const first = await start()
+    const first = await open()
     const paid = JSON.parse((await paystile('pay', `${first.ready.url}/api/moon`, '--json')).stdout).payment
-    expect((await first.stop()).code).toBe(0)
-    const second = await start()
+    const { code, stderr } = await first.stop()
+    expect([code, stderr]).toEqual([0, expect.stringContaining('(10 SOL, 100 USDC, 1000 NATIVE to spend)')])
+    const second = await open()
     expect(second.ready.wallet).toEqual(first.ready.wallet)
     const verdict = JSON.parse((await paystile('verify', paid.tx, paid.requestId)).stdout)
     expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
-    expect((await second.stop()).code).toBe(0)
+    expect(await second.stop()).toMatchObject({ code: 0, stderr: expect.stringContaining(' 99.999 USDC, ') })
   })
 })

@@ -10,8 +10,6 @@ export interface Resource {
   readonly price: string
   readonly token: TokenCode
   readonly description: string
-  /** What the answer looks like, shortened. */
-  readonly sample: string
   readonly type: string
   make(visit: { readonly now: number; readonly proof: string }): string
 }
@@ -22,7 +20,6 @@ export const resources: readonly Resource[] = [
     price: '0.001',
     token: 'USDC',
     description: 'The moon right now: phase, light, a drawing, and the dates to come',
-    sample: '{"status":"verified","message":"…","data":{"phase":"waxing gibbous","illuminated":0.83,…}}',
     type: 'application/json',
     make: ({ now }) => JSON.stringify(moonAt(now)),
   },
@@ -31,7 +28,6 @@ export const resources: readonly Resource[] = [
     price: '0.00002',
     token: 'SOL',
     description: 'A picture drawn from the signature of your payment, so nobody else has it',
-    sample: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 640" …',
     type: 'image/svg+xml',
     make: ({ proof }) => {
       const reading = parseProof(proof)
@@ -43,7 +39,6 @@ export const resources: readonly Resource[] = [
     price: '0.05',
     token: 'NATIVE',
     description: 'A fresh sudoku with exactly one solution, as hard as it gets',
-    sample: '{"status":"verified","message":"…","data":{"puzzle":["..3.2.6..",…],"clues":24,"solution":[…]}}',
     type: 'application/json',
     make: () => JSON.stringify(makeSudoku(Math.random)),
   },

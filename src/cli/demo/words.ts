@@ -13,8 +13,17 @@ export interface DemoReady {
   readonly resources: readonly { readonly path: string; readonly price: string; readonly token: string }[]
 }
 
-export function welcomeLines({ url, rpcUrl, wallet }: DemoReady): readonly string[] {
+export function welcomeLines(
+  { url, rpcUrl, wallet }: DemoReady,
+  balances: Readonly<Record<string, string>>,
+  now: number,
+): readonly string[] {
   const [first] = resources
+  const money = Object.entries(balances).map(([token, amount]) => `${amount} ${token}`)
+  const answer = first
+    ?.make({ now, proof: '' })
+    .slice(0, 80)
+    .replace(/[^,]*$/, '')
   const path = `/api/${first?.name}`
   return [
     '',
@@ -23,7 +32,7 @@ export function welcomeLines({ url, rpcUrl, wallet }: DemoReady): readonly strin
     ...table([
       ['Service', url],
       ['Chain', rpcUrl],
-      ['Wallet', `${wallet.address} (10 SOL, 100 USDC, 1000 NATIVE to spend)`],
+      ['Wallet', `${wallet.address} (${money.join(', ')} to spend)`],
       ['Key file', wallet.keyFile],
     ]),
     '',
@@ -39,7 +48,7 @@ export function welcomeLines({ url, rpcUrl, wallet }: DemoReady): readonly strin
     '',
     paint.dim('  # pay with the demo wallet, and get it'),
     `  npx paystile pay ${url}${path}`,
-    `  ${paint.dim(first?.sample ?? '')}`,
+    `  ${paint.dim(`{"status":"verified","message":"…","data":${answer}…`)}`,
     '',
     paint.dim('  # a picture that only you have'),
     `  npx paystile pay ${url}/api/art -o art.svg`,

@@ -1,0 +1,33 @@
+/** What a wallet holds, for people to read. */
+import { readFunds } from '../chain/balances.ts'
+import { createRpc } from '../chain/rpc.ts'
+import { formatUnits } from '../core/money.ts'
+import { knownMints, type Network, solDecimals } from '../core/network.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { CommandError, exitCodes } from './output.ts'
+
+/** Decimals by token code. */
+export async function readBalances(
+  address: string,
+  network: Network,
+  urls: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
+  const http = createHttpTransport()
+  const mints = knownMints[network]
+  const codes = (['USDC', 'NATIVE'] as const).filter((code) => mints[code] !== undefined)
+  const question = { wallet: address, recipient: address, mints: codes.flatMap((code) => mints[code] ?? []) }
+  const funds = await readFunds(createRpc({ urls, transport: http.transport }), question)
+  await http.close()
+  if (funds.kind === 'unavailable') {
+    throw new CommandError(
+      exitCodes.unreachable,
+      'chain_unavailable',
+      `The ${network} node cannot be asked (${funds.why}); check --rpc.`,
+    )
+  }
+  const tokens = codes.map((code, index) => [
+    code,
+    formatUnits(funds.tokens[index]?.units ?? 0n, mints[code]?.decimals ?? 0),
+  ])
+  return { SOL: formatUnits(funds.lamports, solDecimals), ...Object.fromEntries(tokens) }
+}

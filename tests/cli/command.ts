@@ -1,0 +1,35 @@
+/** Runs the built command as a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export function paystile(...args: readonly string[]): Promise<Finished> {
+  return finished(start(['dist/cli/main.js', ...args]))
+}
+
+export function start(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+export function finished(child: ChildProcess): Promise<Finished> {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (data) => {
+    stdout += data
+  })
+  child.stderr?.on('data', (data) => {
+    stderr += data
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+}
+
+/** The error that a command ended with, where stdout is no terminal. */
+export function errorOf({ stderr }: Finished): { readonly code: string; readonly message: string } {
+  return JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error
+}
