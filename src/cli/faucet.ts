@@ -1,9 +1,10 @@
 /** `paystile faucet`: test money on a localnet. */
-import { agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import { agentWalletPath } from '../client/agent-wallet.ts'
 import { decodeAddress } from '../core/base58.ts'
+import { findLocalnets } from '../host/home.ts'
 import { runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from './output.ts'
-import { readToken } from './purse.ts'
+import { openWallet, readToken } from './purse.ts'
 
 interface FaucetOptions {
   readonly token?: string
@@ -12,32 +13,46 @@ interface FaucetOptions {
 }
 
 export async function faucet(terminal: Terminal, given: string | undefined, options: FaucetOptions): Promise<ExitCode> {
-  const address = given ?? (await initAgentWallet({ path: agentWalletPath() })).address
-  if (decodeAddress(address) === undefined) throw usage(`"${address}" is not a Solana address.`)
   if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token to say of what.')
-  const url = options.url ?? `${runningLocalnet().rpcUrl}/faucet`
+  const address = given ?? (await openWallet(agentWalletPath(), true)).address
+  if (decodeAddress(address) === undefined) throw usage(`"${address}" is not a Solana address.`)
   const order = {
     address,
     ...(options.token && { token: readToken(options.token) }),
     ...(options.amount && { amount: options.amount }),
   }
-  const response = await fetch(url, {
+  const urls = options.url === undefined ? faucetsOfMachine() : [options.url]
+  const filled = await Promise.all(urls.map((url) => fill(url, order)))
+  const lines = filled.map(({ faucetUrl, amounts = {} }) => {
+    const parts = Object.entries(amounts).map(([token, amount]) => `${amount} ${token}`)
+    return `${address} got ${parts.join(', ')} on the localnet at ${faucetUrl.replace(/\/faucet$/, '')}.`
+  })
+  return terminal.result({ ok: true, address, filled }, lines)
+}
+
+/** All of them: who has several chains here need not know which one a server is on. */
+function faucetsOfMachine(): readonly string[] {
+  runningLocalnet()
+  return findLocalnets().map(({ rpcUrl }) => `${rpcUrl}/faucet`)
+}
+
+interface Filled {
+  readonly faucetUrl: string
+  readonly amounts?: Readonly<Record<string, string>>
+  readonly signatures?: readonly string[]
+}
+
+async function fill(faucetUrl: string, order: object): Promise<Filled> {
+  const response = await fetch(faucetUrl, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(order),
   })
-  const answer = (await response.json().catch(() => ({}))) as {
-    error?: string
-    amounts?: Record<string, string>
-    signatures?: string[]
-  }
-  if (!response.ok) {
-    throw new CommandError(
-      exitCodes.refused,
-      'faucet_refused',
-      `The faucet said no: ${answer.error ?? `status ${response.status}`}.`,
-    )
-  }
-  const amounts = Object.entries(answer.amounts ?? {}).map(([token, amount]) => `${amount} ${token}`)
-  return terminal.result({ ok: true, ...answer }, [`${address} got ${amounts.join(', ')}.`])
+  const answer = (await response.json().catch(() => ({}))) as Omit<Filled, 'faucetUrl'> & { readonly error?: string }
+  if (response.ok) return { faucetUrl, ...answer }
+  throw new CommandError(
+    exitCodes.refused,
+    'faucet_refused',
+    `The faucet ${faucetUrl} said no: ${answer.error ?? `status ${response.status}`}.`,
+  )
 }
