@@ -8,12 +8,12 @@ import { PaymentError } from '../client/errors.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
-import { exitCodeOf } from './payment-errors.ts'
+import { exitCodeOf, nameFlags } from './payment-errors.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const networkOption = () =>
   new Option('--network <name>', 'the chain to use').choices(['mainnet', 'devnet', 'localnet'])
-const jsonOption = () => new Option('--json', 'answer in JSON (the default where stdout is not a terminal)')
+const jsonText = 'answer in JSON (the default where stdout is not a terminal)'
 
 /** Runs a command line and returns its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -50,8 +50,8 @@ function createProgram(run: Run): Command {
     .exitOverride()
     .showHelpAfterError('Run the command with --help to see how it is used.')
     .configureOutput({ outputError: (text, write) => write(text) })
-  const command = (name: string, description: string, parent: Command = program) =>
-    parent.command(name).description(description).addOption(jsonOption()).exitOverride()
+  const command = (name: string, description: string, parent: Command = program, json = jsonText) =>
+    parent.command(name).description(description).option('--json', json).exitOverride()
 
   command('demo', 'run paid resources on a chain of their own, to try everything out')
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
@@ -65,20 +65,24 @@ function createProgram(run: Run): Command {
     .option('--slot-ms <number>', 'length of a slot in milliseconds (default: 400)')
     .action(run(async () => (await import('./localnet.ts')).localnet))
 
-  const buyer = (name: string, description: string) =>
-    command(name, description)
+  const buyer = (name: string, description: string, json?: string) =>
+    command(name, description, program, json)
       .argument('<url>', 'address of the resource')
       .option('-X, --request <method>', 'HTTP method')
       .option('-H, --header <line>', 'a header, "Name: value"; may be repeated', collect, [])
       .option('-d, --data <text>', 'request body; @file reads it from a file')
-      .option('--wallet <file>', 'key file to pay with')
       .option('--token <code>', 'token to pay with; may be repeated, the preferred first', collect, [])
       .option('--rpc <url>', 'node to pay through', collect, [])
       .option('--mint <code=address>', 'a token of your own: NATIVE=<address>:<decimals>', collect, [])
       .option('--allow-http', 'pay a host other than this machine over plain http')
       .addOption(networkOption())
 
-  buyer('pay', 'request a resource, pay what it asks, and write it to stdout')
+  buyer(
+    'pay',
+    'request a resource, pay what it asks, and write it to stdout',
+    'write status, headers, payment and body as one line of JSON',
+  )
+    .option('--wallet <file>', 'key file to pay with')
     .option('-i, --include', 'write status and headers too')
     .option('-o, --output <file>', 'write the body to a file')
     .option('--max <amount>', 'the most to pay, such as "0.05 USDC"', collect, [])
@@ -87,9 +91,9 @@ function createProgram(run: Run): Command {
     .option('--timeout <seconds>', 'how long to wait for payment and resource (default: 120)')
     .action(run(async () => (await import('./pay.ts')).pay))
 
-  buyer('quote', 'ask what a resource costs, and pay nothing').action(
-    run(async () => (await import('./quote.ts')).quote),
-  )
+  buyer('quote', 'ask what a resource costs, and pay nothing')
+    .option('--timeout <seconds>', 'how long to wait for the answer (default: 60)')
+    .action(run(async () => (await import('./quote.ts')).quote))
 
   command('verify', 'check a payment against the chain, and use nothing up')
     .argument('<tx>', 'transaction signature')
@@ -119,7 +123,7 @@ function createProgram(run: Run): Command {
     .argument('[address]', 'who gets it (default: your wallet)')
     .option('--token <code>', 'only this token')
     .option('--amount <decimal>', 'how much of it')
-    .option('--url <url>', 'faucet to ask (default: the localnet of this machine)')
+    .option('--url <url>', 'faucet to ask (default: those of all localnets that run here)')
     .action(run(async () => (await import('./faucet.ts')).faucet))
   return program
 }
@@ -151,7 +155,7 @@ function explain(error: unknown): Explanation | undefined {
   if (error instanceof CommandError) return error
   if (error instanceof PaymentError) {
     const { code, message, facts } = error
-    return { code, message, facts, exitCode: exitCodeOf(code) }
+    return { code, message: nameFlags(message), facts, exitCode: exitCodeOf(code) }
   }
   if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError) {
     return { code: 'configuration', message: error.message, exitCode: exitCodes.usage }

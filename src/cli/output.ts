@@ -19,6 +19,8 @@ export const exitCodes = {
   undelivered: 6,
   /** A server or the chain cannot be reached. Nothing was paid. */
   unreachable: 7,
+  /** The answer has a status of 400 or more. It is written out all the same. */
+  status: 8,
 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 

@@ -3,23 +3,22 @@ import { readFileSync } from 'node:fs'
 import type { Wallet } from '../chain/keypair.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import type { ClientOptions } from '../client/options.ts'
-import { isLoopback } from '../client/policy.ts'
 import { decodeAddress } from '../core/base58.ts'
 import { parseUnits } from '../core/money.ts'
 import { isTokenCode, type Mint, type Network, splTokenProgram, type TokenCode, tokenCodes } from '../core/network.ts'
-import { findLocalnets } from '../host/home.ts'
+import { findLocalnet } from '../host/home.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
 export interface BuyerOptions {
   readonly request?: string
   readonly header: readonly string[]
   readonly data?: string
-  readonly wallet?: string
   readonly token: readonly string[]
   readonly rpc: readonly string[]
   readonly mint: readonly string[]
   readonly allowHttp?: boolean
   readonly network?: Network
+  readonly timeout?: string
 }
 
 export function readUrl(text: string): URL {
@@ -40,14 +39,22 @@ export function readRequest(options: BuyerOptions): RequestInit {
   if (body !== undefined && !headers.has('content-type'))
     headers.set('content-type', 'application/x-www-form-urlencoded')
   const method = options.request ?? (body === undefined ? 'GET' : 'POST')
-  return { method, headers, ...(body !== undefined && { body }) }
+  const request = { method, headers, ...(body !== undefined && { body }) }
+  try {
+    new Request('http://localhost', request)
+  } catch (error) {
+    throw usage(`This request cannot be sent: ${(error as Error).message.replace(/\.$/, '')}.`)
+  }
+  return request
 }
 
 function readBody(path: string): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(readFileSync(path))
   } catch (error) {
-    throw usage(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`)
+    throw usage(
+      `The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}); write -d @ and the path of a file, or the body itself.`,
+    )
   }
 }
 
@@ -72,13 +79,11 @@ export interface Purse {
   readonly name: string
 }
 
-/** The wallet named on the command line, or that of a demo running here, or the user's own. */
-export async function openPurse(file: string | undefined, url: URL): Promise<Purse> {
-  const demoFile = isLoopback(url.hostname) ? findLocalnets().find((note) => note.walletFile)?.walletFile : undefined
-  const named = file ?? process.env['PAYSTILE_WALLET']
-  const path = named || demoFile || agentWalletPath()
-  const wallet = await openWallet(path, false)
-  return { wallet, name: !named && demoFile ? 'the demo wallet' : `wallet ${wallet.address}` }
+/** The wallet that was named, or that of the demo whose chain has this genesis hash, or the user's own. */
+export async function openPurse(named: string | undefined, genesis: string | undefined): Promise<Purse> {
+  const demoFile = named || genesis === undefined ? undefined : findLocalnet(genesis)?.walletFile
+  const wallet = await openWallet(named || demoFile || agentWalletPath(), false)
+  return { wallet, name: demoFile ? 'the demo wallet' : `wallet ${wallet.address}` }
 }
 
 export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {

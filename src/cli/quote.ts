@@ -1,21 +1,24 @@
 /** `paystile quote`: what a resource costs, and whether your limits would allow it. */
-
 import { PaymentError } from '../client/errors.ts'
 import { candidatesOf, checkChallenge } from '../client/policy.ts'
-import { readChallenge } from '../core/challenge.ts'
 import { createWallClock } from '../host/clock.ts'
-import { type ExitCode, paint, type Terminal, table } from './output.ts'
+import { ask, unknownPayment } from './ask.ts'
+import { readWhole } from './numbers.ts'
+import { type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
+import { nameFlags } from './payment-errors.ts'
 import { type BuyerOptions, readLimits, readRequest, readUrl } from './purse.ts'
 
 export async function quote(terminal: Terminal, address: string, options: BuyerOptions): Promise<ExitCode> {
   const url = readUrl(address)
   const limits = readLimits(options)
-  const response = await fetch(url, readRequest(options))
-  const challenge = response.status === 402 ? readChallenge(await response.json().catch(() => undefined)) : undefined
+  const seconds = readWhole('--timeout', options.timeout, 1, 3600) ?? 60
+  const { response, challenge } = await ask(url, readRequest(options), seconds * 1000)
+  await response.body?.cancel()
   if (!challenge) {
-    await response.body?.cancel()
-    const words = response.status === 402 ? 'It wants to be paid in a way this version does not know.' : 'It is free.'
-    return terminal.result({ ok: true, status: response.status, challenge: null }, [`${response.status}: ${words}`])
+    const { status } = response
+    const words = status === 402 ? unknownPayment : status < 400 ? 'it is free' : 'it asks for no payment'
+    terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${words}.`])
+    return status < 400 ? exitCodes.ok : exitCodes.status
   }
   const objection = objectionTo(() => {
     const network = checkChallenge(challenge, url, limits, createWallClock().now())
@@ -34,20 +37,22 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     ['Network', challenge.network ?? 'not said'],
     ['Until', challenge.expiresAt ?? 'not said'],
     ['requestId', challenge.requestId],
-    ['Limits', objection?.message ?? 'allow it'],
+    ['Limits', objection ?? 'allow it'],
   ]
-  return terminal.result(
-    { ok: true, status: 402, challenge, allowed: objection === undefined, objection: objection?.message },
-    [`${paint.yellow('402')} ${url.href}`, ...table(rows), '', `Pay it with: npx paystile pay ${url.href}`],
-  )
+  return terminal.result({ ok: true, status: 402, challenge, allowed: objection === undefined, objection }, [
+    `${paint.yellow('402')} ${url.href}`,
+    ...table(rows),
+    '',
+    `Pay it with: npx paystile pay ${url.href}`,
+  ])
 }
 
-function objectionTo(check: () => void): PaymentError | undefined {
+function objectionTo(check: () => void): string | undefined {
   try {
     check()
     return undefined
   } catch (error) {
-    if (error instanceof PaymentError) return error
+    if (error instanceof PaymentError) return nameFlags(error.message)
     throw error
   }
 }

@@ -1,0 +1,230 @@
+/** What a newcomer gets wrong, and what servers do wrong to him: money and resource stay where they belong. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { nameFlags } from '../../src/cli/payment-errors.ts'
+import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet.ts'
+import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
+import { createDesk, type Desk, hasProof } from '../client/desk.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createWorld, type World } from '../harness/world.ts'
+import { errorOf, paystile } from './command.ts'
+
+let desk: Desk
+let shop: Shop
+let elsewhere: World
+let wallet: AgentWallet
+let bin: string
+
+beforeAll(async () => {
+  desk = await createDesk()
+  shop = await desk.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
+  elsewhere = await createWorld()
+  desk.defer(() => elsewhere.close())
+  wallet = await initAgentWallet()
+  bin = join(desk.directory, 'files')
+  mkdirSync(bin)
+  await desk.world.localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+  announce(desk.world)
+})
+beforeEach(async () => {
+  await desk.received()
+})
+afterAll(() => desk.close())
+
+function announce({ localnet }: World, walletFile?: string): void {
+  announceLocalnet({ genesis: localnet.genesisHash, rpcUrl: localnet.rpcUrl, ...(walletFile && { walletFile }) })
+}
+
+const data = () => `${shop.url}/data`
+
+describe('pay -o', () => {
+  it.each([
+    [
+      'a directory that is not there',
+      () => join(bin, 'nowhere', 'file'),
+      /cannot be written \(ENOENT\); nothing was paid/,
+    ],
+    ['a directory', () => bin, /is a directory; name a file/],
+    ['something below a file', () => join(wallet.path, 'file'), /cannot be written \(ENOTDIR\)/],
+  ])('%s is refused before anything is paid', async (_name, path, words) => {
+    const end = await paystile('pay', data(), '-o', path())
+    expect([end.code, end.stdout, errorOf(end).code]).toEqual([2, '', 'usage'])
+    expect(errorOf(end).message).toMatch(words)
+    expect(await desk.received()).toBe(0)
+  })
+
+  it('leaves a file as it was until there is something to write', async () => {
+    const file = join(bin, 'kept')
+    writeFileSync(file, 'before')
+    expect((await paystile('pay', data(), '-o', file, '--network', 'mainnet')).code).toBe(3)
+    expect(readFileSync(file, 'utf8')).toBe('before')
+    expect((await paystile('pay', data(), '-o', file)).code).toBe(0)
+    expect([readFileSync(file, 'utf8'), await desk.received()]).toEqual(['the secret', 1])
+  })
+
+  it.runIf(existsSync('/dev/full'))('gives the resource to stdout when the disk is full', async () => {
+    const end = await paystile('pay', data(), '-o', '/dev/full')
+    expect([end.code, end.stdout, await desk.received()]).toEqual([2, 'the secret', 1])
+    expect(errorOf(end).message).toBe(
+      'The file /dev/full cannot be written (ENOSPC); the resource went to stdout instead.',
+    )
+  })
+})
+
+describe('the wallet', () => {
+  it('is the own one where a demo of another chain runs, and the demo’s on its chain', async () => {
+    const { path, address } = await initAgentWallet({ path: join(bin, 'demo.json') })
+    await desk.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+    announce(elsewhere, path)
+    const own = await paystile('pay', data())
+    expect([own.code, own.stdout, own.stderr]).toEqual([
+      0,
+      'the secret',
+      expect.stringContaining(`wallet ${wallet.address}`),
+    ])
+    announce(desk.world, path)
+    const lent = await paystile('pay', data())
+    expect([lent.code, lent.stdout, lent.stderr]).toEqual([0, 'the secret', expect.stringContaining('the demo wallet')])
+    const named = await paystile('pay', data(), '--wallet', wallet.path)
+    expect(named.stderr).toContain(`wallet ${wallet.address}`)
+    expect(await desk.received()).toBe(3)
+  })
+
+  it('is not needed to see what is free, and the request is sent once', async () => {
+    announce(desk.world, join(bin, 'demo.json'))
+    let requests = 0
+    const free = await desk.host((_request, response) => {
+      requests += 1
+      response.end('free')
+    })
+    const end = await paystile('pay', free, '-d', 'x')
+    expect([end.code, end.stdout, requests]).toEqual([0, 'free', 1])
+    announce(desk.world)
+  })
+
+  it('that is a directory keeps its rights', async () => {
+    const end = await paystile('pay', data(), '--wallet', bin)
+    expect([end.code, errorOf(end).code]).toEqual([4, 'wallet_unusable'])
+    expect(errorOf(end).message).toBe(`The key file ${bin} cannot be read: it is a directory; name a file.`)
+  })
+
+  it('is filled on all chains that run here, and the answer names them', async () => {
+    announce(elsewhere)
+    const { filled } = JSON.parse((await paystile('faucet', wallet.address, '--token', 'SOL')).stdout)
+    const urls = [desk.world, elsewhere].map(({ localnet }) => `${localnet.rpcUrl}/faucet`)
+    expect(filled.map(({ faucetUrl }: { faucetUrl: string }) => faucetUrl).sort()).toEqual(urls.sort())
+    const [url = ''] = urls
+    const one = JSON.parse((await paystile('faucet', wallet.address, '--url', url)).stdout)
+    expect(one.filled).toMatchObject([{ faucetUrl: url, amounts: { USDC: expect.any(String) } }])
+    withdrawLocalnet(elsewhere.localnet.genesisHash)
+  })
+})
+
+it('--max for one token is not a leave to pay in another', async () => {
+  const end = await paystile('pay', data(), '--max', '0.0001 USDC')
+  expect([end.code, end.stdout, errorOf(end).code]).toEqual([3, '', 'price_too_high'])
+  expect(errorOf(end).message).toMatch(/0\.01 USDC is more than the limit of 0\.0001 USDC.*raise --max/)
+  const other = errorOf(await paystile('pay', data(), '--max', '1 NATIVE'))
+  expect(other.message).toBe(
+    'Nothing may be paid in USDC or SOL, since --max gives no limit for it; add one to allow it.',
+  )
+})
+
+describe('a server', () => {
+  it.each([
+    ['JSON of another protocol', '{"x402Version":1,"accepts":[]}'],
+    ['nothing', ''],
+    ['a page', '<html>Pay!</html>'],
+  ])('that answers 402 with %s is not understood, and not called free', async (_name, body) => {
+    const url = await desk.host((_request, response) => response.writeHead(402).end(body))
+    const words = /402 .*: it asks for payment in a way paystile does not speak; nothing was paid/
+    const paid = await paystile('pay', url)
+    expect([paid.code, paid.stdout, paid.stderr]).toEqual([8, body, expect.stringMatching(words)])
+    const dry = await paystile('pay', url, '--dry-run')
+    expect([dry.code, dry.stdout]).toEqual([8, body])
+    const quote = await paystile('quote', url)
+    expect([quote.code, JSON.parse(quote.stdout)]).toEqual([8, { ok: false, status: 402, challenge: null }])
+  })
+
+  it('that never answers is given up in one sentence', async () => {
+    const silent = await desk.host(() => {})
+    for (const command of ['pay', 'quote']) {
+      const end = await paystile(command, silent, '--timeout', '1')
+      expect([end.code, end.stdout, errorOf(end).code]).toEqual([7, '', 'server_unavailable'])
+      expect(errorOf(end).message).toMatch(/did not answer in time.*--timeout\.$/)
+    }
+  })
+
+  it('that breaks off is told so, and what was paid is used again', async () => {
+    let isBroken = true
+    const front = await desk.front(shop.url, (request, response) => {
+      if (!isBroken || (request.url === '/data' && !hasProof(request))) return false
+      response.writeHead(200, { 'content-length': 100 })
+      response.write('half', () => response.destroy())
+      return true
+    })
+    const free = await paystile('pay', `${front}/free`)
+    expect([free.code, free.stdout, errorOf(free).code]).toEqual([7, 'half', 'unreachable'])
+    const paid = await paystile('pay', `${front}/data`)
+    expect([paid.code, errorOf(paid).code]).toEqual([6, 'paid_not_delivered'])
+    isBroken = false
+    expect((await paystile('pay', `${front}/data`)).stdout).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('that answers with an error gives its body and an exit code, paid or not', async () => {
+    const free = await desk.host((_request, response) => response.writeHead(404).end('none'))
+    const sold = await desk.open({ waitSeconds: 5 }, undefined, () => ({ status: 404, body: 'gone' }))
+    const unpaid = await paystile('pay', free)
+    expect([unpaid.code, unpaid.stdout]).toEqual([8, 'none'])
+    const file = join(bin, 'gone')
+    expect((await paystile('pay', `${sold.url}/data`, '-o', file)).code).toBe(8)
+    expect(readFileSync(file, 'utf8')).toBe('gone')
+    const json = await paystile('pay', `${sold.url}/data`, '--json')
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([
+      8,
+      expect.objectContaining({ ok: false, status: 404, body: 'gone' }),
+    ])
+    const quote = await paystile('quote', free)
+    expect([quote.code, JSON.parse(quote.stdout).ok]).toEqual([8, false])
+  })
+})
+
+describe('verify', () => {
+  const tx = '2Qz9U6mrmGTMuTDzXKMVJf7KGsWpi8zPq8hBWAUzQfnFTHjERvRueyqUFsNn4pTiX6QNzQRNvn4745E6xteGYWSg'
+  it.each([
+    [['notatx', 'rid'], '"notatx" is not a transaction signature.'],
+    [[tx, 'rid', '--amount', '1', '--token', 'USDC'], /^--recipient is missing: say what had to be paid/],
+    [[tx, 'rid', '--token', 'USDC'], /^--recipient, --amount are missing: /],
+    [
+      [tx, 'rid', '--network', 'devnet'],
+      /^--recipient, --amount, --token are missing: say what had to be paid, or the service's secret/,
+    ],
+    [[tx, 'rid', '--recipient', 'me', '--amount', '1', '--token', 'USDC'], /^--recipient: must be .*address/],
+  ])('%j is told what is wrong with it', async (args, words) => {
+    const end = await paystile('verify', ...args)
+    expect([end.code, errorOf(end).code]).toEqual([2, 'usage'])
+    expect(errorOf(end).message).toMatch(words)
+    expect(errorOf(end).message).not.toMatch(/cannot start/)
+  })
+})
+
+it.each([
+  ['use https, or allowHttp.', 'use https, or --allow-http.'],
+  ['give its node as rpc, or set PAYSTILE_RPC.', 'give its node as --rpc, or set PAYSTILE_RPC.'],
+  ['give its address as mints.NATIVE.', 'give its address as --mint NATIVE=….'],
+  ['http://rpc.example.com is not https', 'http://rpc.example.com is not https'],
+])('%j is said as %j', (words, said) => expect(nameFlags(words)).toBe(said))
+
+it.each([
+  [['-X', 'GET', '-d', 'x'], /cannot be sent: .*body/],
+  [['-d', '@missing'], /missing cannot be read \(ENOENT\); write -d @/],
+])('a request such as %j is refused with the next step', async (args, words) => {
+  const end = await paystile('pay', data(), ...args)
+  expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
+})
+
+it('pay --help says what --json really does', async () => {
+  expect((await paystile('pay', '--help')).stdout).toMatch(/--json\s+write status, headers, payment and body as one/)
+})
