@@ -17,7 +17,9 @@ const dead: NodeScript = () => Promise.reject(new Error('no route'))
 const fastClock = { now: () => 0, monotonic: () => performance.now() * 20 }
 const absent = lying('getSignatureStatuses', (result) => ({ ...(result as object), value: [null] }))
 const high = lying('getBlockHeight', () => 1_000_000)
-const expiredSays: NodeScript = (question, forward) => absent(question, () => high(question, forward))
+const stale = lying('isBlockhashValid', () => ({ value: false }))
+const expiredSays: NodeScript = (question, forward) =>
+  absent(question, () => high(question, () => stale(question, forward)))
 
 describe('submit', () => {
   it('sends, and sends again without harm', async () => {
@@ -136,6 +138,9 @@ describe('fateOf', () => {
     expect((await fateOf(world.rpcOf([expiredSays, honest]), payment)).kind).toBe('unknown')
     expect((await fateOf(world.rpcOf([expiredSays, dead]), payment)).kind).toBe('unknown')
     expect((await fateOf(world.rpcOf([expiredSays, honest, expiredSays]), payment)).kind).toBe('expired')
+    // Its last valid height was one node's word, so a height beyond it is not enough.
+    const highOnly: NodeScript = (question, forward) => absent(question, () => high(question, forward))
+    expect((await fateOf(world.rpcOf([highOnly]), payment)).kind).toBe('unknown')
   })
 
   it('T147: landed on any node is landed', async () => {
