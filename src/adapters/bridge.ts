@@ -29,11 +29,12 @@ export function enterNode(
   else proceed(entry)
 }
 
-export function incomingOf(request: IncomingMessage, target: string): Incoming {
+/** `own` is the framework's own request, where it has one: an application may answer several inside one of Node's. */
+export function incomingOf(request: IncomingMessage, target: string, own?: Request): Incoming {
   const { headers } = request
   return {
-    request,
-    method: request.method ?? 'GET',
+    request: own ?? request,
+    method: own?.method ?? request.method ?? 'GET',
     target: target.startsWith('/') ? target : pathOf(target),
     header: (name) => {
       const value = headers[name]

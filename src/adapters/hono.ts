@@ -1,7 +1,6 @@
 /** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler, Next } from 'hono'
-import type { Incoming } from '../core/http.ts'
 import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import type { Entry } from '../server/paywall.ts'
@@ -26,7 +25,8 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
   const paywall = openPaywall(options)
   const middleware: MiddlewareHandler = (context, next) => {
     const { incoming } = (context.env ?? {}) as NodeBindings
-    const visit = incoming ? incomingOfBoth(incoming, context.req.raw) : incomingOf(context.req.raw)
+    const { raw } = context.req
+    const visit = incoming ? incomingOfNode(incoming, targetOf(raw.url), raw) : incomingOf(raw)
     const entry = paywall.enter(visit)
     if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
     // At once, not as a promise: this is the path of every unpaid request, and the type does not know of it.
@@ -35,13 +35,8 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
   return withLifecycle(paywall, middleware)
 }
 
-/**
- * Node's request has the headers at hand. What was asked for is the framework's word: an application may have a request
- * of its own making answered inside one of Node's.
- */
-function incomingOfBoth(incoming: IncomingMessage, request: Request): Incoming {
-  const { url, method } = request
-  return { ...incomingOfNode(incoming, url.slice(url.indexOf('/', url.indexOf('://') + 3))), request, method }
+function targetOf(url: string): string {
+  return url.slice(url.indexOf('/', url.indexOf('://') + 3))
 }
 
 async function proceed(entry: Entry, context: Context, next: Next): Promise<Response | undefined> {
