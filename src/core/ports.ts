@@ -125,6 +125,8 @@ export interface Take {
  * acknowledged answer survives the death of the process. A store that cannot be reached throws `LedgerUnavailable`.
  */
 export interface Ledger {
+  /** A clock of its own by which it judges leases, where it has one: the service then goes by the same. */
+  readonly clock?: Clock
   peek(tx: Uint8Array): Promise<Standing | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>

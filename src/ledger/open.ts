@@ -7,11 +7,14 @@ import { createMemoryLedger } from './memory.ts'
 
 export interface LedgerParts {
   readonly clock: Clock
+  /** Lets a store that has a clock of its own go by that, so that servers agree whatever their clocks say. */
+  readonly ownClock?: boolean
   readonly identity: LedgerIdentity
 }
 
 /**
- * Opens the ledger that a URL names: `sqlite:<path>`, a bare path, or `memory:` (which forgets, and is for tests).
+ * Opens the ledger that a URL names: `postgres://…`, `sqlite:<path>`, a bare path, or `memory:` (which forgets, and is
+ * for tests).
  *
  * Throws `LedgerConfigurationError` where the operator has to act, and `LedgerUnavailable` where waiting may help.
  *
@@ -21,13 +24,18 @@ export interface LedgerParts {
 export async function openLedger(url: string, parts: LedgerParts): Promise<Ledger> {
   const place = parseLedgerUrl(url)
   if (place?.kind === 'memory') return createMemoryLedger(parts)
+  if (place?.kind === 'postgres') {
+    const { openPostgresLedger } = await import('./postgres.ts')
+    const { clock, identity, ownClock } = parts
+    return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
+  }
   if (place?.kind === 'sqlite') {
     // Loaded here, so that who does not use it need not have its binary.
     const { openSqliteLedger } = await import('./sqlite.ts')
     return openSqliteLedger(place.path, parts)
   }
   throw new LedgerConfigurationError(
-    `The ledger "${nameOf(url)}" is of no kind this version can keep: write sqlite: and the path of a file.`,
+    `The ledger "${nameOf(url)}" is of no kind this version can keep: write sqlite: and the path of a file, or postgres: and the address of a database.`,
   )
 }
 

@@ -1,4 +1,4 @@
-/** Several processes on one file, and their sudden deaths. */
+/** Several processes on one ledger, and their sudden deaths. */
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -6,10 +6,10 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { openLedger } from '../../src/ledger/open.ts'
 import { granted } from './desk.ts'
 import { createPayment, createTestClock, identity, takeOf } from './payments.ts'
-import { createFolder } from './stores.ts'
+import { createFolder, postgresServer } from './stores.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('./child.mjs', import.meta.url))
@@ -80,12 +80,16 @@ function newFolder(): string {
 const numbersOf = (lines: readonly string[], word: string) =>
   lines.filter((line) => line.startsWith(word)).map((line) => Number(line.slice(word.length + 1)))
 
-describe('processes that share a file', () => {
+const places: readonly (readonly [name: string, place: () => Promise<string>])[] = [
+  ['file', async () => join(newFolder(), 'ledger.db')],
+  ['database', async () => (await postgresServer()).place()],
+]
+
+describe.each(places)('processes that share a %s', (kind, newPlace) => {
   it('T92: may all open a new one at the same moment, and never both serve a payment', async () => {
     for (let round = 0; round < 3; round++) {
-      const folder = newFolder()
-      const signal = join(folder, 'go')
-      const children = Array.from({ length: 4 }, () => start(join(folder, 'ledger.db'), 0, signal))
+      const [path, signal] = [await newPlace(), join(newFolder(), 'go')]
+      const children = Array.from({ length: 4 }, () => start(path, 0, signal))
       for (const child of children) await child.said(1)
       writeFileSync(signal, '')
       for (const child of children) await child.said(20)
@@ -96,9 +100,7 @@ describe('processes that share a file', () => {
   })
 
   it('T115, T116: lose no acknowledged grant and make no double when they are killed', async () => {
-    const folder = newFolder()
-    const path = join(folder, 'ledger.db')
-    const signal = join(folder, 'go')
+    const [path, signal] = [await newPlace(), join(newFolder(), 'go')]
     writeFileSync(signal, '')
     const lines: string[] = []
     for (let round = 0; round < 12; round++) {
@@ -106,6 +108,11 @@ describe('processes that share a file', () => {
       const children = [start(path, Math.max(next, 0), signal), start(path, Math.max(next, 0), signal)]
       for (const [index, child] of children.entries()) await child.said(3 + ((round * 7 + index * 11) % 40))
       await Promise.all(children.map((child) => child.kill()))
+      if (kind === 'database' && round % 4 === 3) {
+        const server = await postgresServer()
+        await server.kill()
+        await server.start()
+      }
       lines.push(...children.flatMap((child) => child.lines))
     }
     const [served, settled] = [numbersOf(lines, 'granted'), new Set(numbersOf(lines, 'settled'))]
@@ -118,7 +125,7 @@ describe('processes that share a file', () => {
 /** Every grant that was acknowledged is known; what was settled stays spent; all the rest can still be used, once. */
 async function audit(path: string, served: readonly number[], settled: ReadonlySet<number>): Promise<void> {
   const clock = createTestClock()
-  const ledger = await openSqliteLedger(path, { clock, identity })
+  const ledger = await openLedger(path, { clock, identity })
   onTestFinished(() => ledger.close())
   const left = []
   for (const number of served) {

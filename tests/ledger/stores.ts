@@ -2,8 +2,10 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import type { Clock, Ledger } from '../../src/core/ports.ts'
 import { openLedger } from '../../src/ledger/open.ts'
+import { type Postgres, startPostgres } from '../harness/postgres.ts'
 import { identity } from './payments.ts'
 
 export interface Shelf {
@@ -17,7 +19,22 @@ export type OpenShelf = (clock: Clock) => Promise<Shelf>
 export const stores: readonly (readonly [name: string, open: OpenShelf])[] = [
   ['memory', openMemory],
   ['sqlite', openSqlite],
+  ['postgres', openPostgres],
 ]
+
+/** One server for all tests of a file, started by the first that needs it. */
+let server: Promise<Postgres> | undefined
+afterAll(async () => (await server)?.close())
+
+export function postgresServer(): Promise<Postgres> {
+  server ??= startPostgres()
+  return server
+}
+
+async function openPostgres(clock: Clock): Promise<Shelf> {
+  const ledger = await openLedger(await (await postgresServer()).place(), { clock, identity })
+  return { ledger, clear: () => ledger.close() }
+}
 
 async function openMemory(clock: Clock): Promise<Shelf> {
   const ledger = await openLedger('memory:', { clock, identity })

@@ -1,0 +1,146 @@
+/** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
+import pg from 'pg'
+import type { Clock } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import { LedgerConfigurationError } from './identity.ts'
+
+export interface Database {
+  /** Without password. */
+  readonly name: string
+  /** One statement, committed when it answers. Throws `LedgerUnavailable` when it is not known whether it was. */
+  query(statement: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  /** Runs several statements in one transaction. */
+  transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
+  /** A clock that follows the database's. */
+  followClock(): Promise<Clock>
+  close(): Promise<void>
+}
+
+const mostConnections = 8
+const clockEveryMs = 2_000
+
+/** Somebody else's work was in the way, and nothing of ours was done. */
+const inTheWay: readonly string[] = ['40001', '40P01']
+/** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
+const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
+  '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
+  '28000': (name, detail) =>
+    `The ledger ${name} does not let this user in (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
+  '3D000': (name) =>
+    `The ledger ${name} does not exist on its server: make it with createdb, or name another database.`,
+  '42501': (name, detail) =>
+    `The ledger ${name} gives this user too few rights (${detail}): grant it CREATE on the schema, or let its owner start paystile once.`,
+  '3F000': (name) =>
+    `The ledger ${name} has no schema to put tables in: set search_path for this user to one that exists.`,
+}
+
+export function openDatabase(url: string, timeoutMs: number): Database {
+  const { name, config } = readUrl(url)
+  const pool = new pg.Pool({
+    ...config,
+    max: mostConnections,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    keepAlive: true,
+    application_name: 'paystile',
+  })
+  // A connection that breaks while nobody uses it is replaced when somebody does.
+  pool.on('error', () => {})
+  let closed: Promise<void> | undefined
+  let timer: ReturnType<typeof setInterval> | undefined
+
+  const connect = async (): Promise<pg.PoolClient> => {
+    if (closed) throw new LedgerUnavailable(`The ledger ${name} is closed.`)
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw explain(name, error)
+    }
+  }
+  const run = async (client: pg.PoolClient, statement: string, values: readonly unknown[]) => {
+    const { rows } = await client.query(statement, [...values])
+    return rows as Record<string, unknown>[]
+  }
+  const using = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+    for (;;) {
+      const client = await connect()
+      let broken = true
+      try {
+        const result = await work(client)
+        broken = false
+        return result
+      } catch (error) {
+        // What the server says about a statement leaves the connection as good as it was.
+        broken = !/^(22|23|25|40|42)/.test(codeOf(error) ?? '')
+        if (!inTheWay.includes(codeOf(error) ?? '')) throw explain(name, error)
+      } finally {
+        client.release(broken)
+      }
+    }
+  }
+
+  const database: Database = {
+    name,
+    query: (statement, values = []) => using((client) => run(client, statement, values)),
+    transact: (work) =>
+      using(async (client) => {
+        await client.query('BEGIN')
+        try {
+          const result = await work((statement, values = []) => run(client, statement, values))
+          await client.query('COMMIT')
+          return result
+        } catch (error) {
+          await client.query('ROLLBACK').catch(() => {})
+          throw error
+        }
+      }),
+    followClock: async () => {
+      let offset = Number.NaN
+      const measure = async (): Promise<void> => {
+        const asked = performance.now()
+        const [row] = await database.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+        offset = Number(row?.['now']) - (asked + performance.now()) / 2
+      }
+      await measure()
+      timer = setInterval(() => void measure().catch(() => {}), clockEveryMs)
+      timer.unref()
+      return { now: () => performance.now() + offset, monotonic: () => performance.now() }
+    },
+    close: async () => {
+      clearInterval(timer)
+      closed ??= pool.end()
+      await closed
+    },
+  }
+  return database
+}
+
+function readUrl(url: string): { readonly name: string; readonly config: pg.PoolConfig } {
+  if (!URL.canParse(url)) {
+    throw new LedgerConfigurationError(
+      'The ledger is not a PostgreSQL address: write postgres://user:password@host:5432/database.',
+    )
+  }
+  const { host, pathname } = new URL(url)
+  return { name: `postgres://${host}${pathname}`, config: { connectionString: url } }
+}
+
+function explain(name: string, error: unknown): unknown {
+  if (error instanceof LedgerUnavailable || error instanceof LedgerConfigurationError) return error
+  const detail = error instanceof Error ? error.message : String(error)
+  const advice = operatorMustAct[codeOf(error) ?? '']
+  if (advice) return new LedgerConfigurationError(advice(name, detail), { cause: error })
+  if (isFault(codeOf(error))) return error
+  return new LedgerUnavailable(`The ledger ${name} cannot be used at this moment: ${detail}.`, { cause: error })
+}
+
+/** What the server says about a statement that should not have been sent: syntax, types, broken constraints. */
+function isFault(code: string | undefined): boolean {
+  return code !== undefined && /^(22|23|42)/.test(code)
+}
+
+/** SQLSTATE, where the server itself has answered. */
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}

@@ -1,0 +1,169 @@
+/** The rows of the ledger in PostgreSQL: one per payment, with the leases on it, changed only as a whole. */
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { PaymentRecord } from '../core/ports.ts'
+import type { Account, Holding, Lease } from './account.ts'
+import { openAccount } from './account.ts'
+import { createBatch } from './batch.ts'
+import type { Database } from './postgres-database.ts'
+
+/** A payment with everything that is known of it. `version` counts its changes. */
+export interface Entry {
+  readonly record: PaymentRecord
+  readonly account: Account
+  readonly leases: ReadonlyMap<bigint, Lease>
+  readonly version: bigint
+}
+
+export interface Rows {
+  find(tx: Uint8Array): Promise<Entry | undefined>
+  /** False when there is a row for that transaction already; then nothing changed. */
+  insert(entry: Entry): Promise<boolean>
+  /** False when the row has changed since; then nothing changed. */
+  replace(entry: Entry): Promise<boolean>
+  drain(): Promise<void>
+}
+
+/** Column by column: its type in SQL, and its value as text. One list for all statements, so that none forgets one. */
+const columns = {
+  tx: ['bytea', ({ record }) => hexOf(record.tx)],
+  request: ['text', ({ account }) => account.request],
+  payer: ['text', ({ account }) => account.payer],
+  scope: ['text', ({ account }) => formatScope(account.scope)],
+  recipient: ['text', ({ record }) => record.recipient],
+  token: ['text', ({ account }) => account.token],
+  required: ['numeric', ({ record }) => String(record.required)],
+  received: ['numeric', ({ account }) => String(account.received)],
+  unit: ['text', ({ account }) => account.allowance.unit],
+  amount: ['bigint', ({ account }) => String(account.allowance.amount)],
+  slot: ['bigint', ({ record }) => String(record.slot)],
+  paid_at: ['bigint', ({ record }) => String(record.paidAt)],
+  usable_until: ['bigint', ({ account }) => String(account.usableUntil)],
+  registered_at: ['bigint', ({ account }) => String(account.registeredAt)],
+  late: ['boolean', ({ account }) => String(account.late)],
+  used: ['bigint', ({ account }) => String(account.used)],
+  deliveries: ['bigint', ({ account }) => String(account.deliveries)],
+  free_uses: ['bigint', ({ account }) => String(account.freeUses)],
+  fence: ['bigint', ({ account }) => String(account.fence)],
+  leases: ['text', ({ leases }) => formatLeases(leases)],
+  version: ['bigint', ({ version }) => String(version)],
+} satisfies Record<string, readonly [type: string, value: (entry: Entry) => string]>
+
+const names = Object.keys(columns) as (keyof typeof columns)[]
+const list = names.join(', ')
+const given = `unnest(${names.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${list})`
+
+const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
+// In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
+const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${given} ORDER BY tx
+  ON CONFLICT (tx) DO NOTHING RETURNING tx`
+const replace = `WITH held AS (SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
+  UPDATE paystile_payments AS kept SET ${names.map((name) => `${name} = given.${name}`).join(', ')}
+  FROM ${given}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1 RETURNING kept.tx`
+
+export function createRows(database: Database): Rows {
+  const finding = createBatch(async (keys: readonly string[]) => {
+    const rows = (await database.query(select, [keys])) as unknown as Row[]
+    const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
+    return keys.map((key) => found.get(key))
+  })
+  const writing = (statement: string) =>
+    createBatch(async (entries: readonly Entry[]) => {
+      const values = names.map((name) => entries.map(columns[name][1]))
+      const rows = (await database.query(statement, values)) as unknown as Pick<Row, 'tx'>[]
+      const written = new Set(rows.map((row) => hexOf(row.tx)))
+      return entries.map(({ record }) => written.has(hexOf(record.tx)))
+    })
+  const [inserting, replacing] = [writing(insert), writing(replace)]
+  return {
+    find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
+    insert: (entry) => inserting.run(hexOf(entry.record.tx), entry),
+    replace: (entry) => replacing.run(hexOf(entry.record.tx), entry),
+    drain: async () => {
+      await Promise.all([finding.drain(), inserting.drain(), replacing.drain()])
+    },
+  }
+}
+
+/** As PostgreSQL sends it: numbers of 64 bits are text. */
+interface Row {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly required: string
+  readonly received: string
+  readonly unit: Unit
+  readonly amount: string
+  readonly slot: string
+  readonly paid_at: string
+  readonly usable_until: string
+  readonly registered_at: string
+  readonly late: boolean
+  readonly used: string
+  readonly deliveries: string
+  readonly free_uses: string
+  readonly fence: string
+  readonly leases: string
+  readonly version: string
+}
+
+function readEntry(row: Row): Entry {
+  const record: PaymentRecord = {
+    tx: new Uint8Array(row.tx),
+    request: row.request,
+    payer: row.payer,
+    scope: parseScope(row.scope),
+    recipient: row.recipient,
+    token: row.token,
+    required: BigInt(row.required),
+    received: BigInt(row.received),
+    allowance: { unit: row.unit, amount: BigInt(row.amount) },
+    slot: Number(row.slot),
+    paidAt: Number(row.paid_at),
+    usableUntil: Number(row.usable_until),
+  }
+  const account: Account = {
+    ...openAccount(record, Number(row.registered_at), row.late),
+    used: BigInt(row.used),
+    deliveries: BigInt(row.deliveries),
+    freeUses: BigInt(row.free_uses),
+    fence: BigInt(row.fence),
+  }
+  return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
+}
+
+export function holdingOf({ account, leases }: Entry, now: number): Holding {
+  const leased = [...leases.values()].filter(({ deadline }) => deadline > now)
+  return { account, leased: leased.reduce((sum, { amount }) => sum + amount, 0n) }
+}
+
+/** `fence:amount:deadline` of each grant that is held. */
+function formatLeases(leases: Entry['leases']): string {
+  return [...leases].map(([fence, { amount, deadline }]) => `${fence}:${amount}:${deadline}`).join(' ')
+}
+
+function parseLeases(text: string): Entry['leases'] {
+  const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
+  return new Map(
+    parts.map(([fence = '', amount = '', deadline]) => [
+      BigInt(fence),
+      { amount: BigInt(amount), deadline: Number(deadline) },
+    ]),
+  )
+}
+
+/** A scope may be any text, and PostgreSQL's text has no NUL and no lone surrogates: so it is escaped as in JSON. */
+function formatScope(scope: string): string {
+  return JSON.stringify(scope).slice(1, -1)
+}
+
+function parseScope(text: string): string {
+  return JSON.parse(`"${text}"`)
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+}

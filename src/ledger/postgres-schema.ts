@@ -1,0 +1,82 @@
+/**
+ * The PostgreSQL schema and the way to it. Steps only go forward and are never edited once released. They run in one
+ * transaction under one lock, so that any number of servers may start at once.
+ */
+import type { LedgerIdentity, Remembered } from './identity.ts'
+import { checkIdentity, LedgerConfigurationError } from './identity.ts'
+import type { Database } from './postgres-database.ts'
+
+const steps: readonly string[] = [
+  `
+  CREATE TABLE paystile_payments (
+    tx bytea PRIMARY KEY CHECK (length(tx) = 64),
+    request text NOT NULL,
+    payer text NOT NULL,
+    scope text NOT NULL,
+    recipient text NOT NULL,
+    token text NOT NULL,
+    required numeric(20) NOT NULL,
+    received numeric(20) NOT NULL,
+    unit text NOT NULL,
+    amount bigint NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL,
+    usable_until bigint NOT NULL,
+    registered_at bigint NOT NULL,
+    late boolean NOT NULL,
+    used bigint NOT NULL CHECK (used <= amount),
+    deliveries bigint NOT NULL,
+    free_uses bigint NOT NULL,
+    fence bigint NOT NULL,
+    leases text NOT NULL,
+    version bigint NOT NULL
+  )`,
+]
+
+/** Any number will do, as long as it stays the same. */
+const lock = 7_402_402_402
+const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, value text NOT NULL)'
+
+/** Settings under which an acknowledged grant could be lost, and what they must not be. */
+const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+
+export async function prepareSchema(database: Database, identity: LedgerIdentity): Promise<void> {
+  await checkDurability(database)
+  await database.transact(async (query) => {
+    await query('SELECT pg_advisory_xact_lock($1)', [lock])
+    const [found] = await query("SELECT to_regclass('paystile_meta') IS NOT NULL AS known")
+    if (!found?.['known']) await query(meta)
+    const rows = await query('SELECT key, value FROM paystile_meta')
+    const { schema, ...remembered } = Object.fromEntries(rows.map(({ key, value }) => [key, value])) as Remembered & {
+      readonly schema?: string
+    }
+    const version = Number(schema ?? 0)
+    if (version > steps.length) {
+      throw new LedgerConfigurationError(
+        `The ledger ${database.name} was written by a newer paystile (schema ${version}, this one knows ${steps.length}): ` +
+          'run that version or a later one.',
+      )
+    }
+    checkIdentity(database.name, remembered, identity)
+    for (const step of steps.slice(version)) await query(step)
+    const facts = { ...identity, schema: String(steps.length) }
+    for (const [key, value] of Object.entries(facts)) {
+      const clash = key === 'schema' ? 'UPDATE SET value = excluded.value' : 'NOTHING'
+      if (value !== undefined && (key === 'schema' ? version < steps.length : !(key in remembered)))
+        await query(`INSERT INTO paystile_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO ${clash}`, [
+          key,
+          value,
+        ])
+    }
+  })
+}
+
+async function checkDurability(database: Database): Promise<void> {
+  const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [durability])
+  for (const { name, setting } of rows) {
+    if (setting !== 'off') continue
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} runs with ${name}=off and could forget payments: set ${name}=on for this user and server.`,
+    )
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The ledger in PostgreSQL, for any number of servers.
+ *
+ * A new payment is registered and taken by one insert under one unique key. Every other change replaces a row that is
+ * still as it was read: whoever comes second reads again and judges again. So no transaction stays open while the rule
+ * decides, and what waits together is committed together.
+ */
+import type { Clock, Ledger, PaymentRecord, Taken } from '../core/ports.ts'
+import type { Lease } from './account.ts'
+import {
+  checkLease,
+  checkRecord,
+  checkTake,
+  checkTx,
+  checkUsed,
+  judgeTake,
+  openAccount,
+  renewed,
+  standingOf,
+  tallyAfter,
+  timeOf,
+} from './account.ts'
+import type { LedgerIdentity } from './identity.ts'
+import { openDatabase } from './postgres-database.ts'
+import type { Entry } from './postgres-rows.ts'
+import { createRows, holdingOf } from './postgres-rows.ts'
+import { prepareSchema } from './postgres-schema.ts'
+
+export interface PostgresParts {
+  /** Left out to go by the database's clock, which all servers share. */
+  readonly clock?: Clock
+  readonly identity: LedgerIdentity
+  /** How long one statement may take, connecting included. */
+  readonly timeoutMs?: number
+}
+
+const mostKept = 10_000
+
+/** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
+interface Change<Answer> {
+  readonly entry?: Entry
+  readonly answer: Answer
+}
+
+export async function openPostgresLedger(url: string, parts: PostgresParts): Promise<Ledger & { readonly clock: Clock }> {
+  const database = openDatabase(url, parts.timeoutMs ?? 5_000)
+  try {
+    await prepareSchema(database, parts.identity)
+    const clock = parts.clock ?? (await database.followClock())
+    return createPostgresLedger(database, clock)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function createPostgresLedger(database: Awaited<ReturnType<typeof openDatabase>>, clock: Clock): Ledger & { readonly clock: Clock } {
+  const rows = createRows(database)
+  /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
+  const left = new Map<string, Entry>()
+  const keep = (name: string, entry: Entry): void => {
+    // Grants that are never ended would add up.
+    if (left.size >= mostKept) left.clear()
+    left.set(name, entry)
+  }
+
+  const write = async (entry: Entry | undefined): Promise<boolean> => {
+    if (!entry) return true
+    return entry.version === 1n ? rows.insert(entry) : rows.replace(entry)
+  }
+  /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
+  const change = async <Answer>(
+    tx: Uint8Array,
+    guess: Entry | undefined | 'unknown',
+    decide: (entry: Entry | undefined) => Change<Answer>,
+  ): Promise<Change<Answer>> => {
+    let entry = guess === 'unknown' ? await rows.find(tx) : guess
+    for (;;) {
+      const decided = decide(entry)
+      if (await write(decided.entry)) return decided
+      entry = await rows.find(tx)
+    }
+  }
+  const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
+
+  return {
+    clock,
+    async peek(tx) {
+      checkTx(tx)
+      const entry = await rows.find(tx)
+      const now = timeOf(clock)
+      return entry && standingOf(holdingOf(entry, now), now)
+    },
+    async take(take) {
+      checkTake(take)
+      // A payment that is to be registered is most likely new.
+      const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
+        const now = timeOf(clock)
+        const { taken, registers, lease } = judgeTake(take, before && holdingOf(before, now), now)
+        const current = registers
+          ? replacing(before, registers, now)
+          : before && { ...before, version: before.version + 1n }
+        if (!current || (taken.kind !== 'granted' && !registers)) return { answer: taken }
+        if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken }
+        const { fence } = taken.grant
+        const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
+        const leases = new Map<bigint, Lease>([...live, [fence, lease]])
+        return { entry: { ...current, account: { ...current.account, fence }, leases }, answer: taken }
+      })
+      if (entry && answer.kind === 'granted') keep(nameOf(take.tx, answer.grant.fence), entry)
+      return answer
+    },
+    async renew({ tx, fence }, leaseMs) {
+      checkTx(tx)
+      checkLease(leaseMs)
+      const { entry, answer } = await change(tx, 'unknown', (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: false }
+        const deadline = renewed(lease.deadline, leaseMs, timeOf(clock))
+        const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
+        return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
+      })
+      if (entry) keep(nameOf(tx, fence), entry)
+      return answer
+    },
+    async end({ tx, fence }, consequence, used) {
+      checkTx(tx)
+      checkUsed(used)
+      const name = nameOf(tx, fence)
+      const guess = left.get(name) ?? 'unknown'
+      left.delete(name)
+      const { answer } = await change(tx, guess, (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: false }
+        const leases = new Map([...before.leases].filter(([held]) => held !== fence))
+        const account = { ...before.account, ...tallyAfter(before.account, lease.amount, consequence, used) }
+        return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
+      })
+      return answer
+    },
+    async recordLate(payment) {
+      checkRecord(payment)
+      await change(payment.tx, undefined, (before) => {
+        if (before) return { answer: undefined }
+        return { entry: opened(payment, timeOf(clock), true), answer: undefined }
+      })
+    },
+    async close() {
+      await rows.drain()
+      await database.close()
+    },
+  }
+}
+
+function opened(record: PaymentRecord, now: number, late = false): Entry {
+  return { record, account: openAccount(record, now, late), leases: new Map(), version: 1n }
+}
+
+/** A new payment, or one that replaces its late record: the rule has made sure that it is one of the two. */
+function replacing(before: Entry | undefined, record: PaymentRecord, now: number): Entry {
+  return { ...opened(record, now), version: before ? before.version + 1n : 1n }
+}

