@@ -104,7 +104,9 @@ export function openPass(parts: PassParts): Pass {
       if (ended) return
       ended = true
       clearTimeout(timer)
-      const consequence = consequenceOf({ method, status, bodyBytes, ending: lost ? 'aborted' : ending })
+      // Broken off because our lease ran out: our failure, which does not count against the payer.
+      const isOurs = ending !== 'finished' && (lost || clock.monotonic() >= deadline)
+      const consequence = isOurs ? 'release' : consequenceOf({ method, status, bodyBytes, ending })
       parts.onEnd(consequence, record(consequence))
     },
   }

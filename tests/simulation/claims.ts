@@ -1,0 +1,249 @@
+/**
+ * The claim protocol, played out: servers with the product's own passes, a store behind a bad network, clients that race,
+ * leave and come back, and deaths, pauses and outages in between. Afterwards the story is judged from outside.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock, Grant, Ledger, PaymentRecord } from '../../src/core/ports.ts'
+import { LedgerUnavailable } from '../../src/core/ports.ts'
+import { openPass } from '../../src/server/pass.ts'
+import type { Process, Schedule } from './schedule.ts'
+import { createProcess, createSchedule } from './schedule.ts'
+import type { CreateStore } from './stores.ts'
+
+export interface Story {
+  /** What must not have happened, in words. */
+  readonly violations: readonly string[]
+  readonly grants: number
+  readonly deaths: number
+  readonly served: number
+}
+
+const leaseMs = 2_000
+const chaosMs = 8_000
+const endMs = 60_000
+const most = { servers: 3, payments: 3, chunks: 6 }
+
+/** A grant as the outside sees it. */
+interface Delivery {
+  readonly payment: string
+  readonly grantedAt: number
+  readonly writes: number[]
+  settledAt?: number
+}
+
+interface Server {
+  process: Process
+  ledger: Ledger
+}
+
+interface Stage {
+  readonly schedule: Schedule
+  readonly store: Ledger
+  readonly deliveries: Map<Grant, Delivery>
+  storeDownUntil: number
+  /** While true, anything may fail. */
+  chaos: boolean
+}
+
+/** Plays one story and judges it. Global timers must be those of the schedule meanwhile. */
+export async function play(
+  seed: number,
+  createStore: CreateStore,
+  install: (schedule: Schedule) => void,
+): Promise<Story> {
+  const schedule = createSchedule(seed)
+  install(schedule)
+  const stage: Stage = {
+    schedule,
+    store: createStore(schedule),
+    deliveries: new Map(),
+    storeDownUntil: 0,
+    chaos: true,
+  }
+  const servers = Array.from({ length: schedule.between(1, most.servers) }, (_, index) =>
+    newServer(stage, `server ${index}`),
+  )
+  const payments = Array.from({ length: schedule.between(1, most.payments) }, (_, index) => newPayment(seed, index))
+  let deaths = 0
+  const disturb = async (): Promise<void> => {
+    while (schedule.now() < chaosMs) {
+      await schedule.sleep(schedule.between(50, 1_500))
+      const server = servers[schedule.between(0, servers.length - 1)] as Server
+      if (schedule.chance(0.4)) {
+        deaths += 1
+        server.process.kill()
+        Object.assign(server, newServer(stage, server.process.name))
+      } else if (schedule.chance(0.5)) server.process.pausedUntil = schedule.now() + schedule.between(100, 5_000)
+      else stage.storeDownUntil = schedule.now() + schedule.between(10, 1_500)
+    }
+    stage.chaos = false
+  }
+  void disturb()
+  const clients = payments.map((payment) => ({ payment, hasAll: false, partial: 0 }))
+  for (const client of clients)
+    for (let line = schedule.between(1, 3); line > 0; line -= 1) void visit(stage, servers, client)
+  await schedule.run(endMs)
+  return {
+    violations: [...judge([...stage.deliveries.values()]), ...clients.flatMap(missing)],
+    grants: stage.deliveries.size,
+    deaths,
+    served: clients.filter(({ hasAll }) => hasAll).length,
+  }
+}
+
+interface Client {
+  readonly payment: PaymentRecord
+  hasAll: boolean
+  /** Deliveries it broke off itself. */
+  partial: number
+}
+
+/** One of the client's tries after the other, until it has everything. Several may run at once. */
+async function visit(stage: Stage, servers: readonly Server[], client: Client): Promise<void> {
+  const { schedule } = stage
+  await schedule.sleep(schedule.between(0, 800))
+  while (!client.hasAll) {
+    const server = servers[schedule.between(0, servers.length - 1)] as Server
+    const { process } = server
+    const answer = await Promise.race([schedule.as(process, () => serve(stage, server, client)), process.death])
+    if (answer === 'used') return
+    await schedule.sleep(schedule.between(20, 700))
+  }
+}
+
+/** What a server does with a proof whose payment is verified. */
+async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<'used' | 'again'> {
+  const { schedule, deliveries } = stage
+  const clock: Clock = { now: schedule.now, monotonic: schedule.now }
+  const { tx, request, token, received, payer } = client.payment
+  try {
+    const state = (await ledger.peek(tx))?.state
+    if (state === 'spent') return 'used'
+    if (state === 'busy') return 'again'
+    const takenAt = clock.monotonic()
+    const taken = await ledger.take({ tx, request, payment: client.payment, amount: 1n, leaseMs })
+    if (taken.kind !== 'granted') return taken.kind === 'spent' ? 'used' : 'again'
+    const { grant, remaining } = taken
+    const pass = openPass({
+      admission: { kind: 'admitted', grant, takenAt, remaining, token, received, payer, first: true },
+      method: 'GET',
+      envelope: 'none',
+      ledger,
+      clock,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+      leaseMs,
+      headersFor: () => ({}),
+      onEnd: () => {},
+    })
+    if (stage.chaos && schedule.chance(0.1)) {
+      pass.end('failed', 0)
+      return 'again'
+    }
+    pass.begin(200)
+    const chunks = schedule.between(1, most.chunks)
+    for (let sent = 0; sent < chunks; sent += 1) {
+      if (!pass.isAlive()) {
+        pass.end('aborted', sent)
+        return 'again'
+      }
+      deliveries.get(grant)?.writes.push(schedule.now())
+      if (client.partial < 2 && stage.chaos && schedule.chance(0.05)) {
+        client.partial += 1
+        pass.end('aborted', sent + 1)
+        return 'again'
+      }
+      await schedule.sleep(schedule.between(0, 900))
+    }
+    if (!pass.isAlive()) {
+      pass.end('aborted', chunks)
+      return 'again'
+    }
+    client.hasAll = true
+    pass.end('finished', chunks)
+    return 'again'
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return 'again'
+    throw error
+  }
+}
+
+function newServer(stage: Stage, name: string): Server {
+  return { process: createProcess(name), ledger: connect(stage) }
+}
+
+/** The store, over a network that is slow and loses what it likes. The store itself goes on when its callers die. */
+function connect(stage: Stage): Ledger {
+  const { schedule, store, deliveries } = stage
+  const call = async <T>(work: () => Promise<T>): Promise<T> => {
+    const lost = () => stage.chaos && (schedule.now() < stage.storeDownUntil || schedule.chance(0.03))
+    await schedule.sleep(delay(stage))
+    if (lost()) throw new LedgerUnavailable('the call was lost')
+    const result = await work()
+    await schedule.sleep(delay(stage))
+    if (lost()) throw new LedgerUnavailable('the answer was lost')
+    return result
+  }
+  return {
+    ...store,
+    peek: (tx) => call(() => store.peek(tx)),
+    renew: (grant, ms) => call(() => store.renew(grant, ms)),
+    recordLate: (payment) => call(() => store.recordLate(payment)),
+    take: (take) =>
+      call(async () => {
+        const taken = await store.take(take)
+        if (taken.kind === 'granted') {
+          const payment = Buffer.from(take.tx).toString('hex')
+          deliveries.set(taken.grant, { payment, grantedAt: schedule.now(), writes: [] })
+        }
+        return taken
+      }),
+    end: (grant, consequence, used) =>
+      call(async () => {
+        const ended = await store.end(grant, consequence, used)
+        const delivery = deliveries.get(grant)
+        if (ended && consequence === 'settle' && delivery) delivery.settledAt = schedule.now()
+        return ended
+      }),
+  }
+}
+
+function delay({ schedule, chaos }: Stage): number {
+  return chaos && schedule.chance(0.05) ? schedule.between(500, 3_000) : schedule.between(0, 20)
+}
+
+function newPayment(seed: number, index: number): PaymentRecord {
+  return {
+    tx: new Uint8Array(createHash('sha512').update(`${seed}/${index}`).digest()),
+    request: `request-${index}`,
+    payer: 'payer',
+    scope: 'default',
+    recipient: 'recipient',
+    token: 'USDC',
+    required: 1n,
+    received: 1n,
+    allowance: { unit: 'request', amount: 1n },
+    slot: 1,
+    paidAt: 0,
+    usableUntil: 10 * endMs,
+  }
+}
+
+/** A double: a delivery that began after another was settled, or two that went on at once. */
+function judge(deliveries: readonly Delivery[]): readonly string[] {
+  return deliveries.flatMap((one) =>
+    deliveries.flatMap((other) => {
+      if (one === other || one.payment !== other.payment || other.writes.length === 0) return []
+      const late = one.settledAt !== undefined && other.grantedAt > one.settledAt
+      const beside = one.grantedAt < other.grantedAt && one.writes.some((at) => at > other.grantedAt)
+      return [
+        ...(late ? [`delivered at ${other.grantedAt} although settled at ${one.settledAt}`] : []),
+        ...(beside ? [`two deliveries at once from ${other.grantedAt}`] : []),
+      ]
+    }),
+  )
+}
+
+/** Everybody has everything in the end, unless it left three times itself. */
+function missing({ hasAll, partial, payment }: Client): readonly string[] {
+  return hasAll || partial >= 3 ? [] : [`${payment.request} was paid and never served`]
+}
