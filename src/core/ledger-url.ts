@@ -1,7 +1,5 @@
 /** What the text of a `ledger` option names. */
-export type LedgerPlace =
-  | { readonly kind: 'memory' | 'postgres' }
-  | { readonly kind: 'sqlite'; readonly path: string }
+export type LedgerPlace = { readonly kind: 'memory' | 'postgres' } | { readonly kind: 'sqlite'; readonly path: string }
 
 /** Reads `postgres://…`, `sqlite:<path>`, a bare path, or `memory:`; undefined for any other kind. */
 export function parseLedgerUrl(url: string): LedgerPlace | undefined {

@@ -42,7 +42,10 @@ interface Change<Answer> {
   readonly answer: Answer
 }
 
-export async function openPostgresLedger(url: string, parts: PostgresParts): Promise<Ledger & { readonly clock: Clock }> {
+export async function openPostgresLedger(
+  url: string,
+  parts: PostgresParts,
+): Promise<Ledger & { readonly clock: Clock }> {
   const database = openDatabase(url, parts.timeoutMs ?? 5_000)
   try {
     await prepareSchema(database, parts.identity)
@@ -54,7 +57,10 @@ export async function openPostgresLedger(url: string, parts: PostgresParts): Pro
   }
 }
 
-function createPostgresLedger(database: Awaited<ReturnType<typeof openDatabase>>, clock: Clock): Ledger & { readonly clock: Clock } {
+function createPostgresLedger(
+  database: Awaited<ReturnType<typeof openDatabase>>,
+  clock: Clock,
+): Ledger & { readonly clock: Clock } {
   const rows = createRows(database)
   /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
   const left = new Map<string, Entry>()

@@ -144,17 +144,20 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(http.close)
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport })
     const ground = await standOn(config, connect, stops, log)
-    const { clock, rpc, genesis, keyring } = ground
-    const verifier = createVerifier()
-    const chain = createChain({ rpc, verifier, clock, log, genesis })
-    stops.push(chain.close)
+    const { rpc, genesis, keyring } = ground
     const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
     const openOwn = async (url: string | undefined): Promise<Ledger> => {
-      const opened = await openLedger(url ?? ground.usualLedger(), { clock, identity })
+      // A localnet's clock can be moved, and everything moves with it.
+      const ownClock = config.network !== 'localnet'
+      const opened = await openLedger(url ?? ground.usualLedger(), { clock: ground.clock, ownClock, identity })
       stops.push(opened.close)
       return opened
     }
     const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
+    const clock = ledger.clock ?? ground.clock
+    const verifier = createVerifier()
+    const chain = createChain({ rpc, verifier, clock, log, genesis })
+    stops.push(chain.close)
     const parts: ServiceParts = {
       chain,
       ledger,
