@@ -37,7 +37,7 @@ const folderOf = (path: string): string => (path.includes('/') ? (path.split('/'
 const rules: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
   core: { folders: ['core'], packages: ['@noble/', '@scure/base'] },
   chain: { folders: ['core', 'chain'], packages: ['@solana/', '@solana-program/'] },
-  ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'node:'] },
+  ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
   dialects: { folders: ['core', 'dialects'], packages: [] },
   host: { folders: ['core', 'host'], packages: ['node:', 'undici'] },
   server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },

