@@ -44,8 +44,10 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     keepAlive: true,
     application_name: 'paystile',
   })
-  // A connection that breaks while nobody uses it is replaced when somebody does.
+  // A connection that breaks while nobody waits for it is replaced when somebody needs one: both kinds, those that lie in
+  // the pool and those that were just taken out of it.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   let closed: Promise<void> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
 

@@ -1,6 +1,6 @@
 /** Many servers, one database: a payment is worth one access, wherever its proof turns up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Postgres, startPostgres } from '../harness/postgres.ts'
+import { type Postgres, startPostgres } from '../harness/postgres.mjs'
 import type { Shop } from '../harness/shop.ts'
 import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { Clock, Ledger } from '../../src/core/ports.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { type Postgres, startPostgres } from '../harness/postgres.ts'
+import { type Postgres, startPostgres } from '../harness/postgres.mjs'
 import { identity } from './payments.ts'
 
 export interface Shelf {

