@@ -6,6 +6,7 @@ import type { Account, Holding, Lease } from './account.ts'
 import { openAccount } from './account.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './postgres-database.ts'
+import { formatScope, parseScope } from './scope-text.ts'
 
 /** A payment with everything that is known of it. `version` counts its changes. */
 export interface Entry {
@@ -153,15 +154,6 @@ function parseLeases(text: string): Entry['leases'] {
       { amount: BigInt(amount), deadline: Number(deadline) },
     ]),
   )
-}
-
-/** A scope may be any text, and PostgreSQL's text has no NUL and no lone surrogates: so it is escaped as in JSON. */
-function formatScope(scope: string): string {
-  return JSON.stringify(scope).slice(1, -1)
-}
-
-function parseScope(text: string): string {
-  return JSON.parse(`"${text}"`)
 }
 
 function hexOf(bytes: Uint8Array): string {

@@ -24,6 +24,7 @@ import {
 } from './account.ts'
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
+import { formatScope, parseScope } from './scope-text.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 
@@ -189,15 +190,6 @@ function readAccount(row: PaymentRow): Account {
     freeUses: row.free_uses,
     fence,
   }
-}
-
-/** A scope may be any text, and SQLite's text ends at a NUL and has no lone surrogates: so it is escaped as in JSON. */
-function formatScope(scope: string): string {
-  return JSON.stringify(scope).slice(1, -1)
-}
-
-function parseScope(text: string): string {
-  return JSON.parse(`"${text}"`)
 }
 
 function remember(db: DatabaseSyncInstance, path: string, identity: LedgerIdentity): void {

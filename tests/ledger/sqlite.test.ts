@@ -133,7 +133,9 @@ describe('the name of a ledger', () => {
   ])('may not be "%s"', async (url) => {
     const opening = openLedger(url, { clock, identity })
     await expect(opening).rejects.toBeInstanceOf(LedgerConfigurationError)
-    await expect(opening).rejects.toThrow(/: write sqlite: and the path of a file, or postgres: and the address of a database\.$/)
+    await expect(opening).rejects.toThrow(
+      /: write sqlite: and the path of a file, or postgres: and the address of a database\.$/,
+    )
     await expect(opening).rejects.not.toThrow(/hunter2/)
   })
 })
