@@ -193,6 +193,21 @@ describe('an outage', () => {
     expect((await ledger.take(takeOf(createPayment()))).kind).toBe('granted')
   })
 
+  it('T119: between two statements of one connection does not end the process', async () => {
+    const server = await startPostgres()
+    onTestFinished(server.close)
+    const database = openDatabase(await server.place(), 2_000)
+    onTestFinished(database.close)
+    const cut = database.transact(async (query) => {
+      await query('SELECT 1')
+      await server.kill()
+      // The connection breaks while nobody waits for an answer on it.
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return query('SELECT 2')
+    })
+    await expect(cut).rejects.toThrow(LedgerUnavailable)
+  })
+
   it('T119: at start is told as such', async () => {
     const closed = 'postgres://postgres@127.0.0.1:1/ledger'
     await expect(open(closed)).rejects.toThrow(LedgerUnavailable)
