@@ -77,6 +77,8 @@ export interface PaymentRecord {
   readonly paidAt: number
   /** Until when what it bought can be used. */
   readonly usableUntil: number
+  /** Whether the chain might still take it back. */
+  readonly finality: 'confirmed' | 'finalized'
 }
 
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
@@ -93,7 +95,8 @@ export interface Standing {
   readonly scope: string
   readonly token: TokenCode
   readonly received: bigint
-  readonly state: 'open' | 'busy' | 'spent' | 'late'
+  /** `reverted`: the chain took the payment back. What had been used of it stays used, should it land again. */
+  readonly state: 'open' | 'busy' | 'spent' | 'late' | 'reverted'
   readonly remaining: bigint
 }
 
@@ -127,6 +130,8 @@ export interface Take {
 export interface Ledger {
   /** A clock of its own by which it judges leases, where it has one: the service then goes by the same. */
   readonly clock?: Clock
+  /** What is written down beside the payments, in the same store. Without one nothing is watched. */
+  readonly journal?: Journal
   peek(tx: Uint8Array): Promise<Standing | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>
@@ -137,6 +142,65 @@ export interface Ledger {
   /** Keeps a payment that came too late, for the operator to see and refund. It does not stop a later valid use. */
   recordLate(payment: PaymentRecord): Promise<void>
   close(): Promise<void>
+}
+
+/** A payment to a watched address as the chain shows it, whether or not anybody ever brings a proof of it. */
+export interface Sighting {
+  readonly tx: Uint8Array
+  readonly recipient: string
+  /** Pseudonym of the requestId in its memo; empty when no memo is one of ours. */
+  readonly request: string
+  /** Pseudonym of who sent it. */
+  readonly payer: string
+  readonly token: TokenCode
+  readonly received: bigint
+  readonly slot: number
+  readonly paidAt: number
+}
+
+/** The last payment up to which an address was read. */
+export interface Mark {
+  readonly signature: string
+  readonly slot: number
+}
+
+/** A registered payment that the chain might still take back. */
+export interface Unfinal {
+  readonly tx: Uint8Array
+  readonly slot: number
+  readonly token: TokenCode
+  readonly received: bigint
+}
+
+export interface Conclusion {
+  readonly tx: Uint8Array
+  readonly finality: 'finalized' | 'reverted'
+}
+
+/** What somebody would lose, or have got for nothing, if the chain took back all that is not final yet. */
+export interface Exposure {
+  readonly recipient: string
+  readonly payer: string
+  readonly token: TokenCode
+  readonly units: bigint
+}
+
+/** What the service writes down about payments besides their use. Throws `LedgerUnavailable` as the ledger does. */
+export interface Journal {
+  /** Up to where the payments to an address were read; undefined when it is new. */
+  mark(address: string): Promise<Mark | undefined>
+  /** Notes payments and how far an address was read, in one step. Answers those that nobody had noted before. */
+  sight(
+    sightings: readonly Sighting[],
+    read?: { readonly address: string; readonly mark: Mark },
+  ): Promise<readonly Sighting[]>
+  /** Payments seen on chain for which no proof was ever accepted, the latest first. */
+  unclaimed(most: number): Promise<readonly Sighting[]>
+  /** The oldest first. */
+  unfinal(most: number): Promise<readonly Unfinal[]>
+  /** Writes down what became of payments. Answers those that were open until now. */
+  conclude(conclusions: readonly Conclusion[]): Promise<readonly Conclusion[]>
+  exposure(): Promise<readonly Exposure[]>
 }
 
 /** The store cannot be reached or cannot promise durability at this moment. The outcome of the call is unknown. */

@@ -11,6 +11,9 @@ import type { TokenCode } from '../core/network.ts'
 import type { Clock, PaymentRecord, Standing, Take, Taken } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 
+/** Reverted is what the chain took back: worth nothing, unless it lands again. */
+export type Finality = PaymentRecord['finality'] | 'reverted'
+
 /** What has become of an allowance so far. */
 export interface Tally {
   /** Consumed for good. */
@@ -32,6 +35,7 @@ export interface Account extends Tally {
   readonly registeredAt: number
   /** It came too late: kept for the operator, and worth nothing until a valid registration replaces it. */
   readonly late: boolean
+  readonly finality: Finality
   /** The fence of the last grant. */
   readonly fence: bigint
 }
@@ -52,6 +56,8 @@ export interface Ruling {
   readonly taken: Taken
   /** To be written first: the payment is new, or replaces its late record. */
   readonly registers?: PaymentRecord
+  /** To be written first: it was taken back and has landed again, in this slot. What was used of it stays used. */
+  readonly restores?: PaymentRecord
   readonly lease?: Lease
 }
 
@@ -62,6 +68,10 @@ const txBytes = 64
 export function judgeTake(take: Take, held: Holding | undefined, now: number): Ruling {
   const known = held?.account.late === false ? held : undefined
   if (known && known.account.request !== take.request) return { taken: { kind: 'foreign' } }
+  if (known?.account.finality === 'reverted') {
+    if (take.payment?.finality !== 'finalized') return { taken: { kind: 'unknown' } }
+    return { restores: take.payment, ...rule(take, known, now) }
+  }
   if (known) return rule(take, known, now)
   if (!take.payment) return { taken: { kind: 'unknown' } }
   const account = openAccount(take.payment, now)
@@ -131,16 +141,17 @@ export function tallyAfter(account: Account, leased: bigint, consequence: Conseq
 }
 
 export function standingOf(held: Holding, now: number): Standing {
-  const { request, payer, scope, token, received, late } = held.account
-  const left = late ? undefined : leftOf(held, now)
-  const state = late ? 'late' : left === undefined ? 'spent' : left === 0n ? 'busy' : 'open'
+  const { request, payer, scope, token, received, late, finality } = held.account
+  const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
+  const left = worthless ? undefined : leftOf(held, now)
+  const state = worthless ?? (left === undefined ? 'spent' : left === 0n ? 'busy' : 'open')
   return { request, payer, scope, token, received, state, remaining: left ?? 0n }
 }
 
 export function openAccount(payment: PaymentRecord, now: number, late = false): Account {
-  const { request, payer, scope, token, received, allowance, usableUntil } = payment
+  const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
   const fresh = { registeredAt: now, late, used: 0n, deliveries: 0n, freeUses: 0n, fence: 0n }
-  return { request, payer, scope, token, received, allowance, usableUntil, ...fresh }
+  return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh }
 }
 
 /** The ledger's time, in whole milliseconds. Without one no lease can be judged, so there is no answer either. */

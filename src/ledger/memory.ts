@@ -1,5 +1,5 @@
 /** The ledger in plain memory: the reference for the others, and for tests. It forgets everything with the process. */
-import type { Clock, Grant, Ledger, PaymentRecord, Take } from '../core/ports.ts'
+import type { Clock, Exposure, Grant, Journal, Ledger, Mark, PaymentRecord, Sighting, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Account, Holding, Lease } from './account.ts'
 import {
@@ -17,6 +17,7 @@ import {
 } from './account.ts'
 
 interface Entry {
+  readonly record: PaymentRecord
   readonly account: Account
   readonly leases: ReadonlyMap<bigint, Lease>
 }
@@ -36,6 +37,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
   }
 
   return {
+    journal: createJournal(entries, now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -46,8 +48,8 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       checkTake(take)
       const time = now()
       const entry = entries.get(keyOf(take.tx))
-      const { taken, registers, lease } = judgeTake(take, holdingOf(entry, time), time)
-      const current = registers ? { account: openAccount(registers, time), leases: new Map<bigint, Lease>() } : entry
+      const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
+      const current = registers ? opened(registers, time) : restores && entry ? restored(entry, restores) : entry
       if (!current) return taken
       if (taken.kind !== 'granted' || !lease) {
         entries.set(keyOf(take.tx), current)
@@ -55,7 +57,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       }
       const { fence } = taken.grant
       const leases = new Map([...live(current, time), [fence, lease] as const])
-      entries.set(keyOf(take.tx), { account: { ...current.account, fence }, leases })
+      entries.set(keyOf(take.tx), { ...current, account: { ...current.account, fence }, leases })
       return taken
     },
     async renew(grant, leaseMs) {
@@ -78,19 +80,76 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       const { account, leases } = found.entry
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
       const tally = tallyAfter(account, found.lease.amount, consequence, used)
-      entries.set(keyOf(grant.tx), { account: { ...account, ...tally }, leases: left })
+      entries.set(keyOf(grant.tx), { ...found.entry, account: { ...account, ...tally }, leases: left })
       return true
     },
     async recordLate(payment: PaymentRecord) {
       checkRecord(payment)
       const time = now()
       if (entries.has(keyOf(payment.tx))) return
-      entries.set(keyOf(payment.tx), { account: openAccount(payment, time, true), leases: new Map() })
+      entries.set(keyOf(payment.tx), opened(payment, time, true))
     },
     async close() {
       closed = true
     },
   }
+}
+
+function createJournal(entries: Map<string, Entry>, checkOpen: () => void): Journal {
+  const marks = new Map<string, Mark>()
+  const seen = new Map<string, Sighting>()
+  const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
+  return {
+    async mark(address) {
+      checkOpen()
+      return marks.get(address)
+    },
+    async sight(sightings, read) {
+      checkOpen()
+      const fresh = sightings.filter(({ tx }) => !seen.has(keyOf(tx)))
+      for (const sighting of fresh) seen.set(keyOf(sighting.tx), sighting)
+      if (read && read.mark.slot >= (marks.get(read.address)?.slot ?? 0)) marks.set(read.address, read.mark)
+      return fresh
+    },
+    async unclaimed(most) {
+      checkOpen()
+      const unclaimed = [...seen.values()].filter(({ tx }) => entries.get(keyOf(tx))?.account.late !== false)
+      return unclaimed.sort((left, right) => right.slot - left.slot).slice(0, most)
+    },
+    async unfinal(most) {
+      checkOpen()
+      const records = open().map(({ record }) => record)
+      return records.sort((left, right) => left.slot - right.slot).slice(0, most)
+    },
+    async conclude(conclusions) {
+      checkOpen()
+      return conclusions.filter(({ tx, finality }) => {
+        const entry = entries.get(keyOf(tx))
+        if (entry?.account.finality !== 'confirmed') return false
+        entries.set(keyOf(tx), { ...entry, account: { ...entry.account, finality } })
+        return true
+      })
+    },
+    async exposure() {
+      checkOpen()
+      const sums = new Map<string, Exposure>()
+      for (const { record, account } of open()) {
+        if (account.late) continue
+        const { recipient, payer, token, received } = record
+        const name = [recipient, payer, token].join(' ')
+        sums.set(name, { recipient, payer, token, units: received + (sums.get(name)?.units ?? 0n) })
+      }
+      return [...sums.values()]
+    },
+  }
+}
+
+function opened(record: PaymentRecord, time: number, late = false): Entry {
+  return { record, account: openAccount(record, time, late), leases: new Map() }
+}
+
+function restored(entry: Entry, { slot, paidAt, finality }: PaymentRecord): Entry {
+  return { ...entry, record: { ...entry.record, slot, paidAt }, account: { ...entry.account, finality } }
 }
 
 function holdingOf(entry: Entry | undefined, time: number): Holding | undefined {

@@ -9,7 +9,7 @@ import { LedgerConfigurationError } from './identity.ts'
 
 /**
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
- * state 'late'; grants exist only while they are held, so the row of the payment is all that stays of a delivery.
+ * state 'late'; one that the chain took back has finality 'reverted'; grants exist only while they are held, so the row of the payment is all that stays of a delivery.
  */
 const steps: readonly string[] = [
   `
@@ -44,6 +44,21 @@ const steps: readonly string[] = [
     deadline INTEGER NOT NULL,
     PRIMARY KEY (payment, fence)
   ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE INDEX payments_unfinal ON payments (slot) WHERE finality = 'confirmed';
+  CREATE TABLE sightings (
+    tx BLOB PRIMARY KEY CHECK (length(tx) = 64),
+    recipient TEXT NOT NULL,
+    request TEXT NOT NULL,
+    payer TEXT NOT NULL,
+    token TEXT NOT NULL,
+    received TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    paid_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sightings_slot ON sightings (slot);
+  CREATE TABLE marks (address TEXT PRIMARY KEY, signature TEXT NOT NULL, slot INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ]
 

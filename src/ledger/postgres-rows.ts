@@ -2,7 +2,7 @@
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { PaymentRecord } from '../core/ports.ts'
-import type { Account, Holding, Lease } from './account.ts'
+import type { Account, Finality, Holding, Lease } from './account.ts'
 import { openAccount } from './account.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './postgres-database.ts'
@@ -42,6 +42,7 @@ const columns = {
   usable_until: ['bigint', ({ account }) => String(account.usableUntil)],
   registered_at: ['bigint', ({ account }) => String(account.registeredAt)],
   late: ['boolean', ({ account }) => String(account.late)],
+  finality: ['text', ({ account }) => account.finality],
   used: ['bigint', ({ account }) => String(account.used)],
   deliveries: ['bigint', ({ account }) => String(account.deliveries)],
   free_uses: ['bigint', ({ account }) => String(account.freeUses)],
@@ -103,6 +104,7 @@ interface Row {
   readonly usable_until: string
   readonly registered_at: string
   readonly late: boolean
+  readonly finality: Finality
   readonly used: string
   readonly deliveries: string
   readonly free_uses: string
@@ -125,9 +127,11 @@ function readEntry(row: Row): Entry {
     slot: Number(row.slot),
     paidAt: Number(row.paid_at),
     usableUntil: Number(row.usable_until),
+    finality: row.finality === 'finalized' ? 'finalized' : 'confirmed',
   }
   const account: Account = {
     ...openAccount(record, Number(row.registered_at), row.late),
+    finality: row.finality,
     used: BigInt(row.used),
     deliveries: BigInt(row.deliveries),
     freeUses: BigInt(row.free_uses),
@@ -156,6 +160,7 @@ function parseLeases(text: string): Entry['leases'] {
   )
 }
 
-function hexOf(bytes: Uint8Array): string {
+/** Bytes as PostgreSQL reads and writes them in text. */
+export function hexOf(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }

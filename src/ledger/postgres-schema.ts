@@ -31,6 +31,21 @@ const steps: readonly string[] = [
     leases text NOT NULL,
     version bigint NOT NULL
   )`,
+  `
+  ALTER TABLE paystile_payments ADD COLUMN finality text NOT NULL DEFAULT 'confirmed';
+  CREATE INDEX paystile_payments_unfinal ON paystile_payments (slot) WHERE finality = 'confirmed';
+  CREATE TABLE paystile_sightings (
+    tx bytea PRIMARY KEY CHECK (length(tx) = 64),
+    recipient text NOT NULL,
+    request text NOT NULL,
+    payer text NOT NULL,
+    token text NOT NULL,
+    received numeric(20) NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL
+  );
+  CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
+  CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
 ]
 
 /** Any number will do, as long as it stays the same. */

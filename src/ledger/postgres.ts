@@ -22,6 +22,7 @@ import {
 } from './account.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { openDatabase } from './postgres-database.ts'
+import { createPostgresJournal } from './postgres-journal.ts'
 import type { Entry } from './postgres-rows.ts'
 import { createRows, holdingOf } from './postgres-rows.ts'
 import { prepareSchema } from './postgres-schema.ts'
@@ -91,6 +92,7 @@ function createPostgresLedger(
 
   return {
     clock,
+    journal: createPostgresJournal(database),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
@@ -102,11 +104,9 @@ function createPostgresLedger(
       // A payment that is to be registered is most likely new.
       const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
         const now = timeOf(clock)
-        const { taken, registers, lease } = judgeTake(take, before && holdingOf(before, now), now)
-        const current = registers
-          ? replacing(before, registers, now)
-          : before && { ...before, version: before.version + 1n }
-        if (!current || (taken.kind !== 'granted' && !registers)) return { answer: taken }
+        const { taken, registers, restores, lease } = judgeTake(take, before && holdingOf(before, now), now)
+        const current = registers ? replacing(before, registers, now) : before && next(before, restores)
+        if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
         if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken }
         const { fence } = taken.grant
         const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
@@ -165,4 +165,17 @@ function opened(record: PaymentRecord, now: number, late = false): Entry {
 /** A new payment, or one that replaces its late record: the rule has made sure that it is one of the two. */
 function replacing(before: Entry | undefined, record: PaymentRecord, now: number): Entry {
   return { ...opened(record, now), version: before ? before.version + 1n : 1n }
+}
+
+/** The row after the next change, which may be that a payment taken back has landed again. */
+function next(before: Entry, restores: PaymentRecord | undefined): Entry {
+  const version = before.version + 1n
+  if (!restores) return { ...before, version }
+  const { slot, paidAt, finality } = restores
+  return {
+    ...before,
+    version,
+    record: { ...before.record, slot, paidAt },
+    account: { ...before.account, finality },
+  }
 }

@@ -9,7 +9,7 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
-import type { Account, Holding } from './account.ts'
+import type { Account, Finality, Holding } from './account.ts'
 import {
   checkLease,
   checkRecord,
@@ -27,6 +27,7 @@ import { checkIdentity } from './identity.ts'
 import { formatScope, parseScope } from './scope-text.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
+import { createSqliteJournal } from './sqlite-journal.ts'
 
 export interface SqliteParts {
   readonly clock: Clock
@@ -56,8 +57,11 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       return file.write(() => {
         const now = timeOf(clock)
         const held = rows.find(take.tx, now)
-        const { taken, registers, lease } = judgeTake(take, held, now)
+        const { taken, registers, restores, lease } = judgeTake(take, held, now)
         const id = registers ? rows.register(registers, now) : held?.id
+        if (restores && id !== undefined) {
+          rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, id)
+        }
         if (taken.kind === 'granted' && lease && id !== undefined) {
           rows.lapse.run(id, BigInt(now))
           rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline))
@@ -97,6 +101,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         if (!rows.find(payment.tx, now)) rows.register(payment, now, 'late')
       })
     },
+    journal: createSqliteJournal(file),
     async close() {
       await file.close()
     },
@@ -115,6 +120,7 @@ interface PaymentRow {
   readonly usable_until: bigint
   readonly registered_at: bigint
   readonly state: 'valid' | 'late'
+  readonly finality: Finality
   readonly used: bigint
   readonly deliveries: bigint
   readonly free_uses: bigint
@@ -135,15 +141,15 @@ function prepareRows(db: DatabaseSyncInstance) {
     return statement
   }
   const find = prepare(`
-    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, used, deliveries,
-      free_uses, fence,
+    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
+      deliveries, free_uses, fence,
       (SELECT coalesce(sum(amount), 0) FROM grants WHERE payment = payments.id AND deadline > ?) AS leased
     FROM payments WHERE tx = ?`)
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
-      paid_at, usable_until, registered_at, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+      paid_at, usable_until, registered_at, finality, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const lease = prepare(`
     SELECT payments.id, grants.amount, grants.deadline FROM payments JOIN grants ON grants.payment = payments.id
     WHERE payments.tx = ? AND grants.fence = ?`)
@@ -158,12 +164,13 @@ function prepareRows(db: DatabaseSyncInstance) {
       const people = [request, payer, formatScope(payment.scope), recipient] as const
       const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
       const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
-      return (register.get(tx, ...people, ...money, ...times, state) as { readonly id: bigint }).id
+      return (register.get(tx, ...people, ...money, ...times, payment.finality, state) as { readonly id: bigint }).id
     },
     lease: (tx: Uint8Array, fence: bigint) => {
       const row = lease.get(tx, fence) as LeaseRow | undefined
       return row && { id: row.id, amount: row.amount, deadline: Number(row.deadline) }
     },
+    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
     grant: prepare('INSERT INTO grants (payment, fence, amount, deadline) VALUES (?, ?, ?, ?)'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
@@ -185,6 +192,7 @@ function readAccount(row: PaymentRow): Account {
     usableUntil: Number(row.usable_until),
     registeredAt: Number(row.registered_at),
     late: row.state === 'late',
+    finality: row.finality,
     used,
     deliveries,
     freeUses: row.free_uses,

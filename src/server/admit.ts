@@ -176,6 +176,7 @@ async function register(visit: Case, request: OpenedRequest, recipient: string, 
     received: paid.received,
     allowance: request.allowance,
     slot: verdict.slot,
+    finality: 'confirmed',
     paidAt: verdict.paidAt,
     usableUntil,
   }

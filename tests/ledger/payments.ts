@@ -39,6 +39,7 @@ export function createPayment(changes: Partial<PaymentRecord> = {}): PaymentReco
     slot: 1,
     paidAt: startOfTests - 1000,
     usableUntil: startOfTests + 86_400_000,
+    finality: 'confirmed',
     ...changes,
   }
 }

@@ -225,6 +225,7 @@ function newPayment(seed: number, index: number): PaymentRecord {
     slot: 1,
     paidAt: 0,
     usableUntil: 10 * endMs,
+    finality: 'confirmed',
   }
 }
 

@@ -1,0 +1,153 @@
+/** What every store writes down beside the payments: what was seen on chain, up to where, and what the chain took back. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Journal, Sighting } from '../../src/core/ports.ts'
+import { useDesk } from './desk.ts'
+import { againOf, createPayment, takeOf } from './payments.ts'
+import { stores } from './stores.ts'
+
+const aSighting = (changes: Partial<Sighting> = {}): Sighting => ({
+  tx: new Uint8Array(randomBytes(64)),
+  recipient: 'recipient-1',
+  request: 'request-1',
+  payer: 'payer-1',
+  token: 'USDC',
+  received: 2n ** 64n - 1n,
+  slot: 7,
+  paidAt: 1_800_000_000_000,
+  ...changes,
+})
+
+describe.each(stores)('the journal of the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  const journal = (): Journal => {
+    if (!desk.ledger.journal) throw new Error('this ledger keeps no journal')
+    return desk.ledger.journal
+  }
+  const registered = async (changes: Parameters<typeof createPayment>[0] = {}) => {
+    const payment = createPayment(changes)
+    await desk.grantOf(takeOf(payment))
+    return payment
+  }
+
+  describe('what was seen on chain', () => {
+    it('is noted once, by whom ever it is seen', async () => {
+      const [one, two] = [aSighting(), aSighting()]
+      const answers = await Promise.all([[one], [one, two], [two], []].map((seen) => journal().sight(seen)))
+      expect(answers.flat().map(({ tx }) => tx)).toHaveLength(2)
+      expect(await journal().unclaimed(10)).toHaveLength(2)
+    })
+
+    it('is read back as it was written, the latest first', async () => {
+      const [early, late] = [aSighting({ slot: 3 }), aSighting({ slot: 9, request: '', token: 'SOL', received: 1n })]
+      await journal().sight([early, late])
+      expect(await journal().unclaimed(10)).toEqual([late, early])
+      expect(await journal().unclaimed(1)).toEqual([late])
+    })
+
+    it('is unclaimed until its proof is accepted, which a late payment is not', async () => {
+      const [payment, late] = [createPayment(), createPayment()]
+      await journal().sight([aSighting({ tx: payment.tx }), aSighting({ tx: late.tx })])
+      await desk.ledger.recordLate(late)
+      await desk.grantOf(takeOf(payment))
+      expect((await journal().unclaimed(10)).map(({ tx }) => tx)).toEqual([late.tx])
+    })
+
+    it('goes together with how far the address was read, which never goes back', async () => {
+      expect(await journal().mark('a')).toBeUndefined()
+      const sighting = aSighting()
+      await journal().sight([sighting], { address: 'a', mark: { signature: 's9', slot: 9 } })
+      await journal().sight([], { address: 'a', mark: { signature: 's8', slot: 8 } })
+      expect(await journal().mark('a')).toEqual({ signature: 's9', slot: 9 })
+      expect(await journal().mark('b')).toBeUndefined()
+      await journal().sight([sighting], { address: 'a', mark: { signature: 's9b', slot: 9 } })
+      expect(await journal().mark('a')).toEqual({ signature: 's9b', slot: 9 })
+    })
+  })
+
+  describe('T62: what is not final', () => {
+    it('is listed from the oldest, until the chain has decided', async () => {
+      const [second, first] = [await registered({ slot: 20 }), await registered({ slot: 10 })]
+      const { tx, slot, token, received } = await registered({ slot: 30, finality: 'finalized' })
+      expect((await journal().unfinal(10)).map((open) => open.slot)).toEqual([10, 20])
+      expect(await journal().unfinal(1)).toMatchObject([{ tx: first.tx, slot: 10, token: 'USDC', received: 10_000n }])
+      const decided = [
+        { tx: first.tx, finality: 'finalized' },
+        { tx: second.tx, finality: 'reverted' },
+        { tx, finality: 'reverted' },
+      ] as const
+      expect(await journal().conclude(decided)).toEqual(decided.slice(0, 2))
+      expect(await journal().conclude(decided)).toEqual([])
+      expect(await journal().conclude([])).toEqual([])
+      expect(await journal().unfinal(10)).toEqual([])
+      expect([slot, token, received]).toEqual([30, 'USDC', 10_000n])
+      expect(await desk.stateOf(first)).toBe('busy')
+      expect(await desk.stateOf(second)).toBe('reverted')
+    })
+
+    it('adds up by recipient, payer and token; late payments were never served and do not count', async () => {
+      await registered({ received: 2n ** 63n })
+      await registered({ received: 2n ** 63n })
+      await registered({ payer: 'payer-2', received: 5n })
+      await registered({ token: 'SOL', received: 7n })
+      await registered({ recipient: 'recipient-2', received: 9n })
+      await registered({ finality: 'finalized', received: 11n })
+      await desk.ledger.recordLate(createPayment({ received: 13n }))
+      const sums = (await journal().exposure()).map((one) => [one.recipient, one.payer, one.token, one.units])
+      expect(new Set(sums.map((sum) => sum.join(' ')))).toEqual(
+        new Set([
+          `recipient-1 payer-1 USDC ${2n ** 64n}`,
+          'recipient-1 payer-2 USDC 5',
+          'recipient-1 payer-1 SOL 7',
+          'recipient-2 payer-1 USDC 9',
+        ]),
+      )
+    })
+  })
+
+  describe('T62: a payment that the chain took back', () => {
+    const taken = async (consequence: 'settle' | 'release') => {
+      const payment = createPayment()
+      await desk.use(takeOf(payment), consequence)
+      await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
+      return payment
+    }
+
+    it('gives nothing, not even to a proof that would register it', async () => {
+      const payment = await taken('release')
+      expect(await desk.kindOf(againOf(payment))).toBe('unknown')
+      expect(await desk.kindOf(takeOf(payment))).toBe('unknown')
+      expect(await desk.stateOf(payment)).toBe('reverted')
+    })
+
+    it('is worth what was left of it when it lands again for good', async () => {
+      const payment = await taken('release')
+      const landed = { ...payment, slot: 99, finality: 'finalized' as const }
+      expect(await desk.use(takeOf(landed), 'settle')).toBe(true)
+      expect(await desk.stateOf(payment)).toBe('spent')
+    })
+
+    it('stays used when it lands again, and counts as received', async () => {
+      const payment = await taken('settle')
+      const landed = { ...payment, slot: 99, finality: 'finalized' as const }
+      expect(await desk.kindOf(takeOf(landed))).toBe('spent')
+      expect(await desk.stateOf(payment)).toBe('spent')
+      expect(await journal().unfinal(10)).toEqual([])
+    })
+
+    it('is still another request that cannot have it', async () => {
+      const payment = await taken('release')
+      const landed = { ...payment, request: 'request-2', finality: 'finalized' as const }
+      expect(await desk.kindOf(takeOf(landed))).toBe('foreign')
+    })
+
+    it('can be ended by who holds it, so that its use is not forgotten', async () => {
+      const payment = createPayment()
+      const grant = await desk.grantOf(takeOf(payment))
+      await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
+      expect(await desk.ledger.renew(grant, 1000)).toBe(true)
+      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+      expect(await desk.kindOf(takeOf({ ...payment, finality: 'finalized' }))).toBe('spent')
+    })
+  })
+})
