@@ -40,6 +40,7 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
       const value = headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     },
+    peer: () => request.socket.remoteAddress,
     origin: () =>
       `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
   }

@@ -6,6 +6,8 @@ export interface Lifecycle {
   ready(): Promise<void>
   /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
   close(): Promise<void>
+  /** What was counted so far, in Prometheus's text format. */
+  metrics(): Promise<string>
   /** The public key under the service's receipts, base58. */
   identity(): Promise<string>
 }
@@ -14,5 +16,6 @@ export function withLifecycle<Middleware extends object>(
   paywall: Paywall,
   middleware: Middleware,
 ): Middleware & Lifecycle {
-  return Object.assign(middleware, { ready: paywall.ready, close: paywall.close, identity: paywall.identity })
+  const { ready, close, metrics, identity } = paywall
+  return Object.assign(middleware, { ready, close, metrics, identity })
 }

@@ -16,6 +16,7 @@ export function incomingOf(request: Request): Incoming {
     header: (name) => request.headers.get(name) ?? undefined,
     // Some frameworks (Next) write a name of their own into the URL; the client knows the one it has sent.
     origin: () => `${url.protocol}//${request.headers.get('host') ?? url.host}`,
+    peer: () => undefined,
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * As few are asked as can give an answer. Another joins when one fails, contradicts, lags behind or is slow.
  */
+import type { Commitment } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import type { Testimony, Verified, Witness } from './witness.ts'
 
@@ -17,18 +18,26 @@ export type Finding =
 /** What was found out about one transaction so far. A witness that has it is not asked again. */
 export interface Inquiry {
   readonly signature: string
+  readonly commitment: Commitment
+  /** Whether a witness is asked for the transaction itself before it said that there is one. */
+  isEager: boolean
   readonly found: Map<Witness, Testimony>
   readonly missed: Set<Witness>
   readonly verified: Verified
   round: number
 }
 
-export function createInquiry(signature: string): Inquiry {
-  return { signature, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
+export function createInquiry(signature: string, commitment: Commitment = 'confirmed'): Inquiry {
+  return { signature, commitment, isEager: true, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
 }
 
 /** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
-export async function inquire(inquiry: Inquiry, witnesses: readonly Witness[], hedgeMs: number): Promise<Finding> {
+export async function inquire(
+  inquiry: Inquiry,
+  witnesses: readonly Witness[],
+  hedgeMs: number,
+  onHedge: () => void = () => {},
+): Promise<Finding> {
   const needed = Math.min(2, witnesses.length)
   const told = new Map(inquiry.found)
   const waiting = inTurn(inquiry, witnesses)
@@ -53,7 +62,9 @@ export async function inquire(inquiry: Inquiry, witnesses: readonly Witness[], h
     if (asked.size === 0) return explain([...told.values()])
     const slow = await anyOf(asked, waiting.length > 0 ? hedgeMs : undefined)
     const spare = slow ? waiting.shift() : undefined
-    if (spare) ask(spare)
+    if (!spare) continue
+    onHedge()
+    ask(spare)
   }
 }
 
@@ -66,9 +77,11 @@ function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
     .sort((left, right) => left.failures() - right.failures())
 }
 
-async function hear(witness: Witness, { signature, missed, verified }: Inquiry): Promise<Testimony> {
-  if (missed.has(witness) && !(await witness.appeared(signature))) return { kind: 'missing' }
-  return witness.testify(signature, verified)
+async function hear(witness: Witness, inquiry: Inquiry): Promise<Testimony> {
+  const { signature, missed, verified, commitment, isEager } = inquiry
+  const isDoubtful = missed.has(witness) || !isEager
+  if (isDoubtful && !(await witness.appeared(signature, commitment))) return { kind: 'missing' }
+  return witness.testify(signature, verified, commitment)
 }
 
 type Statement = Exclude<Testimony, { readonly kind: 'unavailable' }>

@@ -4,6 +4,7 @@
  * An answer is one of three things: a result, the node's own refusal with a code, or nothing that can be used. What is
  * said about the last never holds the node's address, which may carry an API key.
  */
+import type { Meter } from '../core/metrics.ts'
 import type { Transport } from '../core/ports.ts'
 import { longestAnswer } from '../core/ports.ts'
 import { isFields, parseJson } from './json.ts'
@@ -33,6 +34,7 @@ export interface RpcParts {
   readonly urls: readonly string[]
   readonly transport: Transport
   readonly timeoutMs?: number
+  readonly meter?: Meter
 }
 
 const defaultTimeoutMs = 2_000
@@ -42,7 +44,7 @@ const nodeTroubles: ReadonlySet<number> = new Set([
   -32603, -32429, -32016, -32014, -32011, -32008, -32007, -32005, -32004, -32001, 429,
 ])
 
-export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: RpcParts): Rpc {
+export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter }: RpcParts): Rpc {
   if (urls.length === 0) throw new TypeError('at least one RPC node is needed')
   const underway = new Set<AbortController>()
   let closed = false
@@ -50,17 +52,22 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: Rpc
   let preferred = 0
 
   const nodes = urls.map((url, index): Node => {
+    const name = `node ${index + 1}`
+    const count = meter && countCalls(meter, name)
     const call: Call = async (method, params) => {
       if (closed) return unavailable('the connection is closed')
       const id = ++lastId
       const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
       const controller = new AbortController()
       underway.add(controller)
+      const start = performance.now()
       const reply = await post(transport, url, body, timeoutMs, controller)
       underway.delete(controller)
-      return 'status' in reply ? readAnswer(reply.status, reply.text, id) : reply
+      const answer = 'status' in reply ? readAnswer(reply.status, reply.text, id) : reply
+      count?.(answer, performance.now() - start)
+      return answer
     }
-    return { name: `node ${index + 1}`, call }
+    return { name, call }
   })
 
   const call: Call = async (method, params) => {
@@ -83,6 +90,22 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs }: Rpc
       closed = true
       for (const controller of underway) controller.abort('the connection is closed')
     },
+  }
+}
+
+/** How much the latest answer weighs in the average. */
+const weight = 0.1
+
+function countCalls(meter: Meter, node: string): (answer: Answer, ms: number) => void {
+  const labels = { node }
+  let average: number | undefined
+  return (answer, ms) => {
+    const isFailure = answer.kind === 'unavailable'
+    average = average === undefined ? ms : average + weight * (ms - average)
+    meter.count('paystile_node_calls_total', labels)
+    if (isFailure) meter.count('paystile_node_failures_total', labels)
+    meter.set('paystile_node_healthy', isFailure ? 0 : 1, labels)
+    meter.set('paystile_node_latency_seconds', average / 1000, labels)
   }
 }
 

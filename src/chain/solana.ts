@@ -1,9 +1,13 @@
 /**
  * The Chain port over Solana nodes: waits for a transaction to appear, and reads it once for all who ask at the time.
+ * With a watcher most payments are read before anybody asks.
  */
-import type { Chain, Clock, Log, Reading, Verifier } from '../core/ports.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Chain, Clock, Commitment, Log, Reading, ReadOptions, Verifier } from '../core/ports.ts'
+import { readFates } from './fates.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
 import type { Rpc } from './rpc.ts'
+import { createWatcher, keep, type Watch } from './watcher.ts'
 import { createWitness, type Pin } from './witness.ts'
 
 export interface ChainParts {
@@ -14,8 +18,11 @@ export interface ChainParts {
   readonly genesis?: string
   readonly clock: Clock
   readonly log: Log
+  readonly meter?: Meter
   /** After how long a silent node is no longer waited for alone, where another is configured. */
   readonly hedgeMs?: number
+  /** What reading payments ahead of their proof needs. Without it nothing is watched. */
+  readonly watch?: Watch
 }
 
 /** Hears what each round brought; after the last one there is no more. */
@@ -26,58 +33,84 @@ interface Flight {
   until: number
   readonly readers: Set<Reader>
   end: Promise<void>
+  /** Whether anybody vouched for the transaction. */
+  isEager: boolean
+  /** Ends a pause, if there is one. */
+  wake: () => void
 }
 
-const mostFlights = 1_024
+const mostFlights = 4_096
 const mostReaders = 256
 const firstPauseMs = 50
 const longestPauseMs = 400
+/** So many transactions are known to have been asked for before. */
+const mostAsked = 20_000
+/** How long a payment that the watcher heard of is waited for. */
+const heardWaitMs = 10_000
 /** A node that is out of reach may be back in a moment, but a customer should hear soon that we cannot tell. */
 const mostFutileRounds = 3
 
 export function createChain(parts: ChainParts): Chain {
-  const { rpc, verifier, clock, log, hedgeMs = 500 } = parts
+  const { rpc, verifier, clock, log, meter, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
   const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, log }))
   const flights = new Map<string, Flight>()
-  const sleepers = new Set<() => void>()
+  /** What the watcher had not seen when it was asked for. */
+  const asked = new Map<string, true>()
   let closed = false
+  const onHedge = () => meter?.count('paystile_node_hedges_total')
 
-  function depart(signature: string, until: number): Flight {
-    const flight: Flight = { until, readers: new Set(), end: Promise.resolve() }
-    flights.set(signature, flight)
-    flight.end = fly(signature, flight)
+  const watcher =
+    parts.watch && createWatcher({ ...parts.watch, witnesses, clock, log, read: readHeard, ...(meter && { meter }) })
+
+  function depart(signature: string, commitment: Commitment, isEager: boolean): Flight {
+    const flight: Flight = { until: 0, readers: new Set(), end: Promise.resolve(), isEager, wake: () => {} }
+    flights.set(nameOf(signature, commitment), flight)
+    flight.end = fly(signature, commitment, flight)
     return flight
   }
 
-  async function fly(signature: string, flight: Flight): Promise<void> {
-    const inquiry = createInquiry(signature)
+  async function fly(signature: string, commitment: Commitment, flight: Flight): Promise<void> {
+    const inquiry = createInquiry(signature, commitment)
+    const leftOf = () => flight.until - clock.monotonic()
     let futile = 0
+    // In the next turn, when it is known how long there is.
+    await Promise.resolve()
+    if (!flight.isEager && watcher?.isCurrent() && !asked.has(signature)) {
+      keep(asked, signature, true, mostAsked)
+      // The watcher most likely sees it in time, if it exists; nodes are asked when somebody insists.
+      while (!flight.isEager && leftOf() > 0 && !closed) await sleep(leftOf(), flight)
+      if (!flight.isEager && watcher.isCurrent()) return land(signature, commitment, flight, { kind: 'missing' })
+    }
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
-      const finding = await inquire(inquiry, witnesses, hedgeMs).catch(broken)
+      inquiry.isEager = flight.isEager
+      const finding = await inquire(inquiry, witnesses, hedgeMs, onHedge).catch(broken)
       futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
-      const left = flight.until - clock.monotonic()
       const settled = finding.kind === 'found' || finding.kind === 'disagreement'
-      const last = settled || left <= 0 || futile >= mostFutileRounds || closed
+      const last = settled || leftOf() <= 0 || futile >= mostFutileRounds || closed
       if (last && finding.kind === 'disagreement') log.error('chain.disagreement', { why: finding.why })
-      // In the same breath as the end: whoever comes later begins anew, and no miss is remembered.
-      if (last) flights.delete(signature)
-      for (const reader of [...flight.readers]) reader(toReading(finding), last)
-      if (last) return
-      await sleep(Math.min(pause, left))
+      if (finding.kind === 'found') watcher?.found(finding.effect, flight.isEager)
+      if (last) return land(signature, commitment, flight, finding)
+      for (const reader of [...flight.readers]) reader(toReading(finding), false)
+      await sleep(Math.min(pause, leftOf()), flight)
     }
   }
 
-  /** Until then, or until the chain is closed. */
-  function sleep(ms: number): Promise<void> {
+  /** In the same breath as the end: whoever comes later begins anew, and no miss is remembered. */
+  function land(signature: string, commitment: Commitment, flight: Flight, finding: Finding): void {
+    flights.delete(nameOf(signature, commitment))
+    for (const reader of [...flight.readers]) reader(toReading(finding), true)
+  }
+
+  /** Until then, or until somebody wakes the flight. */
+  function sleep(ms: number, flight: Flight): Promise<void> {
+    if (closed || ms <= 0) return Promise.resolve()
     return new Promise((resolve) => {
-      const wake = () => {
+      const timer = setTimeout(resolve, ms)
+      flight.wake = () => {
         clearTimeout(timer)
-        sleepers.delete(wake)
         resolve()
       }
-      const timer = setTimeout(wake, ms)
-      sleepers.add(wake)
     })
   }
 
@@ -87,14 +120,32 @@ export function createChain(parts: ChainParts): Chain {
     return { kind: 'unavailable', why: 'the transaction could not be examined', soon: false }
   }
 
-  async function read(signature: string, waitMs: number): Promise<Reading> {
+  async function read(signature: string, waitMs: number, options: ReadOptions = {}): Promise<Reading> {
+    const { commitment = 'confirmed', isDoubtful = false } = options
+    const effect = commitment === 'confirmed' ? watcher?.seen(signature) : undefined
+    if (effect) return { kind: 'found', effect }
+    // Whatever is finalized was seen before; and who watches has heard of what exists.
+    const isEager = !isDoubtful && (commitment === 'finalized' || !watcher?.isCurrent())
+    return board(signature, waitMs, commitment, isEager)
+  }
+
+  /** The watcher heard of it: whoever waits for it need not wait longer. */
+  async function readHeard(signature: string): Promise<Reading> {
+    const flight = flights.get(nameOf(signature, 'confirmed'))
+    if (flight && !flight.isEager) {
+      flight.isEager = true
+      flight.wake()
+    }
+    return board(signature, heardWaitMs, 'confirmed', true)
+  }
+
+  async function board(signature: string, waitMs: number, commitment: Commitment, isEager: boolean): Promise<Reading> {
     if (closed) return unavailable('the chain is closed')
-    const until = clock.monotonic() + waitMs
-    const known = flights.get(signature)
+    const known = flights.get(nameOf(signature, commitment))
     if (!known && flights.size >= mostFlights) return unavailable('too many payments are being waited for')
-    const flight = known ?? depart(signature, until)
+    const flight = known ?? depart(signature, commitment, isEager)
     if (flight.readers.size >= mostReaders) return unavailable('too many wait for this payment')
-    flight.until = Math.max(flight.until, until)
+    flight.until = Math.max(flight.until, clock.monotonic() + waitMs)
     return attend(flight, waitMs)
   }
 
@@ -122,13 +173,22 @@ export function createChain(parts: ChainParts): Chain {
 
   return {
     read,
+    seen: (signature) => watcher?.seen(signature),
+    watch: (address) => watcher?.watch(address),
+    fatesOf: (landed) => readFates(witnesses, landed),
     async close() {
       closed = true
-      for (const wake of [...sleepers]) wake()
+      for (const flight of flights.values()) flight.wake()
+      const watched = watcher?.close()
       rpc.close()
+      await watched
       await Promise.all([...flights.values()].map((flight) => flight.end))
     },
   }
+}
+
+function nameOf(signature: string, commitment: Commitment): string {
+  return `${signature}/${commitment}`
 }
 
 function toReading(finding: Finding): Reading {

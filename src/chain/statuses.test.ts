@@ -15,21 +15,23 @@ describe('createLookout', () => {
     }
     const lookout = createLookout(call)
     const names = ['first', 'second', 'there', 'fourth']
-    expect(await Promise.all(names.map(lookout))).toEqual([false, false, true, false])
+    expect(await Promise.all(names.map((name) => lookout(name, 'confirmed')))).toEqual([false, false, true, false])
     expect(asked).toEqual([['first'], ['second', 'there', 'fourth']])
-    expect(await lookout('later')).toBe(false)
+    expect(await lookout('later', 'confirmed')).toBe(false)
     expect(asked).toHaveLength(3)
   })
 
-  it('asks for no more than a node takes', async () => {
-    const sizes: number[] = []
+  it('asks for no more than a node takes, and waits the longer the more there are', async () => {
+    const [sizes, pauses]: [number[], number[]] = [[], []]
     const call: Call = async (_method, [signatures]) => {
       sizes.push((signatures as readonly string[]).length)
       return answered((signatures as readonly string[]).map(() => null))
     }
-    const lookout = createLookout(call)
-    await Promise.all(Array.from({ length: 600 }, (_, index) => lookout(`${index}`)))
-    expect(sizes).toEqual([1, 256, 256, 87])
+    const lookout = createLookout(call, async (ms) => void pauses.push(ms))
+    await Promise.all(Array.from({ length: 600 }, (_, index) => lookout(`${index}`, 'confirmed')))
+    await Promise.all(Array.from({ length: 6 }, (_, index) => lookout(`${index}`, 'confirmed')))
+    expect(sizes).toEqual([1, 256, 256, 87, 1, 5])
+    expect(pauses).toEqual([2_500, 2_500, 1_740, 100])
   })
 
   it.each<[string, Answer, boolean]>([
@@ -45,6 +47,13 @@ describe('createLookout', () => {
     ['a refusal', { kind: 'refused', code: -32601, message: '', data: undefined }, true],
     ['nothing', { kind: 'unavailable', why: 'gone' }, true],
   ])('%s', async (_name, answer, appeared) => {
-    expect(await createLookout(async () => answer)('one')).toBe(appeared)
+    expect(await createLookout(async () => answer)('one', 'confirmed')).toBe(appeared)
+  })
+
+  it('tells confirmed from finalized', async () => {
+    const lookout = createLookout(async () => answered([confirmed]))
+    expect([await lookout('one', 'confirmed'), await lookout('one', 'finalized')]).toEqual([true, false])
+    const final = createLookout(async () => answered([{ ...confirmed, confirmationStatus: 'finalized' }]))
+    expect([await final('one', 'confirmed'), await final('one', 'finalized')]).toEqual([true, true])
   })
 })

@@ -1,24 +1,31 @@
 /**
  * Whether transactions that were missing have appeared, asked for many at a time.
  *
- * The first question goes out at once. Those that come while it is under way go together in the next: so a single
- * customer waits for nobody, and a flood of proofs of nothing costs a node no more than one call after another.
+ * The first question goes out at once. Those that come while it is under way go together in the next, and the more
+ * there are of them, the longer the next waits: so a single customer waits for nobody, and a flood of proofs of nothing
+ * costs a node a call every few seconds.
  */
+import type { Commitment } from '../core/ports.ts'
 import { isFields } from './json.ts'
 import type { Call } from './rpc.ts'
 
 /** The most signatures a node takes in one call. */
 const mostSignatures = 256
 
+/** How long the next question waits for each signature in the last, and at the most. */
+const pausePerSignatureMs = 20
+const longestPauseMs = 2_500
+
 interface Waiting {
   readonly signature: string
+  readonly commitment: Commitment
   readonly tell: (appeared: boolean) => void
 }
 
 /** True also when the node does not say: then only reading the transaction itself can tell. */
-export type Lookout = (signature: string) => Promise<boolean>
+export type Lookout = (signature: string, commitment: Commitment) => Promise<boolean>
 
-export function createLookout(call: Call): Lookout {
+export function createLookout(call: Call, pause: (ms: number) => Promise<void> = sleep): Lookout {
   let waiting: Waiting[] = []
   let busy = false
 
@@ -28,7 +35,9 @@ export function createLookout(call: Call): Lookout {
       const batch = waiting.slice(0, mostSignatures)
       waiting = waiting.slice(mostSignatures)
       const statuses = await ask(batch.map(({ signature }) => signature))
-      for (const [index, { tell }] of batch.entries()) tell(statuses ? isConfirmed(statuses[index]) : true)
+      for (const [index, { tell, commitment }] of batch.entries())
+        tell(statuses ? isVisible(statuses[index], commitment) : true)
+      if (batch.length > 1) await pause(Math.min(batch.length * pausePerSignatureMs, longestPauseMs))
     }
     busy = false
   }
@@ -39,14 +48,19 @@ export function createLookout(call: Call): Lookout {
     return Array.isArray(value) && value.length === signatures.length ? value : undefined
   }
 
-  return (signature) =>
+  return (signature, commitment) =>
     new Promise((tell) => {
-      waiting.push({ signature, tell })
+      waiting.push({ signature, commitment, tell })
       if (!busy) void run()
     })
 }
 
-function isConfirmed(status: unknown): boolean {
+function isVisible(status: unknown, commitment: Commitment): boolean {
   if (!isFields(status)) return status !== null
-  return status['confirmationStatus'] === 'confirmed' || status['confirmationStatus'] === 'finalized'
+  const reached = status['confirmationStatus']
+  return reached === 'finalized' || reached === commitment
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
 }

@@ -6,7 +6,7 @@
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
-import type { Log, Verifier } from '../core/ports.ts'
+import type { Commitment, Log, Verifier } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import { readEffect } from './effects.ts'
 import { readGenesis } from './genesis.ts'
@@ -36,7 +36,9 @@ export interface Witness {
   /** Whether a transaction that it did not have may be there now. */
   readonly appeared: Lookout
   /** What it knows of a transaction at the moment. */
-  testify(signature: string, verified: Verified): Promise<Testimony>
+  testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony>
+  /** Any other question, which only a node of the right chain is asked. */
+  readonly ask: Call
 }
 
 export interface WitnessParts {
@@ -46,7 +48,7 @@ export interface WitnessParts {
   readonly log: Log
 }
 
-const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }
+const config = { encoding: 'base64', maxSupportedTransactionVersion: 1 }
 
 export function createWitness({ node, pin, verifier, log }: WitnessParts): Witness {
   let known = false
@@ -84,11 +86,15 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return asking
   }
 
-  async function testify(signature: string, verified: Verified): Promise<Testimony> {
+  const ask: Call = async (method, params) => {
     const member = await belongs()
-    if (member === undefined) return fail('the node does not tell its genesis hash')
-    if (!member) return fail('the node speaks for another chain')
-    const answer = await call('getTransaction', [signature, config])
+    if (member === undefined) return { kind: 'unavailable', why: 'the node does not tell its genesis hash' }
+    if (!member) return { kind: 'unavailable', why: 'the node speaks for another chain' }
+    return call(method, params)
+  }
+
+  async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony> {
+    const answer = await ask('getTransaction', [signature, { ...config, commitment }])
     if (answer.kind !== 'answered') return fail(describe(answer))
     const testimony = await readTestimony(signature, answer.result, verified)
     if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon)
@@ -119,7 +125,7 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { name: node.name, failures: () => failures, appeared: createLookout(call), testify }
+  return { name: node.name, failures: () => failures, appeared: createLookout(call), testify, ask }
 }
 
 function readWire(value: unknown): string | undefined {

@@ -9,6 +9,8 @@ export interface Incoming {
   header(name: string): string | undefined
   /** Scheme and host that the client used, as far as the server can tell. */
   origin(): string
+  /** The address at the other end of the connection, where it is known. */
+  peer(): string | undefined
 }
 
 export interface Answer {

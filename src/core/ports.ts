@@ -44,12 +44,41 @@ export type Reading =
   | { readonly kind: 'unavailable'; readonly why: string }
   | { readonly kind: 'disagreement'; readonly why: string }
 
+/** How sure the chain must be of a transaction: `confirmed` may in theory be taken back, `finalized` may not. */
+export type Commitment = 'confirmed' | 'finalized'
+
+/** What became of a transaction that was confirmed once. */
+export type Fate =
+  | 'finalized'
+  /** It is not on the chain, and for its blockhash cannot come back; or it came back and failed. */
+  | 'reverted'
+  /** Nobody can tell yet. */
+  | 'open'
+
+export interface ReadOptions {
+  readonly commitment?: Commitment
+  /** For somebody who named transactions that do not exist: many such are looked up together before one is read. */
+  readonly isDoubtful?: boolean
+}
+
 /** The chain, read through one or more nodes that may be slow, wrong or lying. */
 export interface Chain {
   /** What a transaction did. Waits up to `waitMs` for it to appear; simultaneous readers of one share one read. */
-  read(signature: string, waitMs: number): Promise<Reading>
+  read(signature: string, waitMs: number, options?: ReadOptions): Promise<Reading>
+  /** What a transaction did, if it paid a watched address just now. Asks nobody. */
+  seen(signature: string): Effect | undefined
+  /** Reads payments to an address as they land, from now on or from where the journal stands. */
+  watch(address: string): void
+  /** What became of transactions, each with the slot in which it was confirmed. */
+  fatesOf(landed: readonly { readonly signature: string; readonly slot: number }[]): Promise<readonly Fate[]>
   close(): Promise<void>
 }
+
+/** Opens a WebSocket. It is closed once, whatever the reason, and by itself when the other side falls silent. */
+export type ConnectSocket = (
+  url: string,
+  listener: { opened(): void; received(text: string): void; closed(): void },
+) => { send(text: string): void; close(): void }
 
 /** Whether mints are on chain as configured. */
 export type MintProbe =

@@ -4,19 +4,21 @@
  * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
  */
 import { decodeAddress } from '../core/base58.ts'
+import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
-import { refuse } from '../core/errors.ts'
+import { refusals, refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Grant, PaymentRecord, Standing } from '../core/ports.ts'
+import type { Commitment, Grant, PaymentRecord, ReadOptions, Standing } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
-import type { Paid, Quote } from '../core/verify.ts'
+import type { Late, Paid, Quote } from '../core/verify.ts'
 import { judge } from '../core/verify.ts'
+import { mustBeFinal } from './exposure.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
@@ -84,7 +86,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
     return (await checkSigner(visit, request, recipients)) ?? take(visit, name, standing)
   }
   if (recognition.kind !== 'sealed') return refuse('unknown_request')
-  return register(visit, request, recognition.recipient, name)
+  return register(visit, request, recognition.recipient, name, standing?.state === 'reverted')
 }
 
 function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Refusal | undefined {
@@ -113,6 +115,7 @@ type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered
 
 function judgeStanding({ service, proof }: Case, standing: Standing, name: string): KnownPayment {
   if (standing.state === 'late') return { kind: 'unregistered' }
+  if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
   if (standing.request !== name) return refuse('payment_replay')
   if (standing.payer !== service.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
   if (standing.state === 'spent') return refuse('payment_replay')
@@ -156,13 +159,21 @@ async function quoteFor({ service, route, proof }: Case, request: OpenedRequest,
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
 }
 
-async function register(visit: Case, request: OpenedRequest, recipient: string, name: string) {
+async function register(
+  visit: Case,
+  request: OpenedRequest,
+  recipient: string,
+  name: string,
+  /** The chain took it back once, so it has to be there for good now. */
+  wasReverted: boolean,
+): Promise<Admission | Refusal> {
   const { service, route, proof } = visit
   const usableUntil = claimableUntil(request, route.config.proofTtlSeconds)
   if (service.clock.now() > usableUntil) {
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
-  const verdict = await readPayment(visit, await quoteFor(visit, request, recipient))
+  const quote = await quoteFor(visit, request, recipient)
+  const verdict = await readWithin(visit, quote, wasReverted)
   if (verdict.kind === 'refused') return verdict
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
   const payment: PaymentRecord = {
@@ -176,7 +187,7 @@ async function register(visit: Case, request: OpenedRequest, recipient: string, 
     received: paid.received,
     allowance: request.allowance,
     slot: verdict.slot,
-    finality: 'confirmed',
+    finality: verdict.finality,
     paidAt: verdict.paidAt,
     usableUntil,
   }
@@ -186,15 +197,59 @@ async function register(visit: Case, request: OpenedRequest, recipient: string, 
       detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
     })
   }
-  return take(visit, name, payment, payment)
+  const admission = await take(visit, name, payment, payment)
+  if (admission.kind === 'admitted' && payment.finality === 'confirmed')
+    service.exposure.add({ ...payment, units: payment.received })
+  return admission
 }
 
-/** A verdict with when and where the payment landed. */
-type Landed<Verdict> = Verdict & { readonly slot: number; readonly paidAt: number }
+/** A verdict with when and where the payment landed, and how sure the chain is of it. */
+type Landed<Verdict> = Verdict & {
+  readonly slot: number
+  readonly paidAt: number
+  readonly finality: Commitment
+}
 
-async function readPayment({ service, route, proof }: Case, quote: Quote) {
+/** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
+async function readWithin(visit: Case, quote: Quote, wasReverted: boolean): Promise<Landed<Paid | Late> | Refusal> {
+  const { service, route, incoming, proof } = visit
+  const isFree = !route.config.verifyOnChain || service.chain.seen(proof.tx) !== undefined
+  const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+  const credit = isFree ? undefined : service.budget.enter(address, proof.requestId)
+  if (!isFree && !credit) return refuse('rate_limited')
+  let wasUseful = true
+  try {
+    const verdict = await readFinally(visit, quote, wasReverted, credit?.isDoubtful ?? false)
+    // An outage is not the client's fault.
+    wasUseful = verdict.kind !== 'refused' || refusals[verdict.code].status === 503 || verdict.code === 'tx_not_final'
+    return verdict
+  } finally {
+    credit?.leave(wasUseful)
+  }
+}
+
+/** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
+async function readFinally(visit: Case, quote: Quote, wasReverted: boolean, isDoubtful: boolean) {
+  const { service, route } = visit
+  const verdict = await readPayment(visit, quote, { isDoubtful })
+  if (verdict.kind === 'refused' || verdict.kind === 'late' || !route.config.verifyOnChain) return verdict
+  const { token, units } = verdict.option
+  const { finality } = route.config
+  const payer = service.pseudonyms.wallet(visit.proof.payerBytes)
+  const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
+  const isSmall = !wasReverted && !mustBeFinal(finality, token, units)
+  if (isSmall && !service.exposure.exceeds(finality.risk, exposure)) return verdict
+  const final = await readPayment(visit, quote, { commitment: 'finalized' })
+  return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
+}
+
+async function readPayment(
+  { service, route, proof }: Case,
+  quote: Quote,
+  options: ReadOptions = {},
+): Promise<Landed<Paid | Late> | Refusal> {
   if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
-  const reading = await service.chain.read(proof.tx, route.config.waitMs)
+  const reading = await service.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
     service.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
@@ -208,14 +263,16 @@ async function readPayment({ service, route, proof }: Case, quote: Quote) {
       service.log.error('token account lost', { recipient: quote.recipient })
     return verdict
   }
-  return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000 }
+  const finality = options.commitment ?? 'confirmed'
+  return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
 }
 
 /** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
 function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Landed<Paid> | Refusal {
   const option = quote.options.find(({ token }) => token === route.config.currency) ?? quote.options[0]
   if (!option) return refuse('route_unknown')
-  return { kind: 'paid', option, payer: proof.payer, received: option.units, slot: 0, paidAt: now }
+  const landed = { slot: 0, paidAt: now, finality: 'finalized' } as const
+  return { kind: 'paid', option, payer: proof.payer, received: option.units, ...landed }
 }
 
 type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer'>

@@ -9,9 +9,11 @@ import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
 import { readChainTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
+import type { WatchJournal } from '../chain/watcher.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Keyring } from '../core/keys.ts'
 import { prepareMac } from '../core/mac.ts'
+import { createMeter } from '../core/metrics.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Ledger, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
@@ -28,16 +30,22 @@ import {
   withdrawLocalnet,
 } from '../host/home.ts'
 import { createLog } from '../host/log.ts'
+import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
+import type { FinalityParts } from '../workers/finality.ts'
+import { startFinality } from '../workers/finality.ts'
+import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { openKeyring, readConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import { createExposureBook } from './exposure.ts'
 import type { ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
 import type { Service, ServiceParts } from './service.ts'
 import { createService } from './service.ts'
+import { noteSightings } from './sightings.ts'
 
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
@@ -78,11 +86,11 @@ function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameOf({ network, rpc, ledger, keyring, service }: ServiceConfig): string {
+function nameOf({ network, rpc, ledger, keyring, service, watch }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
   const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
-  return JSON.stringify([network, rpc, ledgerName, keys, service])
+  return JSON.stringify([network, rpc, ledgerName, keys, service, watch])
 }
 
 function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
@@ -142,7 +150,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
   try {
     const http = createHttpTransport()
     stops.push(http.close)
-    const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport })
+    const meter = createMeter()
+    const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const ground = await standOn(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
     const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
@@ -156,8 +165,21 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
     const clock = ledger.clock ?? ground.clock
     const verifier = createVerifier()
-    const chain = createChain({ rpc, verifier, clock, log, genesis })
+    const { journal } = ledger
+    const started: { service?: Service } = {}
+    const note: WatchJournal['note'] = async (effects, read) => {
+      if (started.service && journal) await noteSightings(started.service, journal, effects, read)
+    }
+    const watch = journal &&
+      config.watch && {
+        connect: connectSocket,
+        socketUrls: ground.urls.map(socketUrlsOf),
+        journal: { mark: journal.mark, note },
+      }
+    const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
+    const exposure = createExposureBook(journal, log)
+    stops.push(exposure.stop)
     const parts: ServiceParts = {
       chain,
       ledger,
@@ -171,8 +193,17 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       welcome: ground.welcome,
       encode: createEncoder(),
       log,
+      meter,
+      budget: createBudget(clock),
+      exposure,
     }
-    return { service: createService(config, parts), stop }
+    const service = createService(config, parts)
+    started.service = service
+    if (journal) {
+      const onConcluded: FinalityParts['onConcluded'] = (tx, kind) => service.tell({ kind, tx })
+      stops.push(startFinality({ journal, chain, log, meter, onConcluded }).stop)
+    }
+    return { service, stop }
   } catch (error) {
     await stop()
     throw error
@@ -188,6 +219,7 @@ function blameLedger(error: unknown): never {
 interface Ground {
   readonly clock: Clock
   readonly rpc: Rpc
+  readonly urls: readonly string[]
   readonly genesis: string
   readonly keyring: Keyring
   /** The ledger of a service that names none. */
@@ -207,7 +239,7 @@ function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Conne
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
   const common = { clock: createWallClock(), genesis, keyring, welcome: () => {} }
-  return { ...common, rpc: connect(rpc), usualLedger: () => usualLedger(network) }
+  return { ...common, rpc: connect(rpc), urls: rpc, usualLedger: () => usualLedger(network) }
 }
 
 async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
@@ -221,7 +253,15 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   await clock.sync()
   const directory = localnetDirectory(genesis)
   const keyring = config.keyring ?? madeKeyring(localSecret(directory))
-  return { clock, rpc, genesis, keyring, usualLedger: () => localLedgerFile(directory), welcome: () => {} }
+  return {
+    clock,
+    rpc,
+    urls: config.rpc,
+    genesis,
+    keyring,
+    usualLedger: () => localLedgerFile(directory),
+    welcome: () => {},
+  }
 }
 
 /** A chain of its own that ends with this process, so its ledger needs no file either. */
@@ -237,6 +277,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   return {
     clock: { now: localnet.now, monotonic },
     rpc: connect([localnet.rpcUrl]),
+    urls: [localnet.rpcUrl],
     genesis,
     keyring: config.keyring ?? madeKeyring(freshSecret()),
     usualLedger: () => 'memory:',

@@ -11,7 +11,7 @@ const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, r
 const optionNames = (
   'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion rpc ledger secret mints rates ' +
   'service scope publicUrl bind proofBinding challengeTtlSeconds proofTtlSeconds waitSeconds leaseSeconds description ' +
-  'envelope cors retired onEvent log'
+  'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy'
 ).split(' ')
 
 /** Options as they come from JavaScript, where nothing checks them before us. */
@@ -35,6 +35,26 @@ describe('readConfig', () => {
       amounts: { USDC: 10_000n },
       verifyOnChain: true,
     })
+  })
+
+  it('asks for finality from 1 USDC on, or what that is worth', () => {
+    expect(readConfig(local, {}).route.finality).toEqual({
+      finalizedFrom: { USDC: 1_000_000n, SOL: 6_666_667n, NATIVE: 10_000_000_000n },
+      risk: { recipient: undefined, payer: undefined },
+    })
+    // Without a rate there is no telling what it is worth, so everything in that token must be final.
+    const sol = readConfig({ ...live, token: 'SOL', price: 0.1 }, {})
+    expect(sol.route.finality.finalizedFrom.SOL).toBeUndefined()
+    const said = readConfig({ ...live, token: 'SOL', price: 0.1, finalizedFrom: '0.5' }, {})
+    expect(said.route.finality.finalizedFrom).toEqual({ SOL: 500_000_000n })
+  })
+
+  it.each<[string, ProviderOptions['maxUnfinalized'], unknown]>([
+    ['a number for the recipient', 5, { recipient: { USDC: 5_000_000n } }],
+    ['text for the recipient', '2.5', { recipient: { USDC: 2_500_000n } }],
+    ['both', { recipient: 10, payer: '1' }, { recipient: { USDC: 10_000_000n }, payer: { USDC: 1_000_000n } }],
+  ])('limits what is not final: %s', (_name, maxUnfinalized, risk) => {
+    expect(readConfig({ ...live, maxUnfinalized }, {}).route.finality.risk).toMatchObject(risk as object)
   })
 
   it('takes mainnet for granted, with a node and a secret', () => {
@@ -175,6 +195,11 @@ describe('readConfig', () => {
       { ...local, ledger: 'mysql://x' },
       'ledger: must be a file path, sqlite: and a path',
     ],
+    ['a limit of finality that is no price', { ...local, finalizedFrom: -1 }, 'finalizedFrom: '],
+    ['a limit of exposure that is no price', { ...local, maxUnfinalized: 'much' }, 'maxUnfinalized: '],
+    ['a limit of exposure for nobody', { ...local, maxUnfinalized: { payee: 1 } }, 'maxUnfinalized.payee: is not'],
+    ['proxies that cannot be counted', { ...local, trustProxy: true }, 'trustProxy: must be the number of proxies'],
+    ['fewer proxies than none', { ...local, trustProxy: -1 }, 'trustProxy: must be at least 0'],
     ['an event handler that is none', { ...local, onEvent: 'x' }, 'onEvent: must be a function'],
     ['no object at all', undefined, 'the options must be an object'],
   ])('refuses %s', (_what, options, problem) => {

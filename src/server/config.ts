@@ -28,6 +28,7 @@ import { ConfigurationError } from './configuration-error.ts'
 import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
+import type { FinalityRule } from './exposure.ts'
 import type { ProviderOptions } from './options.ts'
 import { usualProofTtlSeconds } from './quote.ts'
 
@@ -40,6 +41,7 @@ export interface ServiceConfig {
   /** May be undefined on localnet, where one is made and kept beside the data. */
   readonly keyring: Keyring | undefined
   readonly service: string
+  readonly watch: boolean
 }
 
 export interface RouteConfig {
@@ -53,6 +55,8 @@ export interface RouteConfig {
   readonly verifyOnChain: boolean
   readonly waitMs: number
   readonly leaseMs: number
+  readonly finality: FinalityRule
+  readonly trustProxy: number
   readonly scope: string
   readonly bind: 'request' | 'path'
   readonly proofBinding: 'negotiated' | 'required'
@@ -134,6 +138,14 @@ const schema = z.strictObject({
   proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(usualProofTtlSeconds),
   waitSeconds: seconds(0, 60).default(10),
   leaseSeconds: seconds(0.1, 3600).default(30),
+  finalizedFrom: z.unknown().optional(),
+  maxUnfinalized: z.unknown().optional(),
+  watch: flag.default(true),
+  trustProxy: z
+    .int({ error: 'must be the number of proxies in front' })
+    .min(0, { error: 'must be at least 0' })
+    .max(16, { error: 'must be at most 16' })
+    .default(0),
   description: z.string().max(200, 'must be at most 200 characters').optional(),
   envelope: z.enum(envelopes).default('none'),
   cors: flag.default(true),
@@ -188,13 +200,14 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const rates = readRates(read, problems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
   const { price, amounts } = readAmounts(read, acceptedMints, mints, rates, problems)
+  const finality = readFinality(read, mints, rates, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[read.network])
   const { network, ledger, service, recipient, retired } = read
   return Object.freeze({
-    service: Object.freeze({ network, rpc, ledger, keyring, service }),
+    service: Object.freeze({ network, rpc, ledger, keyring, service, watch: read.watch }),
     route: Object.freeze({
       recipient,
       currency: read.token,
@@ -205,6 +218,8 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
       leaseMs: read.leaseSeconds * 1000,
+      finality,
+      trustProxy: read.trustProxy,
       scope: read.scope,
       bind: read.bind,
       proofBinding: read.proofBinding,
@@ -298,18 +313,62 @@ function readAmounts(
     problems.push(`price: ${price.why}`)
     return { price: 0n, amounts: {} }
   }
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
-  const from = { token: read.token, units: price.units, decimals }
+  const amounts = convertAll({ token: read.token, units: price.units, decimals }, accepted, mints, rates)
   for (const code of accepted) {
-    const target = decimalsOf(code, mints)
-    const units = target === undefined ? undefined : convert(from, { token: code, decimals: target }, rates)
-    if (target === undefined)
+    if (decimalsOf(code, mints) === undefined)
       problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
-    else if (units === undefined)
+    else if (amounts[code] === undefined)
       problems.push(`rates.${code}: ${code} is accepted for a price in ${read.token}, so a rate is needed for both`)
-    else amounts[code] = units
   }
   return { price: price.units, amounts }
+}
+
+type Money = Parameters<typeof convert>[0]
+
+/** The same worth in each token that there is a rate for. */
+function convertAll(from: Money, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  for (const token of tokens) {
+    const decimals = decimalsOf(token, mints)
+    const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
+    if (units !== undefined) amounts[token] = units
+  }
+  return amounts
+}
+
+const oneDollar: Money = { token: 'USDC', units: 1_000_000n, decimals: 6 }
+
+/** In all tokens, because a quote in one that is no longer accepted may still be paid. */
+function readFinality(read: Read, mints: MintTable, rates: RateTable, problems: string[]): FinalityRule {
+  const decimals = decimalsOf(read.token, mints) ?? 0
+  const worth = (option: string, value: unknown): Amounts | undefined => {
+    if (value === undefined) return undefined
+    const units = isNothing(value) ? 0n : readLimit(option, value, read.token, decimals, problems)
+    return convertAll({ token: read.token, units, decimals }, tokenCodes, mints, rates)
+  }
+  const { maxUnfinalized } = read
+  const isSplit = typeof maxUnfinalized === 'object' && maxUnfinalized !== null
+  const split = (isSplit ? maxUnfinalized : { recipient: maxUnfinalized }) as Record<string, unknown>
+  for (const key of Object.keys(split))
+    if (key !== 'recipient' && key !== 'payer') problems.push(`maxUnfinalized.${key}: is not an option`)
+  return {
+    finalizedFrom: worth('finalizedFrom', read.finalizedFrom) ?? convertAll(oneDollar, tokenCodes, mints, rates),
+    risk: {
+      recipient: worth('maxUnfinalized', split['recipient']),
+      payer: worth('maxUnfinalized.payer', split['payer']),
+    },
+  }
+}
+
+function readLimit(option: string, value: unknown, token: TokenCode, decimals: number, problems: string[]): bigint {
+  const limit = readPrice(value, token, decimals)
+  if (limit.kind === 'price') return limit.units
+  problems.push(`${option}: ${limit.why}`)
+  return 0n
+}
+
+function isNothing(value: unknown): boolean {
+  return value === 0 || value === '0'
 }
 
 /** A keyring as options and environment give it; what is wrong with it joins the problems. */

@@ -26,4 +26,17 @@ export type PaywallEvent =
       /** False when the ledger knew the payment already. */
       readonly first: boolean
     }
+  /** A payment to the recipient on chain, with or without a proof. Without `requestId` its memo is none of ours. */
+  | {
+      readonly kind: 'seen'
+      readonly tx: string
+      readonly recipient: string
+      readonly amount: string
+      readonly token: TokenCode
+      readonly requestId?: string
+    }
+  /** The chain can no longer take a payment back. */
+  | { readonly kind: 'finalized'; readonly tx: string }
+  /** The chain took a payment back: what was delivered for it was not paid. */
+  | { readonly kind: 'reverted'; readonly tx: string }
   | { readonly kind: 'ended'; readonly target: string; readonly tx: string; readonly consequence: Consequence }

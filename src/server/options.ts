@@ -24,7 +24,7 @@ export interface ProviderOptions {
 
   /** JSON-RPC nodes. With two or more, two must agree on a payment. On localnet, none starts a chain in this process. */
   readonly rpc?: string | readonly string[]
-  /** Where payments are recorded: a file path, `sqlite:path`, or `memory:` on localnet. */
+  /** Where payments are recorded: a file path, `sqlite:path`, `postgres://…`, or `memory:` on localnet. */
   readonly ledger?: string | Ledger
   /** The keyring that seals requestIds: `id:secret,id:secret`. */
   readonly secret?: string
@@ -48,6 +48,17 @@ export interface ProviderOptions {
   readonly waitSeconds?: number
   /** How long a delivery is held for a process that may have died. */
   readonly leaseSeconds?: number
+  /**
+   * The price from which a payment must be finalized before it is accepted, in units of `token`; 0 for all. By default
+   * the worth of 1 USDC, and 0 for a token without a rate.
+   */
+  readonly finalizedFrom?: number | string
+  /** The most that may be accepted and not finalized, in units of `token`, beyond which payments must be finalized. */
+  readonly maxUnfinalized?: number | string | { readonly recipient?: number | string; readonly payer?: number | string }
+  /** False does not read payments ahead of their proofs, nor those that never bring one. */
+  readonly watch?: boolean
+  /** How many proxies stand in front and add the client's address to `X-Forwarded-For`. */
+  readonly trustProxy?: number
   /** What is sold, for the person who reads the challenge. */
   readonly description?: string
   /** Puts SPEC.md's access-granted shape around JSON answers. */

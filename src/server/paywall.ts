@@ -27,6 +27,7 @@ import { startProbe } from './probe.ts'
 import type { Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
+import { watchRoute } from './sightings.ts'
 
 export interface Admitted {
   readonly kind: 'admitted'
@@ -44,6 +45,8 @@ export interface Paywall {
   ready(): Promise<void>
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
+  /** What was counted so far, in Prometheus's text format. */
+  metrics(): Promise<string>
   /** The public key under the service's receipts, base58. */
   identity(): Promise<string>
 }
@@ -66,9 +69,16 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const running = new Set<Promise<void>>()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
+  let deafen: () => void = () => {}
 
   const standIn = (service: Service): Stand => {
-    stand ??= { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+    if (!stand) {
+      stand = { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+      const listener = (event: PaywallEvent): void => hear(gate, service, config.route, event)
+      if (gate.listener) service.listeners.add(listener)
+      deafen = () => service.listeners.delete(listener)
+      watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
+    }
     // Closed before it had started: nobody is left to ask for.
     if (!gate.open) stand.probe.stop()
     return stand
@@ -106,6 +116,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     ready: async () => standIn(await handle.get()).probe.result(),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
+    metrics: async () => (await handle.get()).meter.format(),
     close: async () => {
       gate.open = false
       stand?.probe.stop()
@@ -113,6 +124,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         while (running.size > 0) await Promise.all(running)
       }
       await Promise.race([drained(), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
+      deafen()
       await handle.release()
     },
   }
@@ -146,6 +158,17 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   }
 }
 
+/** What happens on chain, as far as it concerns this route's recipients. */
+function hear(
+  gate: Gate,
+  service: Service,
+  { recipient, retiredRecipients }: Config['route'],
+  event: PaywallEvent,
+): void {
+  const concerns = event.kind !== 'seen' || [recipient, ...retiredRecipients].includes(event.recipient)
+  if (concerns) tell(gate, service, event)
+}
+
 function enterRoute(
   gate: Gate,
   service: Service,
@@ -167,6 +190,7 @@ function enterRoute(
     return answer
   }
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
+    service.meter.count('paystile_proofs_total', { outcome: refusal.code })
     tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
     return gate.dialect.refusal(refusal, requestId)
   }
@@ -218,6 +242,7 @@ function passFor(
   const { method, target } = incoming
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
+  service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   let finished: () => void = () => {}

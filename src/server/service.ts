@@ -7,7 +7,8 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
-import type { Mint } from '../core/network.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Mint, TokenCode } from '../core/network.ts'
 import type { Chain, Clock, Identity, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
@@ -15,7 +16,11 @@ import type { Encode, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
 import { createTags } from '../core/tags.ts'
+import type { Asset } from '../core/verify.ts'
+import type { Budget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
+import type { PaywallEvent } from './events.ts'
+import type { ExposureBook } from './exposure.ts'
 import type { TokenAccountOf } from './quote.ts'
 
 /** What `assemble` brings together. */
@@ -35,6 +40,9 @@ export interface ServiceParts {
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log
+  readonly meter: Meter
+  readonly budget: Budget
+  readonly exposure: ExposureBook
 }
 
 export type Recognition =
@@ -42,6 +50,13 @@ export type Recognition =
   | { readonly kind: 'forged' }
   /** Sealed, if at all, with a key that was retired. Only the ledger can say. */
   | { readonly kind: 'unknown_key' }
+
+export interface WatchedAccount {
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly decimals: number
+  readonly asset: Asset
+}
 
 export interface Service extends ServiceParts {
   readonly config: ServiceConfig
@@ -52,6 +67,11 @@ export interface Service extends ServiceParts {
   sealWith(recipient: string): Mac
   recognise(request: OpenedRequest): Recognition
   knowsRoute(tag: Uint8Array): boolean
+  /** Accounts that are watched, with whose they are and what comes to them. */
+  readonly watched: Map<string, WatchedAccount>
+  /** Those who hear what happens on chain. */
+  readonly listeners: Set<(event: PaywallEvent) => void>
+  tell(event: PaywallEvent): void
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
 }
@@ -62,6 +82,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
   const macs = new Map<string, Mac>()
   const recipients = new Set<string>()
   const routeTags = new Map<string, Uint8Array>()
+  const listeners = new Set<(event: PaywallEvent) => void>()
 
   const macOf = (keyId: number, recipient: string): Mac | undefined => {
     const name = `${keyId}:${recipient}`
@@ -78,6 +99,11 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     ...parts,
     config,
     tags,
+    watched: new Map(),
+    listeners,
+    tell: (event) => {
+      for (const listener of listeners) listener(event)
+    },
     ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
     register: (scopes, added) => {

@@ -108,7 +108,6 @@ describe.each(places)('%s', (_name, serve, ledger) => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 409)).toHaveLength(19)
     expect(reads).toBeLessThanOrEqual(2)
-    expect(reads).toBeGreaterThan(0)
     await Promise.all(answers.map((answer) => answer.text()))
   })
 

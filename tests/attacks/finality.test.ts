@@ -1,10 +1,18 @@
 /** What the chain has not made up its mind about yet, and what it takes back. Slots pass only when a test says so. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fetchTransport } from '../../src/chain/fetch-transport.ts'
+import { createRpc } from '../../src/chain/rpc.ts'
+import { createChain } from '../../src/chain/solana.ts'
 import { decodeSignature } from '../../src/core/base58.ts'
+import { createMeter } from '../../src/core/metrics.ts'
+import type { Journal } from '../../src/core/ports.ts'
+import { createVerifier } from '../../src/host/ed25519.ts'
+import { startFinality } from '../../src/workers/finality.ts'
 import { type Bench, createBench, price, type Till } from '../harness/heist.ts'
 import { post, signMessage } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
+import { eventually } from '../harness/shop.ts'
 import { memo, type World } from '../harness/world.ts'
 
 const aDayMs = 86_400_000
@@ -23,13 +31,47 @@ beforeAll(async () => {
 afterAll(() => bench.close())
 
 const nextSlot = () => world.localnet.advance(0, 1)
+/** After these slots a confirmed payment is final. */
+const untilFinal = () => world.localnet.advance(0, 33)
+/** After these its blockhash is forgotten. */
+const untilForgotten = () => world.localnet.advance(0, 600)
+const bytesOf = (tx: string) => decodeSignature(tx) as Uint8Array
 
 /** A payment that is signed and not sent. */
-async function signed() {
-  const challenge = await till.challenge()
+async function signed(at = till) {
+  const challenge = await at.challenge()
   const plan = [memo(challenge.requestId), await move(world, world.usdc, payer, world.recipient.address, price)]
   const transaction = await signMessage(world, plan, payer)
   return { transaction, attempt: { tx: transaction.signature, challenge, payer } }
+}
+
+async function confirmed(at = till) {
+  const payment = await signed(at)
+  await post(world, payment.transaction)
+  nextSlot()
+  return payment
+}
+
+/** The worker that every service runs now and then, looking at once. */
+async function conclude(): Promise<void> {
+  const rpc = createRpc({ urls: [world.localnet.rpcUrl], transport: fetchTransport })
+  const clock = { now: world.localnet.now, monotonic: () => performance.now() }
+  const quiet = () => {}
+  const log = { info: quiet, warn: quiet, error: quiet }
+  const chain = createChain({ rpc, verifier: createVerifier(), clock, log })
+  const journal = bench.ledger.journal as Journal
+  const worker = startFinality({ journal, chain, log, meter: createMeter(), onConcluded: quiet })
+  await worker.run()
+  await worker.stop()
+  await chain.close()
+}
+
+/** What the ledger says of a payment after the worker has looked. */
+async function fateOf({ tx }: { readonly tx: string }): Promise<string> {
+  await conclude()
+  const unfinal = await bench.ledger.journal?.unfinal(10_000)
+  if (unfinal?.some((open) => Buffer.from(open.tx).equals(bytesOf(tx)))) return 'open'
+  return (await bench.ledger.peek(bytesOf(tx)))?.state === 'reverted' ? 'reverted' : 'finalized'
 }
 
 async function statusOf(tx: string): Promise<string | undefined> {
@@ -110,5 +152,111 @@ describe('a payment on a fork that is dropped', () => {
     await post(world, paying)
     nextSlot()
     await till.refuses('tx_failed', attempt)
+  })
+})
+
+describe('a price from which on a payment must be final', () => {
+  it.each<[string, string]>([
+    ['T63: the price itself', '0.01'],
+    ['T63: less than the price', '0.001'],
+    ['T63: nothing, which means every price', '0'],
+  ])('%s', async (_name, finalizedFrom) => {
+    const careful = await bench.open({ finalizedFrom })
+    const { attempt } = await confirmed()
+    const outcome = await careful.refuses('tx_not_final', attempt)
+    expect(outcome.headers.get('retry-after')).toBe('5')
+    untilFinal()
+    await careful.serves(attempt)
+    expect((await bench.ledger.journal?.unfinal(1_000))?.map(({ tx }) => tx)).not.toContainEqual(bytesOf(attempt.tx))
+  })
+
+  it('T63: more than the price leaves it at confirmed', async () => {
+    const careful = await bench.open({ finalizedFrom: 0.010001 })
+    await careful.serves((await confirmed()).attempt)
+  })
+
+  it('T63: 1 USDC where nothing is said', async () => {
+    const dear = await bench.open({ price: 1, scope: 'dear' })
+    const attempt = await bench.commit(dear, payer, async () => [
+      await move(world, world.usdc, payer, world.recipient.address, 1_000_000n),
+    ])
+    await dear.refuses('tx_not_final', attempt)
+    untilFinal()
+    await dear.serves(attempt)
+  })
+
+  it('T63: a payment that is waited for becomes final meanwhile', async () => {
+    const patient = await bench.open({ finalizedFrom: 0, waitSeconds: 5 })
+    const { attempt } = await confirmed()
+    const waiting = patient.present(attempt)
+    await new Promise((resolve) => setTimeout(resolve, 40))
+    untilFinal()
+    expect(await waiting).toMatchObject({ status: 200 })
+  })
+})
+
+describe('what may be accepted and not final', () => {
+  it.each<[string, { readonly recipient?: number; readonly payer?: number } | number]>([
+    ['by one recipient', 0.025],
+    ['by one recipient, written out', { recipient: 0.025 }],
+    ['of one payer', { payer: 0.025 }],
+  ])('T63: is limited %s', async (_name, maxUnfinalized) => {
+    untilFinal()
+    await conclude()
+    // A service of its own, which has not yet asked for the sum.
+    const capped = await bench.open({ maxUnfinalized, service: JSON.stringify(maxUnfinalized) })
+    // Until the sum is known every payment must be final.
+    const first = (await confirmed(capped)).attempt
+    await eventually(
+      () => capped.present(first),
+      ({ status }) => status === 200,
+    )
+    await capped.serves((await confirmed(capped)).attempt)
+    const { attempt } = await confirmed(capped)
+    await capped.refuses('tx_not_final', attempt)
+    untilFinal()
+    await capped.serves(attempt)
+    await conclude()
+    await eventually(
+      async () => capped.present((await confirmed(capped)).attempt),
+      ({ status }) => status === 200,
+    )
+  })
+})
+
+describe('the worker that follows payments to their end', () => {
+  it('T62: lets a payment rest when it is final', async () => {
+    const { attempt } = await confirmed()
+    await till.serves(attempt)
+    expect(await fateOf(attempt)).toBe('open')
+    untilFinal()
+    expect(await fateOf(attempt)).toBe('finalized')
+  })
+
+  it('T62: knows that a payment was taken back when it can no longer come, and not before', async () => {
+    const { attempt } = await confirmed()
+    await till.serves(attempt)
+    expect(world.localnet.rollback(2)).toContain(attempt.tx)
+    untilFinal()
+    expect(await fateOf(attempt)).toBe('open')
+    untilForgotten()
+    expect(await fateOf(attempt)).toBe('reverted')
+    await till.refuses('tx_not_found', attempt)
+  })
+
+  it('T62: counts a payment that failed on the fork that stayed as taken back', async () => {
+    const pauper = await world.person()
+    const challenge = await till.challenge()
+    const pay = [memo(challenge.requestId), await move(world, world.usdc, pauper, world.recipient.address, price)]
+    const elsewhere = [await move(world, world.usdc, pauper, payer.address, 1_000_000_000n)]
+    const [paying, emptying] = [await signMessage(world, pay, pauper), await signMessage(world, elsewhere, pauper)]
+    const attempt = { tx: await post(world, paying), challenge, payer: pauper }
+    nextSlot()
+    await till.serves(attempt)
+    world.localnet.rollback(2)
+    await post(world, emptying)
+    await post(world, paying)
+    untilFinal()
+    expect(await fateOf(attempt)).toBe('reverted')
   })
 })

@@ -214,8 +214,8 @@ describe('limits', () => {
 
   it('on transactions being waited for', async () => {
     const chain = world.chainOf([silent])
-    const readers = Array.from({ length: 1_025 }, (_, index) => chain.read(`signature ${index}`, 1_000))
-    expect(await readers[1_024]).toEqual({ kind: 'unavailable', why: 'too many payments are being waited for' })
+    const readers = Array.from({ length: 4_097 }, (_, index) => chain.read(`signature ${index}`, 1_000))
+    expect(await readers[4_096]).toEqual({ kind: 'unavailable', why: 'too many payments are being waited for' })
     await chain.close()
     await Promise.all(readers)
     expect(await chain.read(paid.signature, 0)).toEqual({ kind: 'unavailable', why: 'the chain is closed' })

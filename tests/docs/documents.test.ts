@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { exitCodes } from '../../src/cli/output.ts'
 import { paymentErrorCodes } from '../../src/client/errors.ts'
 import { type RefusalRow, refusals } from '../../src/core/errors.ts'
+import { metrics } from '../../src/core/metrics.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -94,6 +95,15 @@ describe('docs/api.md', () => {
     expect([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind)).toEqual(['kind', ...kinds])
     const members = [...union.matchAll(/readonly (\w+)\??:/g)].map(([, member]) => member)
     expect(members.filter((member) => !section.includes(`\`${member}\``))).toEqual([])
+  })
+})
+
+describe('docs/metrics.md', () => {
+  it('lists every metric as src/core/metrics.ts has it', () => {
+    const listed = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.+) \|$/gm)]
+    expect(listed.map(([, name, kind, help]) => [name, kind, help])).toEqual(
+      Object.entries(metrics).map(([name, [kind, help]]) => [name, kind, help]),
+    )
   })
 })
 

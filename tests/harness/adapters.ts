@@ -29,12 +29,14 @@ export interface Served {
   readonly url: string
   /** Resolves when the paywall is up. */
   readonly ready: () => Promise<void>
+  readonly metrics: () => Promise<string>
   readonly close: () => Promise<void>
 }
 export type Serve = (options: ProviderOptions, handler: Handler) => Promise<Served>
 
 export interface Lifecycle {
   ready(): Promise<void>
+  metrics(): Promise<string>
   close(): Promise<void>
 }
 
@@ -167,6 +169,7 @@ export async function listen(server: Server, paid: Lifecycle): Promise<Served> {
   return {
     url: `http://127.0.0.1:${port}`,
     ready: paid.ready,
+    metrics: paid.metrics,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

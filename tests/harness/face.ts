@@ -39,6 +39,8 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    // It has no WebSocket.
+    if (request.method !== 'POST') return void response.writeHead(405).end()
     const text = Buffer.concat(chunks).toString()
     const question = JSON.parse(text) as Question
     asked.push(question.method)

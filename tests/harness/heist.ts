@@ -87,7 +87,13 @@ export async function createBench(options?: Parameters<typeof createWorld>[0]): 
   const tills: Till[] = []
 
   const open: Bench['open'] = async (more = {}, handler = () => content) => {
-    const shop = await openShop(world, serveNode, handler, { ledger, log, waitSeconds: 0, ...more })
+    const shop = await openShop(world, serveNode, handler, {
+      ledger,
+      log,
+      waitSeconds: 0,
+      watch: false,
+      ...more,
+    })
     const till = tillOf(shop, more.token ?? 'USDC')
     tills.push(till)
     return till

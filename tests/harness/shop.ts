@@ -18,6 +18,7 @@ export interface Shop {
   /** Pays for a path, and returns the header that proves it. */
   buy(payer: KeyPairSigner, path?: string): Promise<string>
   claim(proof: string, path?: string, init?: RequestInit): Promise<Response>
+  metrics(): Promise<string>
   close(): Promise<void>
 }
 
@@ -36,6 +37,7 @@ export async function openShop(
       network: 'localnet',
       rpc: world.localnet.rpcUrl,
       ledger: 'memory:',
+      trustProxy: 1,
       onEvent: (event) => events.push(event),
       ...options,
     },
@@ -56,9 +58,18 @@ export async function openShop(
       return proofOf(await world.pay(asked, payer), asked, payer)
     },
     claim: (proof, path = '/data', init = {}) =>
-      fetch(`${served.url}${path}`, { ...init, headers: { ...init.headers, 'Payment-Proof': proof } }),
+      fetch(`${served.url}${path}`, {
+        ...init,
+        headers: { 'X-Forwarded-For': anyAddress(), ...init.headers, 'Payment-Proof': proof },
+      }),
+    metrics: served.metrics,
     close: served.close,
   }
+}
+
+/** Another client every time: these tests bring more bad proofs than one client may. */
+function anyAddress(): string {
+  return Array.from({ length: 4 }, () => Math.floor(Math.random() * 256)).join('.')
 }
 
 /** Reads the code of a refusal. */
@@ -90,11 +101,12 @@ export function readAndReset(url: string, headers: Readonly<Record<string, strin
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
   isSo: (value: Value) => boolean,
+  times = 500,
 ): Promise<Value> {
   for (let attempt = 0; ; attempt += 1) {
     const value = await ask()
     if (isSo(value)) return value
-    if (attempt > 500) throw new Error(`it never came to pass; the last was ${JSON.stringify(value)}`)
+    if (attempt > times) throw new Error(`it never came to pass; the last was ${JSON.stringify(value)}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

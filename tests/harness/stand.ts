@@ -19,7 +19,7 @@ export interface Stand {
   /** Everything the shops logged, as text. */
   readonly logged: string[]
   readonly log: Log
-  /** A shop on plain node:http that sells 'the secret' and does not wait for payments that are not there. */
+  /** A shop on plain node:http that sells 'the secret', waits for no payment, and reads each when its proof comes. */
   open(options?: Partial<ProviderOptions>, serve?: Serve, handler?: Handler): Promise<Shop>
   /** Another node of the same chain. */
   face(): Promise<Face>
@@ -44,7 +44,7 @@ export async function createStand(): Promise<Stand> {
     logged,
     log,
     open: async (options = {}, serve = serveNode, handler = sell) => {
-      const shop = await openShop(world, serve, handler, { waitSeconds: 0, log, ...options })
+      const shop = await openShop(world, serve, handler, { waitSeconds: 0, watch: false, log, ...options })
       closers.push(() => shop.close())
       return shop
     },

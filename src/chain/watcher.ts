@@ -1,0 +1,223 @@
+/**
+ * Reads payments to watched addresses as they land, ahead of their proofs, and those that never bring one.
+ *
+ * A WebSocket tells of them at once; lists read from the nodes now and then are the truth, because a socket may fall
+ * silent. How far the lists were read is kept in the journal, so that nothing is missed while no server runs. What a
+ * single node tells here only decides what is read: every payment is then read as any other, from as many nodes as
+ * must agree.
+ */
+import type { Meter } from '../core/metrics.ts'
+import type { Clock, ConnectSocket, Log, Mark, Reading } from '../core/ports.ts'
+import type { Effect } from '../core/verify.ts'
+import { createListener } from './listener.ts'
+import { listPayments, readFinalizedSlot } from './listing.ts'
+import type { Witness } from './witness.ts'
+
+/** What the watcher needs from outside the chain. */
+export interface Watch {
+  readonly connect: ConnectSocket
+  /** Where each node listens for WebSockets, the likeliest address first. */
+  readonly socketUrls: readonly (readonly string[])[]
+  readonly journal: WatchJournal
+}
+
+export interface WatchJournal {
+  mark(address: string): Promise<Mark | undefined>
+  /** Notes payments, and how far an address was read, in one step. */
+  note(effects: readonly Effect[], read?: { readonly address: string; readonly mark: Mark }): Promise<void>
+}
+
+export interface WatcherParts extends Watch {
+  readonly witnesses: readonly Witness[]
+  readonly read: (signature: string) => Promise<Reading>
+  readonly clock: Clock
+  readonly log: Log
+  readonly meter?: Meter
+}
+
+export interface Watcher {
+  watch(address: string): void
+  /** Whether what was not seen most likely is not there. */
+  isCurrent(): boolean
+  seen(signature: string): Effect | undefined
+  /** Takes note of a transaction that was read. Unless it was heard of before, the socket has failed to tell. */
+  found(effect: Effect, wasHeard: boolean): void
+  close(): Promise<void>
+}
+
+interface Place {
+  readonly address: string
+  /** Up to where everything was read; undefined until the journal was asked. */
+  mark: Mark | undefined
+  /** How often a listed payment could not be found. */
+  readonly misses: Map<string, number>
+}
+
+const pollMs = 2_000
+/** While the socket tells of everything, lists are read only to be sure, and to move the mark. */
+const quietPollMs = 20_000
+const flushMs = 250
+/** After that, a fork that was dropped would be known: what is asked for later is read again. */
+const keepMs = 60_000
+const mostKept = 5_000
+const mostRead = 50_000
+const mostAtOnce = 8
+/** A payment that one node lists and the others never heard of holds up the mark this often. */
+const mostMisses = 5
+
+export function createWatcher(parts: WatcherParts): Watcher {
+  const { witnesses, clock, log, meter, journal } = parts
+  const places = new Map<string, Place>()
+  const kept = new Map<string, { readonly effect: Effect; readonly at: number }>()
+  /** Signatures that were read, with their slots. */
+  const read = new Map<string, number>()
+  let unnoted: readonly Effect[] = []
+  let flushing: Promise<void> = Promise.resolve()
+  let highestSlot = 0
+  let polling: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let flushTimer: ReturnType<typeof setTimeout> | undefined
+  let closed = false
+  const listener = createListener({ ...parts, heard, subscribed: () => void poll() })
+
+  function remember(effect: Effect): void {
+    highestSlot = Math.max(highestSlot, effect.slot)
+    keep(kept, effect.signature, { effect, at: clock.monotonic() }, mostKept)
+    if (read.has(effect.signature) || !paysWatched(effect)) return
+    keep(read, effect.signature, effect.slot, mostRead)
+    unnoted = [...unnoted, effect]
+    flushTimer ??= setTimeout(() => void flush().catch(() => {}), flushMs)
+    flushTimer.unref?.()
+  }
+
+  function paysWatched({ transfers }: Effect): boolean {
+    return transfers.some(({ destination }) => places.has(destination))
+  }
+
+  function heard(signature: string): void {
+    if (read.has(signature)) return
+    meter?.count('paystile_payments_seen_total', { by: 'socket' })
+    void parts.read(signature)
+  }
+
+  /** Writes down what was read, one batch after another. Should it fail, it is tried again, and the mark stands before it. */
+  function flush(upTo?: Parameters<WatchJournal['note']>[1]): Promise<void> {
+    const done = flushing.then(async () => {
+      clearTimeout(flushTimer)
+      flushTimer = undefined
+      const effects = unnoted
+      unnoted = []
+      if (effects.length === 0 && !upTo) return
+      await journal.note(effects, upTo).catch((error) => {
+        unnoted = [...effects, ...unnoted]
+        throw error
+      })
+    })
+    flushing = done.catch(() => {})
+    return done
+  }
+
+  async function catchUp(place: Place): Promise<void> {
+    place.mark ??= (await journal.mark(place.address)) ?? (await begin(place))
+    if (!place.mark) return
+    const listed = await listPayments(witnesses, place.address, place.mark, highestSlot)
+    if (!listed) return
+    const unread = listed.filter(({ signature }) => !read.has(signature))
+    if (unread.length > 0) meter?.count('paystile_payments_seen_total', { by: 'poll' }, unread.length)
+    for (let start = 0; start < unread.length; start += mostAtOnce) {
+      await Promise.all(unread.slice(start, start + mostAtOnce).map(({ signature }) => study(place, signature)))
+      if (closed) return
+    }
+    const unresolved = listed.findIndex(({ signature }) => !read.has(signature) && isWorthWaiting(place, signature))
+    const done = unresolved < 0 ? listed : listed.slice(0, unresolved)
+    const last = done.findLast(({ signature, isFinal }) => isFinal && read.has(signature))
+    if (!last) return flush()
+    const mark = { signature: last.signature, slot: read.get(last.signature) ?? place.mark.slot }
+    await flush({ address: place.address, mark })
+    place.mark = mark
+    for (const { signature } of done) place.misses.delete(signature)
+  }
+
+  async function study(place: Place, signature: string): Promise<void> {
+    const reading = await parts.read(signature)
+    if (reading.kind !== 'found') return void place.misses.set(signature, 1 + (place.misses.get(signature) ?? 0))
+    remember(reading.effect)
+    // A transaction that only mentions the address is done with as well.
+    keep(read, signature, reading.effect.slot, mostRead)
+  }
+
+  function isWorthWaiting({ misses }: Place, signature: string): boolean {
+    return (misses.get(signature) ?? 0) < mostMisses
+  }
+
+  /** An address that was never watched: what came before is not ours to tell. */
+  async function begin({ address }: Place): Promise<Mark | undefined> {
+    const slot = await readFinalizedSlot(witnesses)
+    if (slot === undefined) return undefined
+    const mark = { signature: '', slot }
+    await journal.note([], { address, mark })
+    return mark
+  }
+
+  /** One at a time; the one that was asked for meanwhile follows. */
+  function poll(): Promise<void> {
+    const again = (polling ?? Promise.resolve()).then(pollOnce)
+    polling = again
+    return again
+  }
+
+  async function pollOnce(): Promise<void> {
+    clearTimeout(timer)
+    if (closed) return
+    const before = listener.connection()
+    try {
+      for (const place of places.values()) await catchUp(place)
+      // Everything up to the beginning of this connection was read, and the connection tells the rest.
+      listener.caughtUp(before)
+    } catch (error) {
+      log.warn('watcher.failed', { why: error instanceof Error ? error.message : String(error) })
+    }
+    if (closed) return
+    timer = setTimeout(() => void poll(), listener.isCurrent() ? quietPollMs : pollMs)
+    timer.unref?.()
+  }
+
+  return {
+    watch: (address) => {
+      if (places.has(address) || closed) return
+      places.set(address, { address, mark: undefined, misses: new Map() })
+      listener.subscribe(address)
+      void poll()
+    },
+    isCurrent: () => places.size > 0 && listener.isCurrent(),
+    seen: (signature) => {
+      const found = kept.get(signature)
+      return found && clock.monotonic() - found.at < keepMs ? found.effect : undefined
+    },
+    found: (effect, wasHeard) => {
+      const isNews = !read.has(effect.signature) && paysWatched(effect)
+      remember(effect)
+      if (!isNews || wasHeard || !listener.isCurrent()) return
+      meter?.count('paystile_payments_missed_total')
+      log.warn('watcher.missed', { why: 'the WebSocket did not tell of a payment; connecting anew' })
+      listener.restart()
+    },
+    close: async () => {
+      closed = true
+      clearTimeout(timer)
+      listener.close()
+      await polling
+      await flush().catch(() => {})
+    },
+  }
+}
+
+/** Adds to a map that holds so many and no more. The oldest go first. */
+export function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key)
+  map.set(key, value)
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return
+    map.delete(oldest)
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Whose request it is, as far as the network can tell.
+ *
+ * A client may write anything into `X-Forwarded-For`; only what the trusted proxies in front added to its end counts.
+ */
+
+/** The address that counts, by which budgets are kept: an IPv6 customer has 2^64 addresses, and they are one client. */
+export function readClientAddress(peer: string | undefined, forwarded: string | undefined, proxies: number): string {
+  const hops = proxies === 0 || forwarded === undefined ? [] : forwarded.split(',').map((part) => part.trim())
+  const chain = [...hops, peer ?? '']
+  return networkOf(chain[Math.max(0, chain.length - 1 - proxies)] ?? '')
+}
+
+function networkOf(address: string): string {
+  const bare = address.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/%.*$/, '')
+  const mapped = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?$/i.exec(bare)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!/^[0-9a-f:]{2,39}$/i.test(bare) || !bare.includes(':')) return 'unknown'
+  const [head = '', tail] = bare.toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0')
+  const whole = [...groups, ...zeros, ...rest].map((group) => group.replace(/^0+(?=.)/, ''))
+  return `${whole.slice(0, 4).join(':')}::/64`
+}

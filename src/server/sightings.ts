@@ -1,0 +1,84 @@
+/** Payments as they are seen on chain, whether or not anybody brings a proof: written down under pseudonyms. */
+import { decodeAddress, decodeSignature } from '../core/base58.ts'
+import { formatUnits } from '../core/money.ts'
+import { decimalsOf, mintOf } from '../core/network.ts'
+import type { Journal, Mark, Sighting } from '../core/ports.ts'
+import { openRequest } from '../core/request-id.ts'
+import type { Effect } from '../core/verify.ts'
+import type { RouteConfig } from './config.ts'
+import type { Service } from './service.ts'
+
+/** Has payments to a route's recipients read as they land. */
+export async function watchRoute(service: Service, config: RouteConfig): Promise<void> {
+  if (!config.verifyOnChain || !service.config.watch) return
+  for (const recipient of [config.recipient, ...config.retiredRecipients]) {
+    for (const token of config.acceptedMints) {
+      const mint = mintOf(token, config.mints)
+      const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
+      const decimals = decimalsOf(token, config.mints) ?? 0
+      service.watched.set(destination, { recipient, token, decimals, asset: mint?.address ?? 'SOL' })
+      service.chain.watch(destination)
+    }
+  }
+}
+
+export async function noteSightings(
+  service: Service,
+  journal: Journal,
+  effects: readonly Effect[],
+  read?: { readonly address: string; readonly mark: Mark },
+): Promise<void> {
+  const sightings = effects.flatMap((effect) => sightingOf(service, effect) ?? [])
+  const isNew = new Set(
+    (
+      await journal.sight(
+        sightings.map(({ sighting }) => sighting),
+        read,
+      )
+    ).map(({ tx }) => tx),
+  )
+  for (const { sighting, effect, requestId, decimals } of sightings) {
+    if (!isNew.has(sighting.tx)) continue
+    const { recipient, token, received } = sighting
+    const amount = formatUnits(received, decimals)
+    service.tell({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
+  }
+}
+
+interface Seen {
+  readonly sighting: Sighting
+  readonly effect: Effect
+  readonly requestId: string | undefined
+  readonly decimals: number
+}
+
+/** What came to a watched account, and what for, as far as its memo tells. */
+function sightingOf(service: Service, effect: Effect): Seen | undefined {
+  const tx = decodeSignature(effect.signature)
+  const [first] = effect.transfers.filter(
+    (transfer) => service.watched.get(transfer.destination)?.asset === transfer.asset,
+  )
+  const account = first && service.watched.get(first.destination)
+  if (!tx || !account || effect.failed) return undefined
+  const { recipient, token, decimals } = account
+  const received = effect.transfers
+    .filter(({ destination, asset }) => destination === first.destination && asset === first.asset)
+    .reduce((sum, { units }) => sum + (units ?? 0n), 0n)
+  const requestId = effect.memos.find((memo) => isOurs(service, memo))
+  const sighting = {
+    tx,
+    recipient,
+    request: requestId === undefined ? '' : service.pseudonyms.request(requestId),
+    payer: service.pseudonyms.wallet(decodeAddress(first.authority) ?? new Uint8Array()),
+    token,
+    received,
+    slot: effect.slot,
+    paidAt: effect.blockTime * 1000,
+  }
+  return { sighting, effect, requestId, decimals }
+}
+
+function isOurs(service: Service, memo: string): boolean {
+  const request = openRequest(memo)
+  return request !== undefined && service.recognise(request).kind === 'sealed'
+}

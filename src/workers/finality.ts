@@ -1,0 +1,70 @@
+/**
+ * Follows payments until the chain can no longer take them back. Writing down the same end twice changes nothing, so
+ * every server may do this.
+ */
+import { encodeBase58 } from '../core/base58.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Chain, Conclusion, Journal, Log } from '../core/ports.ts'
+
+export interface FinalityParts {
+  readonly journal: Pick<Journal, 'unfinal' | 'conclude'>
+  readonly chain: Pick<Chain, 'fatesOf'>
+  readonly log: Log
+  readonly meter: Meter
+  /** Hears of payments whose fate was not known before. */
+  readonly onConcluded: (tx: string, finality: Conclusion['finality']) => void
+}
+
+export interface FinalityWorker {
+  /** Looks once, now. */
+  run(): Promise<void>
+  stop(): Promise<void>
+}
+
+const everyMs = 5_000
+const mostAtOnce = 1_024
+
+export function startFinality({ journal, chain, log, meter, onConcluded }: FinalityParts): FinalityWorker {
+  let running: Promise<void> = Promise.resolve()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopped = false
+
+  const look = async (): Promise<void> => {
+    const open = await journal.unfinal(mostAtOnce)
+    meter.set('paystile_payments_unfinal', open.length)
+    if (open.length === 0) return
+    const names = open.map(({ tx }) => encodeBase58(tx))
+    const fates = await chain.fatesOf(open.map(({ slot }, index) => ({ signature: names[index] ?? '', slot })))
+    const conclusions = open.flatMap(({ tx }, index): Conclusion[] => {
+      const finality = fates[index]
+      return finality === 'finalized' || finality === 'reverted' ? [{ tx, finality }] : []
+    })
+    for (const { tx, finality } of await journal.conclude(conclusions)) {
+      const name = encodeBase58(tx)
+      meter.count('paystile_payments_concluded_total', { finality })
+      if (finality === 'reverted') log.error('payment reverted', { tx: name, why: 'the chain took it back' })
+      onConcluded(name, finality)
+    }
+  }
+  const run = (): Promise<void> => {
+    running = running.then(look).catch((error) => {
+      log.warn('finality.failed', { why: error instanceof Error ? error.message : String(error) })
+    })
+    return running
+  }
+  const later = (): void => {
+    if (stopped) return
+    timer = setTimeout(() => void run().then(later), everyMs)
+    timer.unref?.()
+  }
+  later()
+
+  return {
+    run,
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

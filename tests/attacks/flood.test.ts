@@ -1,0 +1,92 @@
+/**
+ * Proofs of nothing, by the ten thousand. They cost a node next to nothing, memory stays where it was, and those who have
+ * paid are served beside them.
+ */
+import { randomBytes } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import { eventually, type Shop } from '../harness/shop.ts'
+import { createStand, expectServed, type Stand, txOf } from '../harness/stand.ts'
+
+const count = 50_000
+const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`)
+const payers = 20
+const callers = 40
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const agent = new Agent({ keepAlive: true, maxSockets: callers })
+afterAll(() => agent.destroy())
+
+/** The status of the answer. */
+function present({ url }: Shop, proof: string, from: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'payment-proof': proof, 'x-forwarded-for': from }
+    const call = request(`${url}/data`, { agent, headers }, (response) => {
+      response.resume()
+      response.once('end', () => resolve(response.statusCode ?? 0))
+    })
+    call.once('error', reject)
+    call.end()
+  })
+}
+
+it('T127, T128, T131: fifty thousand proofs of nothing, beside twenty payers', { timeout: 180_000 }, async () => {
+  const shop = await stand.open({ watch: true, waitSeconds: 0.2 })
+  await eventually(
+    () => shop.metrics(),
+    (text) => text.includes('paystile_watcher_current 1'),
+  )
+  const honest = new Set<string>()
+  const proofs = await Promise.all(Array.from({ length: payers }, () => shop.buy(stand.payer)))
+  for (const proof of proofs) honest.add(txOf(proof))
+  await eventually(
+    () => shop.events.filter(({ kind }) => kind === 'seen'),
+    (seen) => seen.length === payers,
+  )
+  /** Questions about transactions that do not exist, and lists, which are asked for whoever comes. */
+  let reads = 0
+  stand.world.localnet.faults.intercept((method, params, answer) => {
+    const isReading = ['getTransaction', 'getSignatureStatuses', 'getSignaturesForAddress'].includes(method)
+    if (isReading && !honest.has(String((params as readonly unknown[])[0]))) reads += 1
+    return answer
+  })
+  const challenges = await Promise.all(addresses.map(() => shop.challenge()))
+  const statuses = new Map<number, number>()
+  let sent = 0
+  const cry = async (): Promise<void> => {
+    while (sent < count) {
+      const index = sent
+      sent += 1
+      const requestId = challenges[index % challenges.length]?.requestId ?? ''
+      // Every second one has a seal that was tampered with.
+      const seal = index % 2 === 0 ? requestId : `${requestId.slice(0, -4)}AAAA`
+      const tx = encodeBase58(new Uint8Array(randomBytes(64)))
+      const proof = `tx=${tx}; requestId=${seal}; payer=${stand.payer.address}`
+      const status = await present(shop, proof, addresses[Math.floor(index / 2) % addresses.length] ?? '')
+      statuses.set(status, 1 + (statuses.get(status) ?? 0))
+    }
+  }
+  global.gc?.()
+  const before = process.memoryUsage().heapUsed
+  const flood = Promise.all(Array.from({ length: callers }, cry))
+  for (const proof of proofs) await expectServed(shop.claim(proof))
+  // And some whose payment comes only now.
+  for (let index = 0; index < 5; index += 1) {
+    const proof = await shop.buy(stand.payer)
+    honest.add(txOf(proof))
+    await expectServed(shop.claim(proof))
+  }
+  await flood
+  stand.world.localnet.faults.clear()
+  global.gc?.()
+  expect([...statuses.keys()].sort()).toEqual([403, 429])
+  expect([...statuses.values()].reduce((sum, part) => sum + part, 0)).toBe(count)
+  expect(reads).toBeLessThanOrEqual(50)
+  expect((process.memoryUsage().heapUsed - before) / 1_000_000).toBeLessThan(50)
+})
