@@ -6,6 +6,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    maxConcurrency: 8,
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,

@@ -7,6 +7,7 @@
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
 import type { Clock } from '../core/ports.ts'
+import { readGenesis } from './genesis.ts'
 import { isFields, readCount } from './json.ts'
 import type { Lifetime, SignedPayment } from './payment.ts'
 import type { Answer, Call, Rpc } from './rpc.ts'
@@ -28,6 +29,8 @@ export type Fate =
 export interface SendParts {
   readonly rpc: Rpc
   readonly clock: Clock
+  /** The chain on which the payment was to land. */
+  readonly genesis: string
 }
 
 /** A recent block to build a payment on; undefined when no node tells. */
@@ -66,11 +69,11 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
   for (;;) {
     const askedAt = clock.monotonic()
     const status = await readStatus(rpc.call, payment.signature, false)
-    if (status.kind === 'landed' || status.kind === 'failed') return status
+    if (status.kind === 'landed') return status
     const now = clock.monotonic()
-    if (now - checkedAt >= expiryCheckMs) {
+    if (status.kind === 'failed' || now - checkedAt >= expiryCheckMs) {
       checkedAt = now
-      const fate = await fateOf(rpc, payment)
+      const fate = await fateOf(parts, payment)
       if (fate.kind !== 'unknown') return fate
     }
     if (now - start >= timeoutMs) return { kind: 'unknown', why: 'it was not confirmed in time' }
@@ -86,12 +89,14 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
 }
 
 /**
- * One look at a payment's fate, also long after it was sent. `expired` needs two nodes, where there are two, to say that
- * the finalized chain has passed its last valid height and does not hold it, and that its blockhash is no longer valid.
+ * One look at a payment's fate, also long after it was sent. One node that has it is enough. After `failed` or `expired`
+ * another payment may be made, so two nodes have to say it, where there are two, and be of the right chain. Expired means
+ * that the finalized chain has passed its last valid height and does not hold it, and that its blockhash is not valid.
  */
-export async function fateOf(rpc: Rpc, payment: SignedPayment): Promise<Fate> {
+export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
   const blockhash = blockhashOf(payment)
-  let absent = 0
+  const needed = Math.min(2, rpc.nodes.length)
+  let [absent, failed] = [0, 0]
   let why = 'it may still land'
   for (const node of rpc.nodes) {
     // The height first: a transaction that is absent after the height has passed can no longer come.
@@ -100,13 +105,19 @@ export async function fateOf(rpc: Rpc, payment: SignedPayment): Promise<Fate> {
     // When it expires is one node's word, so each is asked whether its blockhash has.
     const isValid = resultValue(await node.call('isBlockhashValid', [blockhash, { commitment: 'processed' }]))
     const status = await readStatus(node.call, payment.signature, true)
-    if (status.kind === 'landed' || status.kind === 'failed') return status
+    if (status.kind === 'landed') return status
     if (status.kind === 'unknown') why = status.why
     else if (height === undefined) why = 'the height of the chain is not known'
-    else if (status.kind === 'absent' && isValid === false && height > payment.lastValidBlockHeight) absent += 1
-    if (absent >= Math.min(2, rpc.nodes.length)) return { kind: 'expired' }
+    const isPast = isValid === false && height !== undefined && height > payment.lastValidBlockHeight
+    if (status.kind !== 'failed' && !(status.kind === 'absent' && isPast)) continue
+    // A node of another chain does not have it either, and never had its blockhash.
+    if ((await readGenesis(node.call)) !== genesis) why = 'a node does not speak for the chain of the payment'
+    else if (status.kind === 'failed') failed += 1
+    else absent += 1
+    if (status.kind === 'failed' && failed >= needed) return status
+    if (absent >= needed) return { kind: 'expired' }
   }
-  return { kind: 'unknown', why }
+  return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
 }
 
 function blockhashOf({ wire }: SignedPayment): string {

@@ -1,8 +1,9 @@
 /**
  * One node as a witness: what it says about a transaction, believed as far as it can be checked.
  *
- * Before anything else it must prove to be of the right chain, and again each time it was lost: behind one address there
- * may be another node today.
+ * It must prove to be of the right chain when it is first heard, each time it was lost, and with every transaction that
+ * it has: behind one address there may be another node from one answer to the next, and nothing breaks when they change
+ * places.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
@@ -68,7 +69,8 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return { kind: 'unavailable', why, soon }
   }
 
-  async function askGenesis(): Promise<boolean | undefined> {
+  /** True when it is of the right chain, false when of another, undefined when it does not say. */
+  async function belongs(): Promise<boolean | undefined> {
     const hash = await readGenesis(call)
     if (hash === undefined) return undefined
     pin.hash ??= hash
@@ -77,25 +79,27 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     return known
   }
 
-  /** True when it is of the right chain, false when of another, undefined when it does not say. */
-  async function belongs(): Promise<boolean | undefined> {
-    if (known) return true
-    asking ??= askGenesis().finally(() => {
+  /** The same, asked once for all who want to know at the time. */
+  function belonged(): Promise<boolean | undefined> {
+    asking ??= belongs().finally(() => {
       asking = undefined
     })
     return asking
   }
 
   const ask: Call = async (method, params) => {
-    const member = await belongs()
-    if (member === undefined) return { kind: 'unavailable', why: 'the node does not tell its genesis hash' }
-    if (!member) return { kind: 'unavailable', why: 'the node speaks for another chain' }
-    return call(method, params)
+    const answer = await call(method, params)
+    if (answer.kind !== 'answered') return answer
+    return (await belongs()) ? answer : { kind: 'unavailable', why: 'the node does not speak for this chain' }
   }
 
   async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony> {
-    const answer = await ask('getTransaction', [signature, { ...config, commitment }])
+    const answer = await call('getTransaction', [signature, { ...config, commitment }])
     if (answer.kind !== 'answered') return fail(describe(answer))
+    // What it has is believed only if it is of the right chain after it said so; whether it was before proves nothing.
+    const member = answer.result === null ? known || (await belonged()) : await belongs()
+    if (member === undefined) return fail('the node does not tell its genesis hash')
+    if (!member) return fail('the node speaks for another chain')
     const testimony = await readTestimony(signature, answer.result, verified)
     if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon)
     failures = 0

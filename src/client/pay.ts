@@ -121,7 +121,7 @@ async function sign({ journal, wallet }: PayParts, intent: Intent, order: Paymen
 
 /** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
 export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
-  const { requestId, tx, wire, lastValidBlockHeight } = intent
+  const { requestId, genesis, tx, wire, lastValidBlockHeight } = intent
   if (tx === undefined || wire === undefined || lastValidBlockHeight === undefined) {
     throw new TypeError('a payment that was not signed cannot land')
   }
@@ -130,8 +130,8 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
   if (submission.kind === 'sent') tell({ kind: 'sent', tx })
   const fate =
     submission.kind === 'rejected'
-      ? await fateOf(rpc, signed)
-      : await confirm({ rpc, clock }, signed, timeoutOf(options))
+      ? await fateOf({ rpc, genesis }, signed)
+      : await confirm({ rpc, clock, genesis }, signed, timeoutOf(options))
   switch (fate.kind) {
     case 'landed':
       tell({ kind: 'confirmed', tx })

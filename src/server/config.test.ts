@@ -49,7 +49,7 @@ describe('readConfig', () => {
     expect(said.route.finality.finalizedFrom).toEqual({ SOL: 500_000_000n })
   })
 
-  it.each<[string, ProviderOptions['maxUnfinalized'], unknown]>([
+  it.each<[string, NonNullable<ProviderOptions['maxUnfinalized']>, unknown]>([
     ['a number for the recipient', 5, { recipient: { USDC: 5_000_000n } }],
     ['text for the recipient', '2.5', { recipient: { USDC: 2_500_000n } }],
     ['both', { recipient: 10, payer: '1' }, { recipient: { USDC: 10_000_000n }, payer: { USDC: 1_000_000n } }],

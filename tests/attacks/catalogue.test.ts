@@ -23,12 +23,15 @@ function rows(): readonly Row[] {
   }))
 }
 
+/** Its rows are the beginnings of the titles in tests/chaos. */
+const faultTable = 'tests/chaos/faults.ts'
+
 /** The rows that each test file names at the beginning of a title: `T41: …` or `T27, T31: …`. */
 function titles(): ReadonlyMap<string, ReadonlySet<number>> {
   const files = ['tests', 'src'].flatMap((folder) =>
     readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' })
       .map((file) => `${folder}/${file.replaceAll('\\', '/')}`)
-      .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules')),
+      .filter((file) => (file.endsWith('.test.ts') || file === faultTable) && !file.includes('node_modules')),
   )
   return new Map(
     files.map((file) => {

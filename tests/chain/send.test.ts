@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readFunds } from '../../src/chain/balances.ts'
+import type { SignedPayment } from '../../src/chain/payment.ts'
 import { confirm, fateOf, readLifetime, submit } from '../../src/chain/send.ts'
 import { findTokenAccount } from '../../src/chain/tokens.ts'
 import { signerOf } from './sender.ts'
@@ -67,7 +68,7 @@ describe('confirm', () => {
       return { value: [null] }
     }
     const payment = await world.sign()
-    expect((await confirm({ rpc: world.rpcOf([far]), clock: world.clock }, payment, 600)).kind).toBe('unknown')
+    expect((await confirm({ ...world, rpc: world.rpcOf([far]) }, payment, 600)).kind).toBe('unknown')
     expect(asked).toBeLessThanOrEqual(6)
   })
 
@@ -85,7 +86,7 @@ describe('confirm', () => {
       value: [{ slot: 1, confirmations: 0, err: null, confirmationStatus: 'processed' }],
     }))
     const rpc = world.rpcOf([early])
-    expect((await confirm({ rpc, clock: world.clock }, await world.sign(), 60)).kind).toBe('unknown')
+    expect((await confirm({ ...world, rpc }, await world.sign(), 60)).kind).toBe('unknown')
   })
 
   it('sends the same bytes again when they were lost', async () => {
@@ -99,7 +100,7 @@ describe('confirm', () => {
     }
     const rpc = world.rpcOf([losing])
     expect(await submit(rpc, payment)).toEqual({ kind: 'sent' })
-    expect((await confirm({ rpc, clock: fastClock }, payment, 60_000)).kind).toBe('landed')
+    expect((await confirm({ ...world, rpc, clock: fastClock }, payment, 60_000)).kind).toBe('landed')
     expect(rpc.calls().get('sendTransaction')).toBe(2)
   })
 
@@ -107,15 +108,16 @@ describe('confirm', () => {
     const payment = await world.sign({ requestId: 'expires' })
     const rpc = world.rpcOf([honest])
     world.localnet.advanceSlots(400)
-    expect(await confirm({ rpc, clock: fastClock }, payment, 60_000)).toEqual({ kind: 'expired' })
+    expect(await confirm({ ...world, rpc, clock: fastClock }, payment, 60_000)).toEqual({ kind: 'expired' })
   })
 
   it('T149: does not know after the time-out', async () => {
-    expect((await confirm({ rpc: world.rpcOf([dead]), clock: world.clock }, await world.sign(), 50)).kind).toBe(
-      'unknown',
-    )
+    expect((await confirm({ ...world, rpc: world.rpcOf([dead]) }, await world.sign(), 50)).kind).toBe('unknown')
   })
 })
+
+const fateBy = (scripts: readonly NodeScript[], payment: SignedPayment) =>
+  fateOf({ rpc: world.rpcOf(scripts), genesis: world.genesis }, payment)
 
 describe('fateOf', () => {
   it('T148: is not expired while its height is only confirmed', async () => {
@@ -127,31 +129,54 @@ describe('fateOf', () => {
         return forward()
       },
     ])
-    expect((await fateOf(rpc, payment)).kind).toBe('unknown')
+    expect((await fateOf({ ...world, rpc }, payment)).kind).toBe('unknown')
     expect(asked).toEqual([[{ commitment: 'finalized' }]])
   })
 
   it('T148: needs two nodes to say that it is gone, where there are two', async () => {
     const payment = await world.sign()
-    expect((await fateOf(world.rpcOf([expiredSays]), payment)).kind).toBe('expired')
-    expect((await fateOf(world.rpcOf([expiredSays, expiredSays]), payment)).kind).toBe('expired')
-    expect((await fateOf(world.rpcOf([expiredSays, honest]), payment)).kind).toBe('unknown')
-    expect((await fateOf(world.rpcOf([expiredSays, dead]), payment)).kind).toBe('unknown')
-    expect((await fateOf(world.rpcOf([expiredSays, honest, expiredSays]), payment)).kind).toBe('expired')
+    expect((await fateBy([expiredSays], payment)).kind).toBe('expired')
+    expect((await fateBy([expiredSays, expiredSays], payment)).kind).toBe('expired')
+    expect((await fateBy([expiredSays, honest], payment)).kind).toBe('unknown')
+    expect((await fateBy([expiredSays, dead], payment)).kind).toBe('unknown')
+    expect((await fateBy([expiredSays, honest, expiredSays], payment)).kind).toBe('expired')
     // Its last valid height was one node's word, so a height beyond it is not enough.
     const highOnly: NodeScript = (question, forward) => absent(question, () => high(question, forward))
-    expect((await fateOf(world.rpcOf([highOnly]), payment)).kind).toBe('unknown')
+    expect((await fateBy([highOnly], payment)).kind).toBe('unknown')
+  })
+
+  it('T148: needs two nodes to say that it failed, where there are two', async () => {
+    const payment = await world.pay({ requestId: 'slandered' })
+    const failedSays = lying('getSignatureStatuses', () => ({
+      value: [{ slot: 1, confirmations: null, err: 'AccountNotFound', confirmationStatus: 'finalized' }],
+    }))
+    const failed = { kind: 'failed', error: 'AccountNotFound' }
+    expect(await fateBy([failedSays], payment)).toMatchObject(failed)
+    expect(await fateBy([failedSays, dead, failedSays], payment)).toMatchObject(failed)
+    expect(await fateBy([failedSays, dead], payment)).toEqual({
+      kind: 'unknown',
+      why: 'only one node says that it failed',
+    })
+    expect((await fateBy([failedSays, honest], payment)).kind).toBe('landed')
+    const rpc = world.rpcOf([failedSays, honest])
+    expect((await confirm({ ...world, rpc }, payment, 2_000)).kind).toBe('landed')
+  })
+
+  it('T73, T148: is not told by a node of another chain', async () => {
+    const foreign = lying('getGenesisHash', () => 'elsewhere')
+    const gone: NodeScript = (question, forward) => foreign(question, () => expiredSays(question, forward))
+    expect(await fateBy([gone], await world.sign())).toMatchObject({ kind: 'unknown' })
   })
 
   it('T147: landed on any node is landed', async () => {
     const payment = await world.pay({ requestId: 'landed' })
-    expect((await fateOf(world.rpcOf([expiredSays, honest]), payment)).kind).toBe('landed')
+    expect((await fateBy([expiredSays, honest], payment)).kind).toBe('landed')
   })
 
   it('is found in the history long after', async () => {
     const payment = await world.pay({ requestId: 'old' })
     world.localnet.advanceSlots(400)
-    expect(await fateOf(world.rpc, payment)).toMatchObject({ kind: 'landed', finalized: true })
+    expect(await fateOf(world, payment)).toMatchObject({ kind: 'landed', finalized: true })
   })
 
   it.each<[string, NodeScript]>([
@@ -170,7 +195,7 @@ describe('fateOf', () => {
   ])('%s tells nothing', async (_name, script) => {
     const strange: NodeScript = (question, forward) =>
       question.method === 'getBlockHeight' ? script(question, async () => 1_000_000) : script(question, forward)
-    expect((await fateOf(world.rpcOf([strange]), await world.sign())).kind).toBe('unknown')
+    expect((await fateBy([strange], await world.sign())).kind).toBe('unknown')
   })
 })
 

@@ -27,6 +27,7 @@ interface Counted {
 
 export interface World {
   readonly localnet: Localnet
+  readonly genesis: string
   readonly rpc: Rpc
   readonly payer: Wallet
   readonly shop: Wallet
@@ -125,6 +126,7 @@ export async function createWorld(slotMs = 50): Promise<World> {
 
   return {
     localnet,
+    genesis: localnet.genesisHash,
     rpc,
     payer,
     shop,
@@ -141,7 +143,7 @@ export async function createWorld(slotMs = 50): Promise<World> {
       const payment = await sign(parts, wallet)
       const sent = await submit(rpc, payment)
       if (sent.kind !== 'sent') throw new Error(`not sent: ${sent.why}`)
-      const fate = await confirm({ rpc, clock }, payment, 5_000)
+      const fate = await confirm({ rpc, clock, genesis: localnet.genesisHash }, payment, 5_000)
       if (fate.kind !== 'landed') throw new Error(JSON.stringify(fate))
       return payment
     },

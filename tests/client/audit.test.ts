@@ -132,5 +132,5 @@ it('T159: a payment is not dead because one node said so beforehand', async () =
   }
   const token = { asset: 'SOL', units: 1_000_000n, decimals: 9 } as const
   const payment = await signPayment({ ...order, token }, await toWallet(desk.payer))
-  expect(await fateOf(rpc, payment)).toMatchObject({ kind: 'unknown' })
+  expect(await fateOf({ rpc, genesis: world.localnet.genesisHash }, payment)).toMatchObject({ kind: 'unknown' })
 })

@@ -4,8 +4,10 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { request as onward } from 'undici'
 
 export interface Question {
+  readonly id: unknown
   readonly method: string
   readonly params: readonly unknown[]
 }
@@ -17,13 +19,15 @@ export interface Told {
   readonly body: string
 }
 
-/** `ask` puts the question to the real node. */
-export type Behaviour = (question: Question, ask: () => Promise<Told>) => Told | Promise<Told>
+/** `ask` puts the question to the real node. A reset breaks the connection off without a word. */
+export type Behaviour = (question: Question, ask: () => Promise<Told>) => Told | 'reset' | Promise<Told | 'reset'>
 
 export interface Face {
   readonly url: string
   /** The methods it was asked for, in order. */
   readonly asked: string[]
+  /** How many WebSockets it refused: it has none. */
+  readonly upgrades: () => number
   /** Undefined makes it honest again. */
   behave(behaviour: Behaviour | undefined): void
   /** From now on it speaks for another node. */
@@ -36,6 +40,7 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
   let behaviour: Behaviour | undefined
   let target = rpcUrl
   const asked: string[] = []
+  let upgrades = 0
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
@@ -45,21 +50,28 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
     const question = JSON.parse(text) as Question
     asked.push(question.method)
     const ask = async (): Promise<Told> => {
-      const answer = await fetch(target, {
+      const answer = await onward(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: text,
       })
-      return { status: answer.status, body: await answer.text() }
+      return { status: answer.statusCode, body: await answer.body.text() }
     }
-    const { status = 200, headers = {}, body } = await (behaviour ? behaviour(question, ask) : ask())
+    const told = await (behaviour ? behaviour(question, ask) : ask())
+    if (told === 'reset') return void request.socket.resetAndDestroy()
+    const { status = 200, headers = {}, body } = told
     if (!response.destroyed) response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
+  })
+  server.on('upgrade', (_request, socket) => {
+    upgrades += 1
+    socket.on('error', () => {}).end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   })
   server.listen(port, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
+    upgrades: () => upgrades,
     behave: (next) => {
       behaviour = next
     },

@@ -1,0 +1,206 @@
+/**
+ * One cell of the matrix: a service behind its nodes, of which some have one fault; five proofs, of which one is good.
+ *
+ * Looked at from outside only: what goes in and comes out by HTTP, and what the nodes are asked. So a service may learn of
+ * a payment by whatever way it likes; what it must never do stays the same.
+ */
+import { expect } from 'vitest'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { type RefusalCode, refusals } from '../../src/core/errors.ts'
+import type { Served } from '../harness/adapters.ts'
+import type { Face } from '../harness/face.ts'
+import { eventually } from '../harness/shop.ts'
+import { type Stand, serveNode } from '../harness/stand.ts'
+import type { Fault } from './faults.ts'
+import { type Illness, idle, infect } from './illness.ts'
+import { badKinds, type Kind, type Scene, type Stage, setScene } from './scene.ts'
+
+/** When and where the fault strikes: the columns of the matrix. */
+export interface Moment {
+  readonly title: string
+  readonly nodes: readonly ('faulty' | 'honest')[]
+  /** How long the service waits for a payment that is not there. */
+  readonly waitSeconds: number
+  /**
+   * `before`: the payments are on chain when their proofs come. `waiting`: the proofs come first, and the fault and the
+   * payments while they wait; `healing`: and the fault is over before their wait is.
+   */
+  readonly paid: 'before' | 'waiting' | 'healing'
+  /** The fault is there before the service is. */
+  readonly atStart?: true
+  /** There are honest nodes enough, so the good payment is served in spite of the fault. */
+  readonly serves?: true
+}
+
+export interface Theatre {
+  readonly stand: Stand
+  readonly stage: Stage
+  /** From another replica, whose nodes are well. */
+  readonly challenge: () => Promise<Challenge>
+}
+
+/** What a claim brought. */
+interface Sight {
+  readonly kind: Kind
+  readonly status: number
+  readonly code: string
+  readonly retryable: unknown
+}
+
+/** The only time that is asserted anywhere here. */
+const healsWithinMs = 5_000
+const kinds: readonly Kind[] = ['good', ...badKinds]
+
+export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): Promise<void> {
+  const { stand, stage, challenge } = theatre
+  const scene = await setScene(stage, challenge)
+  const nodes = await Promise.all(moment.nodes.map(() => stand.face()))
+  const sick = nodes.filter((_node, index) => moment.nodes[index] === 'faulty')
+  const illness = infect(sick, fault, scene)
+  if (moment.atStart) illness.begin()
+  const served = await open(stand, nodes, moment)
+  const sights: Sight[] = []
+  const claim = async (kind: Kind): Promise<Sight> => {
+    const sight = await claimOf(served, kind, scene)
+    sights.push(sight)
+    return sight
+  }
+  try {
+    if (!moment.atStart) await served.ready()
+    if (moment.paid === 'before') {
+      illness.begin()
+      await scene.land()
+      await Promise.all(kinds.map(claim))
+      await claim('good')
+      if (moment.serves) await claimUntilServed(sights, claim, fault, moment)
+      checkModesty(nodes, moment, sights.length)
+    } else {
+      await claimTooSoon({ nodes, scene, illness, moment, claim })
+    }
+    const unpaid = await fetch(`${served.url}/data`)
+    expect(moment.atStart ? [402, 503] : [402]).toContain(unpaid.status)
+    checkLasting(sights, fault, moment)
+    expect(illness.met()).toBeGreaterThan(0)
+    illness.end()
+    await claimUntilServed(sights, claim, fault, moment)
+    await checkOnce(served, scene, claim)
+  } finally {
+    illness.end()
+    await served.close()
+  }
+}
+
+function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Moment): Promise<Served> {
+  const { address: recipient } = world.recipient
+  const rpc = nodes.map(({ url }) => url)
+  return serveNode(
+    { price: 0.01, token: 'USDC', recipient, network: 'localnet', rpc, ledger: 'memory:', waitSeconds, log },
+    () => ({ body: 'the secret' }),
+  )
+}
+
+/** Whatever the answer is, it is the resource or a refusal that the catalogue has: never a new challenge. */
+async function claimOf(served: Served, kind: Kind, scene: Scene): Promise<Sight> {
+  const { proof } = scene[kind]
+  const response = await fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } })
+  const { status, headers } = response
+  const text = await response.text()
+  if (status === 200) {
+    expect(text).toBe('the secret')
+    return { kind, status, code: '', retryable: undefined }
+  }
+  expect([status, text]).not.toEqual([402, expect.anything()])
+  expect(headers.get('content-type')).toBe('application/problem+json')
+  const { code, retryable, ...more } = JSON.parse(text) as Record<string, unknown>
+  const row = refusals[code as RefusalCode]
+  expect({ status, retryable, again: headers.has('retry-after') }).toEqual({
+    status: row.status,
+    retryable: row.retryable,
+    again: row.retryable,
+  })
+  expect(more).not.toHaveProperty('acceptedMints')
+  return { kind, status, code: String(code), retryable }
+}
+
+interface Wait {
+  readonly nodes: readonly Face[]
+  readonly scene: Scene
+  readonly illness: Illness
+  readonly moment: Moment
+  readonly claim: (kind: Kind) => Promise<Sight>
+}
+
+/** The proofs come before their payments; while they wait the nodes fall ill, and only then the payments land. */
+async function claimTooSoon({ nodes, scene, illness, moment, claim }: Wait): Promise<void> {
+  let over = 0
+  const claims = kinds.map((kind) => claim(kind).finally(() => (over += 1)))
+  const isOver = () => over === kinds.length
+  const asked = () => nodes.every((node) => node.asked.filter((method) => !idle.has(method)).length > kinds.length)
+  await eventually(
+    () => isOver() || asked(),
+    (so) => so,
+  )
+  illness.begin()
+  await scene.land()
+  if (moment.paid === 'healing') {
+    await eventually(
+      () => isOver() || illness.met() > 0,
+      (so) => so,
+    )
+    illness.end()
+  }
+  await Promise.all(claims)
+  if (isOver() && illness.met() === 0) await claim('good')
+}
+
+/** A node that is unwell is not asked more for it. */
+function checkModesty(nodes: readonly Face[], { waitSeconds }: Moment, claims: number): void {
+  if (waitSeconds > 0) return
+  for (const { asked } of nodes) {
+    expect(asked.filter((method) => method === 'getTransaction').length).toBeLessThanOrEqual(2 * claims)
+  }
+}
+
+function checkLasting(sights: readonly Sight[], fault: Fault, moment: Moment): void {
+  expect(sights.filter(({ kind, status }) => kind !== 'good' && status === 200)).toEqual([])
+  const good = sights.filter(({ kind }) => kind === 'good')
+  const granted = good.findIndex(({ status }) => status === 200)
+  const after = granted < 0 ? [] : good.slice(granted + 1)
+  expect(after.filter(({ status }) => status !== 409)).toEqual([])
+  const before = granted < 0 ? good : good.slice(0, granted)
+  if (!isUncontradicted(fault, moment)) expect(before.filter(({ retryable }) => retryable !== true)).toEqual([])
+}
+
+/** Who paid is refused for good by the word of nodes that nobody contradicts: this cannot be helped while it lasts. */
+export function isUncontradicted({ lie }: Fault, { nodes }: Moment): boolean {
+  return lie === 'denies' && !nodes.includes('honest')
+}
+
+/** The good payment is served, if it was not yet, within the time that is promised. */
+async function claimUntilServed(sights: readonly Sight[], claim: Wait['claim'], fault: Fault, moment: Moment) {
+  const start = performance.now()
+  while (!sights.some(({ kind, status }) => kind === 'good' && status === 200)) {
+    const { status, retryable } = await claim('good')
+    expect(performance.now() - start).toBeLessThan(healsWithinMs)
+    if (status === 200) return
+    // An answer that was on its way when the fault ended may come after it.
+    if (!isUncontradicted(fault, moment)) expect(retryable).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** The good payment is not served again; the others are refused for what they are. */
+async function checkOnce(served: Served, scene: Scene, claim: Wait['claim']): Promise<void> {
+  expect(await claim('good')).toMatchObject({ status: 409 })
+  const told = { failed: 'tx_failed', short: 'underpaid', unsent: 'tx_not_found', foreign: 'tx_not_found' } as const
+  const settle = async (kind: (typeof badKinds)[number]) => {
+    const { status, code } = await eventually(
+      () => claim(kind),
+      (sight) => sight.status === 200 || sight.code === told[kind],
+    )
+    expect([status, code]).toEqual([403, told[kind]])
+  }
+  await Promise.all(badKinds.map(settle))
+  const decoy = await fetch(`${served.url}/data`, { headers: { 'Payment-Proof': scene.decoy.proof } })
+  expect([decoy.status, await decoy.text()]).toEqual([200, 'the secret'])
+}

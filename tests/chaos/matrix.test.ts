@@ -1,0 +1,78 @@
+/**
+ * Chaos: every fault of a node, at every moment at which it can strike. Whatever happens, nobody gets in who has not paid,
+ * nobody who shows a proof is asked to pay again, nobody who paid is refused for good, and when it is over the same proof
+ * works, once. What nobody catches fails the run, as it would end the process.
+ */
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { createStand, expectServed, type Stand } from '../harness/stand.ts'
+import { createWorld, type World } from '../harness/world.ts'
+import { isUncontradicted, type Moment, playCell, type Theatre } from './cell.ts'
+import { type Fault, lies, outages } from './faults.ts'
+import { setStage } from './scene.ts'
+
+const moments: readonly Moment[] = [
+  { title: 'at the first read', nodes: ['faulty'], waitSeconds: 0, paid: 'before' },
+  { title: 'when the service starts', nodes: ['faulty'], waitSeconds: 0, paid: 'before', atStart: true },
+  { title: 'for longer than a proof waits', nodes: ['faulty'], waitSeconds: 0.3, paid: 'waiting' },
+  { title: 'for less than a proof waits', nodes: ['faulty'], waitSeconds: 1, paid: 'healing' },
+  { title: 'as the first of two nodes', nodes: ['faulty', 'honest'], waitSeconds: 0, paid: 'before' },
+  { title: 'as the second of two nodes', nodes: ['honest', 'faulty'], waitSeconds: 0, paid: 'before' },
+  { title: 'as one of two nodes, while a proof waits', nodes: ['faulty', 'honest'], waitSeconds: 0.3, paid: 'waiting' },
+  { title: 'as both of two nodes', nodes: ['faulty', 'faulty'], waitSeconds: 0, paid: 'before' },
+  {
+    title: 'as one of three nodes',
+    nodes: ['faulty', 'honest', 'honest'],
+    waitSeconds: 0,
+    paid: 'before',
+    serves: true,
+  },
+]
+
+function isFair({ lie, otherChain }: Fault, { nodes, atStart, paid }: Moment): boolean {
+  // A lie of all nodes that a payment was made is believed: against that there is only a second, honest node.
+  if (lie === 'vouches' && !nodes.includes('honest')) return false
+  // Which localnet is meant is learnt at the start. And who changes chains to and fro within one look is not found out.
+  return !(otherChain && (atStart || paid === 'healing'))
+}
+
+function titleOf(fault: Fault, moment: Moment): string {
+  const alone = isUncontradicted(fault, moment)
+  return `${fault.title}, ${moment.title}${alone ? ' (believed, since no other node is there; only the healing is asserted)' : ''}`
+}
+
+const cells = moments.flatMap((moment) =>
+  [...outages, ...lies]
+    .filter((fault) => isFair(fault, moment))
+    .map((fault) => [titleOf(fault, moment), fault, moment] as const),
+)
+
+let theatre: Theatre
+let stand: Stand
+let elsewhere: World
+
+beforeAll(async () => {
+  stand = await createStand()
+  elsewhere = await createWorld()
+  const { challenge } = await stand.open()
+  const stage = await setStage(stand.world, elsewhere, stand.payer)
+  theatre = { stand, stage, challenge: () => challenge() }
+})
+afterAll(async () => {
+  await stand.close()
+  await elsewhere.close()
+})
+
+describe('a node', () => {
+  it.concurrent.each(cells)('%s', async (_title, fault, moment) => playCell(theatre, fault, moment))
+})
+
+it('T77: a node that has no WebSockets is a node like any other', async () => {
+  const node = await stand.face()
+  const socket = new WebSocket(node.url.replace('http', 'ws'))
+  const [error] = (await once(socket, 'error')) as [Error]
+  expect([error.message, node.upgrades()]).toEqual(['Unexpected server response: 404', 1])
+  const shop = await stand.open({ rpc: node.url })
+  await expectServed(shop.claim(await shop.buy(stand.payer)))
+})
