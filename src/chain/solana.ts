@@ -53,7 +53,7 @@ const mostFutileRounds = 3
 export function createChain(parts: ChainParts): Chain {
   const { rpc, verifier, clock, log, meter, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
-  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, log }))
+  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))
   const flights = new Map<string, Flight>()
   /** What the watcher had not seen when it was asked for. */
   const asked = new Map<string, true>()
@@ -121,11 +121,11 @@ export function createChain(parts: ChainParts): Chain {
   }
 
   async function read(signature: string, waitMs: number, options: ReadOptions = {}): Promise<Reading> {
-    const { commitment = 'confirmed', isDoubtful = false } = options
+    const { commitment = 'confirmed', isDoubtful = false, isAnew = false } = options
     const effect = commitment === 'confirmed' ? watcher?.seen(signature) : undefined
-    if (effect) return { kind: 'found', effect }
-    // Whatever is finalized was seen before; and who watches has heard of what exists.
-    const isEager = !isDoubtful && (commitment === 'finalized' || !watcher?.isCurrent())
+    if (effect && !isAnew) return { kind: 'found', effect }
+    // What was seen exists; and who watches has heard of what exists.
+    const isEager = !isDoubtful && (isAnew || commitment === 'finalized' || !watcher?.isCurrent())
     return board(signature, waitMs, commitment, isEager)
   }
 

@@ -1,13 +1,13 @@
 /**
  * One node as a witness: what it says about a transaction, believed as far as it can be checked.
  *
- * It must prove to be of the right chain when it is first heard, each time it was lost, and with every transaction that
- * it has: behind one address there may be another node from one answer to the next, and nothing breaks when they change
+ * It must prove to be of the right chain before and after everything that
+ * it tells: behind one address there may be another node from one answer to the next, and nothing breaks when they change
  * places.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
-import type { Commitment, Log, Verifier } from '../core/ports.ts'
+import type { Clock, Commitment, Log, Verifier } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import { readEffect } from './effects.ts'
 import { readGenesis } from './genesis.ts'
@@ -46,19 +46,24 @@ export interface WitnessParts {
   readonly node: Node
   readonly pin: Pin
   readonly verifier: Verifier
+  readonly clock: Clock
   readonly log: Log
 }
 
 const config = { encoding: 'base64', maxSupportedTransactionVersion: 1 }
 
-export function createWitness({ node, pin, verifier, log }: WitnessParts): Witness {
-  let known = false
+/** For how long a node that was of the right chain is taken to be so, when the next question begins. */
+const trustedMs = 1_000
+
+export function createWitness({ node, pin, verifier, clock, log }: WitnessParts): Witness {
+  /** When it last was of the right chain. */
+  let knownAt = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean | undefined> | undefined
   let failures = 0
 
   const call: Call = async (method, params) => {
     const answer = await node.call(method, params)
-    if (answer.kind === 'unavailable') known = false
+    if (answer.kind === 'unavailable') knownAt = Number.NEGATIVE_INFINITY
     return answer
   }
 
@@ -74,32 +79,34 @@ export function createWitness({ node, pin, verifier, log }: WitnessParts): Witne
     const hash = await readGenesis(call)
     if (hash === undefined) return undefined
     pin.hash ??= hash
-    known = hash === pin.hash
-    if (!known) log.error('chain.wrong_cluster', { node: node.name })
-    return known
+    const isKnown = hash === pin.hash
+    knownAt = isKnown ? clock.monotonic() : Number.NEGATIVE_INFINITY
+    if (!isKnown) log.error('chain.wrong_cluster', { node: node.name })
+    return isKnown
   }
 
-  /** The same, asked once for all who want to know at the time. */
-  function belonged(): Promise<boolean | undefined> {
+  /** Whether it was just now; asked once for all who want to know at the time. */
+  async function belonged(): Promise<boolean | undefined> {
+    if (clock.monotonic() - knownAt < trustedMs) return true
     asking ??= belongs().finally(() => {
       asking = undefined
     })
     return asking
   }
 
+  /** Believed only from a node that is of the right chain before and after: behind one address there may be several. */
   const ask: Call = async (method, params) => {
-    const answer = await call(method, params)
-    if (answer.kind !== 'answered') return answer
-    return (await belongs()) ? answer : { kind: 'unavailable', why: 'the node does not speak for this chain' }
+    const before = await belonged()
+    const answer: Answer = before ? await call(method, params) : { kind: 'unavailable', why: stranger(before) }
+    // That it has nothing is no news that could be wrong.
+    if (answer.kind !== 'answered' || answer.result === null) return answer
+    const after = await belongs()
+    return after ? answer : { kind: 'unavailable', why: stranger(after) }
   }
 
   async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony> {
-    const answer = await call('getTransaction', [signature, { ...config, commitment }])
+    const answer = await ask('getTransaction', [signature, { ...config, commitment }])
     if (answer.kind !== 'answered') return fail(describe(answer))
-    // What it has is believed only if it is of the right chain after it said so; whether it was before proves nothing.
-    const member = answer.result === null ? known || (await belonged()) : await belongs()
-    if (member === undefined) return fail('the node does not tell its genesis hash')
-    if (!member) return fail('the node speaks for another chain')
     const testimony = await readTestimony(signature, answer.result, verified)
     if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon)
     failures = 0
@@ -158,6 +165,10 @@ function decodeBase64(text: string): Uint8Array | undefined {
 
 function describe(answer: Exclude<Answer, { readonly kind: 'answered' }>): string {
   return answer.kind === 'refused' ? `the node refused with code ${answer.code}` : answer.why
+}
+
+function stranger(isMember: false | undefined): string {
+  return isMember === undefined ? 'the node does not tell its genesis hash' : 'the node speaks for another chain'
 }
 
 function useless(why: string, soon = false): Testimony {

@@ -59,6 +59,8 @@ export interface ReadOptions {
   readonly commitment?: Commitment
   /** For somebody who named transactions that do not exist: many such are looked up together before one is read. */
   readonly isDoubtful?: boolean
+  /** Not what the watcher has seen, but what the nodes say now. */
+  readonly isAnew?: boolean
 }
 
 /** The chain, read through one or more nodes that may be slow, wrong or lying. */

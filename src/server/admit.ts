@@ -213,26 +213,35 @@ type Landed<Verdict> = Verdict & {
 /** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
 async function readWithin(visit: Case, quote: Quote, wasReverted: boolean): Promise<Landed<Paid | Late> | Refusal> {
   const { service, route, incoming, proof } = visit
-  const isFree = !route.config.verifyOnChain || service.chain.seen(proof.tx) !== undefined
+  if (!route.config.verifyOnChain) return readPayment(visit, quote)
+  const isSeen = service.chain.seen(proof.tx) !== undefined
+  const known = isSeen ? await readFinally(visit, quote, wasReverted, {}) : undefined
+  // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
+  if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const credit = isFree ? undefined : service.budget.enter(address, proof.requestId)
-  if (!isFree && !credit) return refuse('rate_limited')
+  const credit = service.budget.enter(address, proof.requestId)
+  if (!credit) return known ?? refuse('rate_limited')
   let wasUseful = true
   try {
-    const verdict = await readFinally(visit, quote, wasReverted, credit?.isDoubtful ?? false)
-    // An outage is not the client's fault.
-    wasUseful = verdict.kind !== 'refused' || refusals[verdict.code].status === 503 || verdict.code === 'tx_not_final'
+    const { isDoubtful } = credit
+    const verdict = await readFinally(visit, quote, wasReverted, { isDoubtful, isAnew: isSeen })
+    wasUseful = isUseful(verdict)
     return verdict
   } finally {
-    credit?.leave(wasUseful)
+    credit.leave(wasUseful)
   }
 }
 
+/** An outage is not the client's fault, and what is not final was paid. */
+function isUseful(verdict: Landed<Paid | Late> | Refusal): boolean {
+  return verdict.kind !== 'refused' || refusals[verdict.code].status === 503 || verdict.code === 'tx_not_final'
+}
+
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
-async function readFinally(visit: Case, quote: Quote, wasReverted: boolean, isDoubtful: boolean) {
+async function readFinally(visit: Case, quote: Quote, wasReverted: boolean, options: ReadOptions) {
   const { service, route } = visit
-  const verdict = await readPayment(visit, quote, { isDoubtful })
-  if (verdict.kind === 'refused' || verdict.kind === 'late' || !route.config.verifyOnChain) return verdict
+  const verdict = await readPayment(visit, quote, options)
+  if (verdict.kind !== 'paid') return verdict
   const { token, units } = verdict.option
   const { finality } = route.config
   const payer = service.pseudonyms.wallet(visit.proof.payerBytes)

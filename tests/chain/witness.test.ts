@@ -96,30 +96,32 @@ describe('one node', () => {
 })
 
 describe('the genesis hash', () => {
-  it('is asked for at first, after every transaction that is found, and again after the node was lost', async () => {
+  it('is asked for at first, after everything that is found, when a second has passed, and after the node was lost', async () => {
     const asked: string[] = []
-    let [down, hidden] = [false, true]
-    const chain = world.chainOf([
-      async (question, forward) => {
-        asked.push(question.method)
-        if (down) throw new Error('no route')
-        return hidden && question.method === 'getTransaction' ? null : forward()
-      },
-    ])
+    let [down, hidden, later] = [false, true, 0]
+    const clock = { ...world.clock, monotonic: () => world.clock.monotonic() + later }
+    const script: NodeScript = async (question, forward) => {
+      asked.push(question.method)
+      if (down) throw new Error('no route')
+      return hidden && question.method === 'getTransaction' ? null : forward()
+    }
+    const chain = world.chainOf([script], { clock })
     const look = async () => {
       asked.length = 0
       await chain.read(paid.signature, 0)
       return asked
     }
-    expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
+    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
     expect(await look()).toEqual(['getTransaction'])
+    later += 1_000
+    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
     hidden = false
     expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
     expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
     down = true
     expect(await look()).toEqual(['getTransaction'])
     ;[down, hidden] = [false, true]
-    expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
+    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
   })
 
   it.each([

@@ -9,7 +9,7 @@ import type { Challenge } from '../../src/core/challenge.ts'
 import { type RefusalCode, refusals } from '../../src/core/errors.ts'
 import type { Served } from '../harness/adapters.ts'
 import type { Face } from '../harness/face.ts'
-import { eventually } from '../harness/shop.ts'
+import { anyAddress, eventually } from '../harness/shop.ts'
 import { type Stand, serveNode } from '../harness/stand.ts'
 import type { Fault } from './faults.ts'
 import { type Illness, idle, infect } from './illness.ts'
@@ -37,6 +37,8 @@ export interface Theatre {
   readonly stage: Stage
   /** From another replica, whose nodes are well. */
   readonly challenge: () => Promise<Challenge>
+  /** Whether the service reads payments as they land. */
+  readonly watch: boolean
 }
 
 /** What a claim brought. */
@@ -52,13 +54,13 @@ const healsWithinMs = 5_000
 const kinds: readonly Kind[] = ['good', ...badKinds]
 
 export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): Promise<void> {
-  const { stand, stage, challenge } = theatre
+  const { stand, stage, challenge, watch } = theatre
   const scene = await setScene(stage, challenge)
   const nodes = await Promise.all(moment.nodes.map(() => stand.face()))
   const sick = nodes.filter((_node, index) => moment.nodes[index] === 'faulty')
   const illness = infect(sick, fault, scene)
   if (moment.atStart) illness.begin()
-  const served = await open(stand, nodes, moment)
+  const served = await open(stand, nodes, moment, watch)
   const sights: Sight[] = []
   const claim = async (kind: Kind): Promise<Sight> => {
     const sight = await claimOf(served, kind, scene)
@@ -73,7 +75,8 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
       await Promise.all(kinds.map(claim))
       await claim('good')
       if (moment.serves) await claimUntilServed(sights, claim, fault, moment)
-      checkModesty(nodes, moment, sights.length)
+      // Who watches reads the payments of all others, too.
+      if (!watch) checkModesty(nodes, moment, sights.length)
     } else {
       await claimTooSoon({ nodes, scene, illness, moment, claim })
     }
@@ -90,19 +93,19 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
   }
 }
 
-function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Moment): Promise<Served> {
+function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Moment, watch: boolean): Promise<Served> {
   const { address: recipient } = world.recipient
   const rpc = nodes.map(({ url }) => url)
-  return serveNode(
-    { price: 0.01, token: 'USDC', recipient, network: 'localnet', rpc, ledger: 'memory:', waitSeconds, log },
-    () => ({ body: 'the secret' }),
-  )
+  const common = { price: 0.01, token: 'USDC', recipient, network: 'localnet', ledger: 'memory:' } as const
+  return serveNode({ ...common, rpc, waitSeconds, trustProxy: 1, watch, log }, () => ({ body: 'the secret' }))
 }
 
 /** Whatever the answer is, it is the resource or a refusal that the catalogue has: never a new challenge. */
 async function claimOf(served: Served, kind: Kind, scene: Scene): Promise<Sight> {
   const { proof } = scene[kind]
-  const response = await fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } })
+  const response = await fetch(`${served.url}/data`, {
+    headers: { 'Payment-Proof': proof, 'X-Forwarded-For': anyAddress() },
+  })
   const { status, headers } = response
   const text = await response.text()
   if (status === 200) {

@@ -48,7 +48,7 @@ const cells = moments.flatMap((moment) =>
     .map((fault) => [titleOf(fault, moment), fault, moment] as const),
 )
 
-let theatre: Theatre
+let theatre: Omit<Theatre, 'watch'>
 let stand: Stand
 let elsewhere: World
 
@@ -64,8 +64,11 @@ afterAll(async () => {
   await elsewhere.close()
 })
 
-describe('a node', () => {
-  it.concurrent.each(cells)('%s', async (_title, fault, moment) => playCell(theatre, fault, moment))
+describe.each([
+  ['a node whose payments are read when their proofs come', false],
+  ['a node whose payments are read as they land', true],
+])('%s', (_title, watch) => {
+  it.concurrent.each(cells)('%s', async (_title, fault, moment) => playCell({ ...theatre, watch }, fault, moment))
 })
 
 it('T77: a node that has no WebSockets is a node like any other', async () => {

@@ -68,7 +68,7 @@ export async function openShop(
 }
 
 /** Another client every time: these tests bring more bad proofs than one client may. */
-function anyAddress(): string {
+export function anyAddress(): string {
   return Array.from({ length: 4 }, () => Math.floor(Math.random() * 256)).join('.')
 }
 
