@@ -36,6 +36,10 @@ try {
     const { benchPaid } = await import('./paid.mjs')
     results.push(...(await benchPaid({ localnet, provider, rounds: 40, say })))
   }
+  if (isWanted('known')) {
+    const { benchKnown } = await import('./known.mjs')
+    results.push(...(await benchKnown({ localnet, provider, home, say })))
+  }
   pinSelf()
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')

@@ -14,7 +14,7 @@ const resource = JSON.stringify({ answer: 42 })
  * The bare framework sends these bytes: a challenge of ours, taken beforehand. It does so from where our middleware
  * stands, with the same handler behind it, so that the difference is ours and not that of a shorter route.
  */
-const { body = '', headers = {} } = options.bare ?? {}
+const { status = 402, body = '', headers = {} } = options.bare ?? {}
 
 const paid = mode === 'ours' ? await protect() : undefined
 const server = await { node: onNode, express: onExpress, fastify: onFastify, hono: onHono }[framework]()
@@ -28,6 +28,7 @@ process.send({ kind: 'ready', url: `http://127.0.0.1:${server.address().port}${p
 process.once('disconnect', () => process.exit(0))
 process.on('message', (message) => {
   if (message === 'cpu') process.send(process.cpuUsage())
+  if (message === 'metrics') paid.metrics().then((metrics) => process.send({ metrics }))
   if (message === 'memory') {
     globalThis.gc?.()
     process.send(process.memoryUsage())
@@ -77,6 +78,6 @@ function onHono() {
 }
 
 function answer(response) {
-  response.writeHead(402, { ...headers, 'Content-Length': Buffer.byteLength(body) })
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
   response.end(body)
 }

@@ -88,9 +88,11 @@ type Statement = Exclude<Testimony, { readonly kind: 'unavailable' }>
 
 /** Those who say the same together, the largest group first. */
 function groups(testimonies: Iterable<Testimony>): readonly (readonly Statement[])[] {
+  const statements = [...testimonies].filter((testimony) => testimony.kind !== 'unavailable')
+  // Nobody to compare with: the usual case where there is one node.
+  if (statements.length < 2) return statements.map((statement) => [statement])
   const byMeaning = new Map<string, Statement[]>()
-  for (const testimony of testimonies) {
-    if (testimony.kind === 'unavailable') continue
+  for (const testimony of statements) {
     const meaning = testimony.kind === 'missing' ? '' : JSON.stringify(testimony.effect, exactly)
     byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), testimony])
   }
