@@ -117,25 +117,30 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return done
   }
 
-  async function catchUp(place: Place): Promise<void> {
+  /** Reads what is new. False when no node lists it. */
+  async function catchUp(place: Place): Promise<boolean> {
     place.mark ??= (await journal.mark(place.address)) ?? (await begin(place))
-    if (!place.mark) return
+    if (!place.mark) return false
     const listed = await listPayments(witnesses, place.address, place.mark, highestSlot)
-    if (!listed) return
+    if (!listed) return false
     const unread = listed.filter(({ signature }) => !read.has(signature))
     if (unread.length > 0) meter?.count('paystile_payments_seen_total', { by: 'poll' }, unread.length)
     for (let start = 0; start < unread.length; start += mostAtOnce) {
       await Promise.all(unread.slice(start, start + mostAtOnce).map(({ signature }) => study(place, signature)))
-      if (closed) return
+      if (closed) return false
     }
     const unresolved = listed.findIndex(({ signature }) => !read.has(signature) && isWorthWaiting(place, signature))
     const done = unresolved < 0 ? listed : listed.slice(0, unresolved)
     const last = done.findLast(({ signature, isFinal }) => isFinal && read.has(signature))
-    if (!last) return flush()
+    if (!last) {
+      await flush()
+      return true
+    }
     const mark = { signature: last.signature, slot: read.get(last.signature) ?? place.mark.slot }
     await flush({ address: place.address, mark })
     place.mark = mark
     for (const { signature } of done) place.misses.delete(signature)
+    return true
   }
 
   async function study(place: Place, signature: string): Promise<void> {
@@ -171,9 +176,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
     if (closed) return
     const before = listener.connection()
     try {
-      for (const place of places.values()) await catchUp(place)
+      let isDone = true
+      for (const place of places.values()) isDone = (await catchUp(place)) && isDone
       // Everything up to the beginning of this connection was read, and the connection tells the rest.
-      listener.caughtUp(before)
+      if (isDone) listener.caughtUp(before)
     } catch (error) {
       log.warn('watcher.failed', { why: error instanceof Error ? error.message : String(error) })
     }

@@ -155,6 +155,31 @@ describe('a payment on a fork that is dropped', () => {
   })
 })
 
+describe('a payment that was taken back and lands again', () => {
+  it('T62: is worth what was left of it, once it is final', async () => {
+    let isBroken = true
+    const frail = await bench.open({ scope: 'frail' }, () => ({ body: 'the secret', throws: isBroken }))
+    const { attempt } = await confirmed(frail)
+    expect(await frail.present(attempt)).toMatchObject({ status: 502, code: 'handler_failed' })
+    isBroken = false
+    // As if the worker had found it gone.
+    await bench.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
+    await frail.refuses('tx_not_final', attempt)
+    untilFinal()
+    await frail.serves(attempt)
+    await frail.refuses('payment_replay', attempt)
+  })
+
+  it('T62: is used, if it was used before', async () => {
+    const { attempt } = await confirmed()
+    await till.serves(attempt)
+    await bench.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
+    untilFinal()
+    expect(await till.present(attempt)).toMatchObject({ status: 409, code: 'payment_replay' })
+    expect(await bench.ledger.peek(bytesOf(attempt.tx))).toMatchObject({ state: 'spent' })
+  })
+})
+
 describe('a price from which on a payment must be final', () => {
   it.each<[string, string]>([
     ['T63: the price itself', '0.01'],
