@@ -93,7 +93,7 @@ describe('a database that must not be used', () => {
     )
   })
 
-  it('of a server that does not wait for its disk is refused', async () => {
+  it('T120: of a server that does not wait for its disk is refused', async () => {
     const server = await startPostgres(['-c', 'fsync=off'])
     onTestFinished(server.close)
     await expect(open(await server.place())).rejects.toThrow(/runs with fsync=off and could forget payments/)
