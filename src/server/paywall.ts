@@ -61,13 +61,15 @@ export interface ServiceHandle {
 /** A longer address is not repeated in a receipt, and there is none then. */
 const longestResource = 1_024
 
-/** How long a running response may hold up the end of the process. */
+/** How long a running response may hold up the end of the process; then it is broken off and given back. */
 const drainMs = 30_000
+/** How long writing that down may take. */
+const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
   const running = new Set<Promise<void>>()
-  const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
+  const gate: Gate = { dialect, listener: config.onEvent, running, passes: new Set(), open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
 
@@ -123,11 +125,17 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const drained = async (): Promise<void> => {
         while (running.size > 0) await Promise.all(running)
       }
-      await Promise.race([drained(), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
+      await Promise.race([drained(), pause(drainMs)])
+      for (const pass of gate.passes) pass.lose('the service is stopping')
+      if (running.size > 0) await Promise.race([drained(), pause(giveBackMs)])
       deafen()
       await handle.release()
     },
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
 }
 
 const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
@@ -143,7 +151,9 @@ interface Stand {
 interface Gate {
   readonly dialect: Dialect
   readonly listener: ((event: PaywallEvent) => unknown) | undefined
+  /** What closing waits for: proofs that are looked at, and responses up to their end in the ledger. */
   readonly running: Set<Promise<void>>
+  readonly passes: Set<Pass>
   open: boolean
 }
 
@@ -254,7 +264,7 @@ function passFor(
   )
   const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
 
-  return openPass({
+  const pass = openPass({
     admission,
     method,
     envelope: route.config.envelope,
@@ -286,6 +296,7 @@ function passFor(
       }
     },
     onEnd: (consequence, recorded) => {
+      gate.passes.delete(pass)
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
@@ -294,4 +305,6 @@ function passFor(
       })
     },
   })
+  gate.passes.add(pass)
+  return pass
 }
