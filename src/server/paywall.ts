@@ -68,8 +68,8 @@ const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
-  const running = new Set<Promise<void>>()
-  const gate: Gate = { dialect, listener: config.onEvent, running, passes: new Set(), open: true }
+  const running: Gate['running'] = new Map()
+  const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
 
@@ -123,10 +123,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       gate.open = false
       stand?.probe.stop()
       const drained = async (): Promise<void> => {
-        while (running.size > 0) await Promise.all(running)
+        while (running.size > 0) await Promise.all(running.keys())
       }
       await Promise.race([drained(), pause(drainMs)])
-      for (const pass of gate.passes) pass.lose('the service is stopping')
+      for (const breakOff of running.values()) breakOff()
       if (running.size > 0) await Promise.race([drained(), pause(giveBackMs)])
       deafen()
       await handle.release()
@@ -151,9 +151,8 @@ interface Stand {
 interface Gate {
   readonly dialect: Dialect
   readonly listener: ((event: PaywallEvent) => unknown) | undefined
-  /** What closing waits for: proofs that are looked at, and responses up to their end in the ledger. */
-  readonly running: Set<Promise<void>>
-  readonly passes: Set<Pass>
+  /** What closing waits for, proofs that are looked at and responses up to their end in the ledger, and how to break it off. */
+  readonly running: Map<Promise<void>, () => void>
   open: boolean
 }
 
@@ -228,12 +227,12 @@ function enterRoute(
 }
 
 /** Holds up the closing of the paywall until the work is done. */
-function until<Result>({ running }: Gate, work: Promise<Result>): Promise<Result> {
+function until<Result>({ running }: Gate, work: Promise<Result>, breakOff = () => {}): Promise<Result> {
   const done = work.then(
     () => {},
     () => {},
   )
-  running.add(done)
+  running.set(done, breakOff)
   void done.then(() => running.delete(done))
   return work
 }
@@ -261,6 +260,7 @@ function passFor(
     new Promise<void>((resolve) => {
       finished = resolve
     }),
+    () => pass.lose('the service is stopping'),
   )
   const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
 
@@ -296,7 +296,6 @@ function passFor(
       }
     },
     onEnd: (consequence, recorded) => {
-      gate.passes.delete(pass)
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
@@ -305,6 +304,5 @@ function passFor(
       })
     },
   })
-  gate.passes.add(pass)
   return pass
 }
