@@ -1,5 +1,5 @@
 /** SPEC.md's helpers, and the types that go with them. */
-export { create402Middleware } from './adapters/express.ts'
+export { create402Middleware, drain } from './adapters/express.ts'
 export type {
   AgentWallet,
   AgentWalletOptions,

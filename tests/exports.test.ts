@@ -13,6 +13,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
     'PaymentError',
     'checkPayment',
     'create402Middleware',
+    'drain',
     'fetchWith402',
     'initAgentWallet',
     'verifyPayment',
@@ -27,11 +28,11 @@ const promised: Readonly<Record<string, readonly string[]>> = {
     'isReceiptGenuine',
     'parseReceipt',
   ],
-  './express': ['create402Middleware'],
-  './fastify': ['create402Middleware'],
-  './hono': ['create402Middleware'],
+  './express': ['create402Middleware', 'drain'],
+  './fastify': ['create402Middleware', 'drain'],
+  './hono': ['create402Middleware', 'drain'],
   './next': ['create402Middleware'],
-  './node': ['create402Middleware'],
+  './node': ['create402Middleware', 'drain'],
   './localnet': ['FaucetError', 'LocalnetDataError', 'startLocalnet'],
 }
 

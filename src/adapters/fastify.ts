@@ -6,6 +6,8 @@ import { attachPass, enterNode, sendAnswer } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 
+export { drain } from './drain.ts'
+
 /**
  * Protects the routes it is an `onRequest` (or `preHandler`) hook of.
  *

@@ -9,6 +9,8 @@ import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
 
+export { drain } from './drain.ts'
+
 /** What `@hono/node-server` puts into the environment. */
 interface NodeBindings {
   readonly incoming?: IncomingMessage

@@ -4,6 +4,7 @@
  */
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
+import { statusHeader } from '../server/cors.ts'
 import { wrappingFor } from '../server/envelope.ts'
 import type { Pass } from '../server/pass.ts'
 
@@ -47,9 +48,20 @@ export function nobody(): Response {
   return new Response(null, { status: 499 })
 }
 
+/** The answer of a handler whose lease ran out before it had one: another may be delivering by now. */
+function lateAnswer(): Response {
+  const headers = { [statusHeader]: 'retry', 'Retry-After': '1', 'Cache-Control': 'no-store' }
+  return new Response(null, { status: 503, headers })
+}
+
 /** The handler's response, watched to its end. */
 export function deliver(delivery: Delivery, response: Response): Response {
   const { pass } = delivery
+  if (!pass.isAlive()) {
+    response.body?.cancel().catch(() => {})
+    pass.end('failed', 0)
+    return lateAnswer()
+  }
   const headers = new Headers([...response.headers].filter(([name]) => !cacheDirective.test(name)))
   for (const [name, value] of Object.entries(pass.begin(response.status))) setPaidHeader(headers, name, value)
   const wrapping = wrappingFor(pass.envelope, {
@@ -84,16 +96,27 @@ function watch(
   const encoder = new TextEncoder()
   let head = prefix
   let tail = suffix
+  const lost = new Error('the lease on this payment was lost')
+  const checkLease = (): void => {
+    if (!pass.isAlive()) throw lost
+  }
   const stream: UnderlyingDefaultSource<Uint8Array> = {
+    start: (controller) =>
+      pass.onLost(() => {
+        controller.error(lost)
+        pass.end('failed', delivery.bodyBytes)
+        reader.cancel(lost).catch(() => {})
+      }),
     pull: async (controller) => {
       try {
-        if (!pass.isAlive()) throw new Error('the lease on this payment was lost')
+        checkLease()
         if (head !== '') {
           controller.enqueue(encoder.encode(head))
           head = ''
           return
         }
         const { done, value } = await reader.read()
+        checkLease()
         if (!done) {
           delivery.bodyBytes += value.byteLength
           controller.enqueue(value)

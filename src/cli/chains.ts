@@ -1,6 +1,7 @@
 /** Starting a local chain for a command, and ending it when the command is told to stop. */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
+import { constants } from 'node:os'
 import { encodeBase58 } from '../core/base58.ts'
 import { announceLocalnet, findLocalnets, keptLocalnets, localnetDirectory, withdrawLocalnet } from '../host/home.ts'
 import { type Localnet, LocalnetDataError, startLocalnet } from '../localnet/index.ts'
@@ -79,10 +80,20 @@ export function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** Resolves at Ctrl-C or when the process is asked to end. */
+/** Within so long of the first, a signal is the same one: npm passes on what the terminal has sent to all. */
+const sameSignalMs = 500
+
+/** Resolves at Ctrl-C or when the process is asked to end. Who asks once more, while it stops, has it end at once. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve())
-    process.once('SIGTERM', () => resolve())
+    let asked: number | undefined
+    const stop = (signal: NodeJS.Signals): void => {
+      const now = performance.now()
+      if (asked !== undefined && now - asked > sameSignalMs) process.exit(128 + constants.signals[signal])
+      asked ??= now
+      resolve()
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
   })
 }

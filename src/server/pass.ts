@@ -20,6 +20,8 @@ export interface Pass {
   onLost(callback: () => void): void
   /** Called at the response's end; the first call counts. */
   end(ending: Ending, bodyBytes: number): void
+  /** Breaks the response off through no fault of the payer's. */
+  lose(why: string): void
 }
 
 export interface PassParts {
@@ -43,34 +45,43 @@ export function openPass(parts: PassParts): Pass {
   let ended = false
   let lost = false
   let tellLost: () => void = () => {}
+  let [heartbeat, expiry]: (ReturnType<typeof setTimeout> | undefined)[] = []
 
-  const lose = (): void => {
+  const lose = (why: string): void => {
     if (ended || lost) return
     lost = true
-    log.warn('lease lost', { leaseMs })
+    log.warn('lease lost', { leaseMs, why })
     tellLost()
   }
 
   const beat = async (): Promise<void> => {
     if (ended || lost) return
     const asked = clock.monotonic()
-    if (asked >= deadline) return lose()
+    if (asked >= deadline) return lose('it ran out')
     try {
-      if (await ledger.renew(grant, leaseMs)) deadline = asked + leaseMs
-      else return lose()
+      if (!(await ledger.renew(grant, leaseMs))) return lose('somebody else has it')
+      deadline = asked + leaseMs
     } catch (error) {
       log.warn('lease not renewed', { why: String(error) })
     }
     schedule()
   }
-
-  let timer: ReturnType<typeof setTimeout> | undefined
   const schedule = (): void => {
     if (ended || lost) return
-    timer = setTimeout(() => void beat(), leaseMs / 3)
-    timer.unref?.()
+    heartbeat = setTimeout(() => void beat(), leaseMs / 3)
+    heartbeat.unref?.()
+  }
+  /** The deadline waits for nobody: not for a ledger that does not answer, nor for a handler that writes no more. */
+  const watch = (): void => {
+    if (ended || lost) return
+    const leftMs = deadline - clock.monotonic()
+    if (leftMs > 0) {
+      expiry = setTimeout(watch, Math.ceil(leftMs))
+      expiry.unref?.()
+    } else lose('it ran out')
   }
   schedule()
+  watch()
 
   /** A settle that the store did not take at once is tried again while the lease is ours. */
   const record = async (consequence: Consequence): Promise<void> => {
@@ -103,11 +114,13 @@ export function openPass(parts: PassParts): Pass {
     end: (ending, bodyBytes) => {
       if (ended) return
       ended = true
-      clearTimeout(timer)
+      clearTimeout(heartbeat)
+      clearTimeout(expiry)
       // Broken off because our lease ran out: our failure, which does not count against the payer.
       const isOurs = ending !== 'finished' && (lost || clock.monotonic() >= deadline)
       const consequence = isOurs ? 'release' : consequenceOf({ method, status, bodyBytes, ending })
       parts.onEnd(consequence, record(consequence))
     },
+    lose,
   }
 }

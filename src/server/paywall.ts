@@ -61,12 +61,14 @@ export interface ServiceHandle {
 /** A longer address is not repeated in a receipt, and there is none then. */
 const longestResource = 1_024
 
-/** How long a running response may hold up the end of the process. */
+/** How long a running response may hold up the end of the process; then it is broken off and given back. */
 const drainMs = 30_000
+/** How long writing that down may take. */
+const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
-  const running = new Set<Promise<void>>()
+  const running: Gate['running'] = new Map()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
@@ -121,13 +123,19 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       gate.open = false
       stand?.probe.stop()
       const drained = async (): Promise<void> => {
-        while (running.size > 0) await Promise.all(running)
+        while (running.size > 0) await Promise.all(running.keys())
       }
-      await Promise.race([drained(), new Promise((resolve) => setTimeout(resolve, drainMs).unref?.())])
+      await Promise.race([drained(), pause(drainMs)])
+      for (const breakOff of running.values()) breakOff()
+      if (running.size > 0) await Promise.race([drained(), pause(giveBackMs)])
       deafen()
       await handle.release()
     },
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
 }
 
 const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
@@ -143,7 +151,8 @@ interface Stand {
 interface Gate {
   readonly dialect: Dialect
   readonly listener: ((event: PaywallEvent) => unknown) | undefined
-  readonly running: Set<Promise<void>>
+  /** What closing waits for, proofs that are looked at and responses up to their end in the ledger, and how to break it off. */
+  readonly running: Map<Promise<void>, () => void>
   open: boolean
 }
 
@@ -218,12 +227,12 @@ function enterRoute(
 }
 
 /** Holds up the closing of the paywall until the work is done. */
-function until<Result>({ running }: Gate, work: Promise<Result>): Promise<Result> {
+function until<Result>({ running }: Gate, work: Promise<Result>, breakOff = () => {}): Promise<Result> {
   const done = work.then(
     () => {},
     () => {},
   )
-  running.add(done)
+  running.set(done, breakOff)
   void done.then(() => running.delete(done))
   return work
 }
@@ -251,10 +260,11 @@ function passFor(
     new Promise<void>((resolve) => {
       finished = resolve
     }),
+    () => pass.lose('the service is stopping'),
   )
   const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
 
-  return openPass({
+  const pass = openPass({
     admission,
     method,
     envelope: route.config.envelope,
@@ -294,4 +304,5 @@ function passFor(
       })
     },
   })
+  return pass
 }

@@ -7,6 +7,7 @@ import express from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
 import { Hono } from 'hono'
+import { drain } from '../../src/adapters/drain.ts'
 import { create402Middleware as expressMiddleware } from '../../src/adapters/express.ts'
 import { create402Middleware as fastifyMiddleware } from '../../src/adapters/fastify.ts'
 import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.ts'
@@ -30,6 +31,8 @@ export interface Served {
   /** Resolves when the paywall is up. */
   readonly ready: () => Promise<void>
   readonly metrics: () => Promise<string>
+  /** Ends it as an operator does; `close` is for tests that are over. */
+  readonly stop: () => Promise<void>
   readonly close: () => Promise<void>
 }
 export type Serve = (options: ProviderOptions, handler: Handler) => Promise<Served>
@@ -170,6 +173,7 @@ export async function listen(server: Server, paid: Lifecycle): Promise<Served> {
     url: `http://127.0.0.1:${port}`,
     ready: paid.ready,
     metrics: paid.metrics,
+    stop: () => drain(server, paid),
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -19,6 +19,8 @@ export interface Shop {
   buy(payer: KeyPairSigner, path?: string): Promise<string>
   claim(proof: string, path?: string, init?: RequestInit): Promise<Response>
   metrics(): Promise<string>
+  /** Ends it as an operator does. */
+  stop(): Promise<void>
   close(): Promise<void>
 }
 
@@ -63,6 +65,7 @@ export async function openShop(
         headers: { 'X-Forwarded-For': anyAddress(), ...init.headers, 'Payment-Proof': proof },
       }),
     metrics: served.metrics,
+    stop: served.stop,
     close: served.close,
   }
 }

@@ -30,6 +30,7 @@ for (let number = Number(first); ; number++) {
     slot: 1,
     paidAt: time,
     usableUntil: time + 86_400_000,
+    finality: 'confirmed',
   }
   const taken = await ledger.take({ tx, request: payment.request, payment, amount: 1n, leaseMs: 60_000 })
   if (taken.kind !== 'granted') continue

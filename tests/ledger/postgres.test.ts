@@ -63,7 +63,7 @@ describe('a database that must not be used', () => {
         await sql(`UPDATE ${schemaOf(url)}.paystile_meta SET value = '99' WHERE key = 'schema'`)
         return url
       },
-      /newer paystile \(schema 99, this one knows 1\): run that version/,
+      /newer paystile \(schema 99, this one knows 2\): run that version/,
     ],
     ['is of another network', made, /of localnet, not of mainnet/, { ...identity, network: 'mainnet' }],
     ['is of another root secret', made, /another root secret/, { ...identity, fingerprint: 'fingerprint-2' }],
@@ -93,7 +93,7 @@ describe('a database that must not be used', () => {
     )
   })
 
-  it('of a server that does not wait for its disk is refused', async () => {
+  it('T120: of a server that does not wait for its disk is refused', async () => {
     const server = await startPostgres(['-c', 'fsync=off'])
     onTestFinished(server.close)
     await expect(open(await server.place())).rejects.toThrow(/runs with fsync=off and could forget payments/)

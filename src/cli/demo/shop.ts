@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { create402Middleware } from '../../adapters/hono.ts'
+import { create402Middleware, drain } from '../../adapters/hono.ts'
 import { tokenCodes } from '../../core/network.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
@@ -70,13 +70,7 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      await Promise.all(paywalls.map((paid) => paid.close()))
-      server.closeAllConnections()
-      await closed
-    },
+    close: () => drain(server, ...paywalls),
   }
 }
 

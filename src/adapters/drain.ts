@@ -1,0 +1,37 @@
+/** The end of a server on Node, in the order in which nobody loses a response. */
+import type { Lifecycle } from './lifecycle.ts'
+
+/** A server of `node:http` or `node:https`, or what a framework makes of one. */
+interface Drainable {
+  close(done: () => void): unknown
+  prependListener(event: 'request', listener: (request: unknown, response: object) => void): unknown
+  closeIdleConnections?(): void
+  closeAllConnections?(): void
+}
+
+/** How long what is not paid may hold up the end: as long as what is paid, which a paywall sees to. */
+const longestMs = 31_000
+const sweepMs = 50
+
+/**
+ * Stops a server and its paywalls: no new connections, `503 shutting_down` for new proofs, running responses end (30 s at
+ * the most), what is left is given back, and no connection that waits for its next request keeps the process.
+ *
+ * @example
+ * process.once('SIGTERM', () => drain(server, paid))
+ */
+export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecycle, 'close'>[]): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // A client that is told in time sends its next request elsewhere.
+  server.prependListener('request', (_request, response) => void Object.assign(response, { shouldKeepAlive: false }))
+  // Those of running responses become idle one by one.
+  const sweep = setInterval(() => server.closeIdleConnections?.(), sweepMs)
+  const limit = setTimeout(() => server.closeAllConnections?.(), longestMs)
+  try {
+    await Promise.all(paywalls.map((paywall) => paywall.close()))
+    await closed
+  } finally {
+    clearInterval(sweep)
+    clearTimeout(limit)
+  }
+}

@@ -1,0 +1,139 @@
+/** The end of a server: what runs ends well, who comes anew is told so, and nothing keeps the process. */
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { adapters } from '../harness/adapters.ts'
+import { eventually, type Shop } from '../harness/shop.ts'
+import { createStand, type Stand, txOf } from '../harness/stand.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+/** A body whose second half waits until it is asked for. */
+function halves() {
+  let goOn = () => {}
+  const asked = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  async function* body() {
+    yield bytes('the first half, ')
+    await asked
+    yield bytes('the second half')
+  }
+  return { handler: () => ({ body: body() }), goOn: () => goOn() }
+}
+
+/** A client that would keep its connection for ever. */
+async function read(shop: Shop, headers: Readonly<Record<string, string>>) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  stand.defer(() => agent.destroy())
+  let socket: Socket | undefined
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = get(`${shop.url}/data`, { agent, headers }, resolve).on('error', reject)
+    request.once('socket', (given) => {
+      socket = given
+    })
+  })
+  let text = ''
+  response.on('error', () => {})
+  response.on('data', (chunk) => {
+    text += chunk
+  })
+  return {
+    text: () => text,
+    over: new Promise<'whole' | 'broken'>((resolve) =>
+      response.once('close', () => resolve(response.complete ? 'whole' : 'broken')),
+    ),
+    isConnected: () => socket?.destroyed === false,
+  }
+}
+
+/** A client whose request is half-way when the server is told to stop. */
+async function ask(shop: Shop) {
+  const { hostname, port, host } = new URL(shop.url)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(text)))
+  await new Promise((resolve) => socket.write(`GET /data HTTP/1.1\r\nHost: ${host}\r\n`, resolve))
+  return {
+    goOn: (proof: string) => {
+      socket.write(`Payment-Proof: ${proof}\r\n\r\n`)
+      return closed
+    },
+  }
+}
+
+function isRefused(shop: Shop): Promise<boolean> {
+  const { hostname, port } = new URL(shop.url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.once('error', () => resolve(true))
+  })
+}
+
+const endings = (shop: Shop, proof: string) =>
+  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : []))
+
+describe.each(adapters)('%s', (_name, serve) => {
+  it('T122: lets a running response end, turns new proofs away, and waits for no idle connection', async () => {
+    const { handler, goOn } = halves()
+    const shop = await stand.open({}, serve, handler)
+    const [running, late] = [await shop.buy(stand.payer), await shop.buy(stand.payer)]
+    const idle = await read(shop, {})
+    await idle.over
+    const paid = await read(shop, { 'Payment-Proof': running })
+    await eventually(paid.text, (text) => text === 'the first half, ')
+    const asking = await ask(shop)
+    await eventually(idle.isConnected, Boolean)
+
+    let isStopped = false
+    const stopped = shop.stop().then(() => {
+      isStopped = true
+    })
+    expect(await isRefused(shop)).toBe(true)
+    await eventually(idle.isConnected, (isConnected) => !isConnected)
+    const refusal = await asking.goOn(late)
+    expect(refusal).toMatch(/^HTTP\/1\.1 503 [\s\S]*shutting_down/)
+    expect(refusal).toMatch(/\r\nconnection: close\r\n/i)
+    expect([isStopped, endings(shop, running)]).toEqual([false, []])
+
+    goOn()
+    expect(await paid.over).toBe('whole')
+    expect(paid.text()).toBe('the first half, the second half')
+    const began = performance.now()
+    await stopped
+    expect(performance.now() - began).toBeLessThan(2_000)
+    await eventually(paid.isConnected, (isConnected) => !isConnected)
+    expect(endings(shop, running)).toEqual(['settle'])
+  })
+
+  it('T122: breaks off after thirty seconds what would never end, and gives it back', async () => {
+    const { handler } = halves()
+    const shop = await stand.open({}, serve, handler)
+    const proof = await shop.buy(stand.payer)
+    const paid = await read(shop, { 'Payment-Proof': proof })
+    await eventually(paid.text, (text) => text === 'the first half, ')
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const stopped = shop.stop()
+    vi.advanceTimersByTime(29_900)
+    expect(endings(shop, proof)).toEqual([])
+    vi.advanceTimersByTime(100)
+    vi.useRealTimers()
+    await stopped
+    expect(await paid.over).toBe('broken')
+    expect(endings(shop, proof)).toEqual(['release'])
+    expect(stand.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
+  })
+})

@@ -1,0 +1,246 @@
+/** A response and its lease: bytes flow while it is held, and not a moment longer. */
+import { get, type IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
+import { type Postgres, startPostgres } from '../harness/postgres.mjs'
+import { codeOf, eventually, type Shop } from '../harness/shop.ts'
+import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createWire } from '../harness/wire.ts'
+import { proofOf } from '../harness/world.ts'
+
+const secret = `1:${'a'.repeat(32)}`
+let stand: Stand
+let postgres: Postgres
+beforeAll(async () => {
+  stand = await createStand()
+  postgres = await startPostgres()
+  stand.defer(postgres.close)
+})
+afterAll(() => stand.close())
+
+const breathe = (ms = 10) => new Promise((resolve) => setTimeout(resolve, ms))
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+/** A body in two halves, of which the second waits until it is asked for. */
+function halves(): { readonly content: () => Content; readonly goOn: () => void } {
+  let goOn = () => {}
+  const asked = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  async function* body() {
+    yield bytes('the first half, ')
+    await asked
+    yield bytes('the second half')
+  }
+  return { content: () => ({ body: body() }), goOn: () => goOn() }
+}
+
+async function readOne(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const first = new TextDecoder().decode((await reader.read()).value)
+  const rest = async (): Promise<string> => {
+    const { done, value } = await reader.read()
+    return done ? '' : new TextDecoder().decode(value) + (await rest())
+  }
+  return { first, rest }
+}
+
+const endings = (shop: Shop, proof: string) =>
+  eventually(
+    () =>
+      shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : [])),
+    (all) => all.length > 0,
+  )
+
+describe.each(adapters)('%s', (_name, serve) => {
+  it('sends what there is while the rest is still being made', async () => {
+    const { content, goOn } = halves()
+    const shop = await stand.open({}, serve, content)
+    const { first, rest } = await readOne(await shop.claim(await shop.buy(stand.payer)))
+    expect(first).toBe('the first half, ')
+    goOn()
+    expect(await rest()).toBe('the second half')
+  })
+
+  it('keeps the lease of a response that outlasts it, so nobody else is served', async () => {
+    const { content, goOn } = halves()
+    const shop = await stand.open({ leaseSeconds: 0.6 }, serve, content)
+    const proof = await shop.buy(stand.payer)
+    const { rest } = await readOne(await shop.claim(proof))
+    const began = performance.now()
+    while (performance.now() - began < 1_500) {
+      expect(await codeOf(await shop.claim(proof))).toBe('409 payment_in_progress')
+      await breathe(40)
+    }
+    goOn()
+    expect(await rest()).toBe('the second half')
+    expect(await endings(shop, proof)).toEqual(['settle'])
+  })
+})
+
+function standStill(): void {
+  for (const until = performance.now() + 150; performance.now() < until; );
+}
+
+async function* stopsInTheMiddle() {
+  yield bytes('the first half, ')
+  standStill()
+  yield bytes('the secret')
+}
+
+describe.each(adapters)('%s', (_name, serve) => {
+  it.each<[string, Handler]>([
+    [
+      'before it answered',
+      () => {
+        standStill()
+        return { body: 'the secret' }
+      },
+    ],
+    ['in the middle of an answer', () => ({ body: stopsInTheMiddle() })],
+  ])('sends nothing after its process stood still for longer than the lease, %s', async (_when, handler) => {
+    const shop = await stand.open({ leaseSeconds: 0.1 }, serve, handler)
+    const proof = await shop.buy(stand.payer)
+    const { got, over } = await read(shop, proof).catch(() => ({ got: [], over: 'broken' }))
+    await over
+    expect(Buffer.concat(got).toString()).not.toContain('the secret')
+    expect(await endings(shop, proof)).toEqual(['release'])
+  })
+})
+
+describe('Next', () => {
+  it('sends nothing that a stream was making while its lease ran out', async () => {
+    const paid = nextMiddleware({
+      price: 0.01,
+      token: 'USDC',
+      recipient: stand.world.recipient.address,
+      network: 'localnet',
+      rpc: stand.world.localnet.rpcUrl,
+      ledger: 'memory:',
+      log: stand.log,
+      leaseSeconds: 0.1,
+    })
+    stand.defer(() => paid.close())
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      standStill()
+      controller.enqueue(bytes('the secret'))
+    }
+    const route = paid(() => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })))
+    const ask = (headers: HeadersInit = {}) => route(new Request('https://a.example/x', { headers }))
+    const challenge = (await (await ask()).json()) as Challenge
+    const proof = proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+    const response = await ask({ 'Payment-Proof': proof })
+    expect(response.status).toBe(200)
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    await expect(reader.read()).rejects.toThrow('the lease on this payment was lost')
+  })
+})
+
+const leaseMs = 1_500
+
+/** Two servers on one database, of which the first can be cut off from it. */
+async function openPair(serve: Serve, first: Handler) {
+  const place = await postgres.place()
+  const wire = await createWire(postgres.port)
+  stand.defer(() => wire.close())
+  const common = { secret, leaseSeconds: leaseMs / 1000 }
+  const cutOff = place.replace(`:${postgres.port}/`, `:${wire.port}/`)
+  const one = await stand.open({ ...common, ledger: cutOff }, serve, first)
+  const other = await stand.open({ ...common, ledger: place }, serve, () => ({ body: String(performance.now()) }))
+  /** What the other server answers as soon as it may. */
+  const takeOver = async (proof: string) => {
+    for (;;) {
+      const response = await other.claim(proof)
+      if (response.status === 200) return Number(await response.text())
+      expect(await codeOf(response)).toBe('409 payment_in_progress')
+      await breathe()
+    }
+  }
+  return { wire, one, other, takeOver }
+}
+
+/** A client that notes what it got, and reads only while it is told to. */
+async function read(shop: Shop, proof: string) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(`${shop.url}/data`, { agent: false, headers: { 'Payment-Proof': proof } }, resolve).on('error', reject)
+  })
+  const got: Buffer[] = []
+  response.on('data', (chunk: Buffer) => got.push(chunk))
+  response.on('error', () => {})
+  const over = new Promise<'whole' | 'broken'>((resolve) =>
+    response.once('close', () => resolve(response.complete ? 'whole' : 'broken')),
+  )
+  return { got, over, pause: () => response.pause(), resume: () => response.resume() }
+}
+
+describe.each(adapters)('%s, cut off from its database', (_name, serve) => {
+  it('T119: writes nothing after its lease, and another server serves the payment then', async () => {
+    let isOver = false
+    async function* stamps() {
+      for (; !isOver; await breathe()) yield bytes(`${performance.now()}\n`)
+    }
+    const { wire, one, other, takeOver } = await openPair(serve, () => ({ body: stamps() }))
+    const proof = await one.buy(stand.payer)
+    const { got, over } = await read(one, proof)
+    const written = () => Buffer.concat(got).toString().trim().split('\n').map(Number)
+    // Longer than one lease, so that it was renewed before the cut.
+    await eventually(written, (all) => (all.at(-1) ?? 0) - (all[0] ?? 0) > leaseMs)
+    wire.cut()
+    const cutAt = performance.now()
+    const begun = await takeOver(proof)
+    expect(await over).toBe('broken')
+    isOver = true
+    const last = written().at(-1) ?? 0
+    expect(last).toBeGreaterThan(cutAt)
+    expect(last).toBeLessThan(Math.min(begun, cutAt + leaseMs))
+    expect(await endings(one, proof)).toEqual(['release'])
+    expect(await endings(other, proof)).toEqual(['settle'])
+  })
+
+  it('T119: nor what waits for a slow client, when its handler has nothing to write and the database is silent', async () => {
+    // More than any socket buffer on the way holds.
+    const [chunk, times] = [new Uint8Array(64 * 1024), 512]
+    async function* muchData() {
+      for (let index = 0; index < times; index += 1) yield chunk
+    }
+    const { wire, one, takeOver } = await openPair(serve, () => ({ body: muchData() }))
+    const proof = await one.buy(stand.payer)
+    const { got, over, pause, resume } = await read(one, proof)
+    await eventually(
+      () => got.length,
+      (count) => count > 0,
+    )
+    pause()
+    wire.cut()
+    const begun = await takeOver(proof)
+    expect(one.events.filter((event) => event.kind === 'ended')).toMatchObject([{ consequence: 'release' }])
+    expect(begun).toBeGreaterThan(0)
+    resume()
+    expect(await over).toBe('broken')
+    expect(Buffer.concat(got).length).toBeLessThan(chunk.length * times)
+  })
+
+  it.each<[string, Content]>([
+    ['with a body', { body: 'the secret' }],
+    ['without one', { status: 302, headers: { location: '/the-secret' } }],
+  ])('T119: nor an answer that its handler has too late, %s', async (_kind, content) => {
+    let answer = (_content: Content) => {}
+    const answered = new Promise<Content>((resolve) => {
+      answer = resolve
+    })
+    const { wire, one, takeOver } = await openPair(serve, () => answered)
+    const proof = await one.buy(stand.payer)
+    const claim = one.claim(proof, '/data', { redirect: 'manual' }).catch(() => undefined)
+    await eventually(() => one.events.some((event) => event.kind === 'verified'), Boolean)
+    wire.cut()
+    await takeOver(proof)
+    answer(content)
+    const response = await claim
+    // The one that has no connection to break says it in words.
+    if (response) expect([response.status, response.headers.get('payment-status')]).toEqual([503, 'retry'])
+    expect(await response?.text()).not.toBe('the secret')
+    expect(await endings(one, proof)).toEqual(['release'])
+  })
+})

@@ -1,0 +1,129 @@
+/** Programs that sell, told to stop while a payer is being served: the demo, and every example. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { eventually, useTemporaryHome } from '../harness/shop.ts'
+import { type Finished, finished, paystile, root } from './command.ts'
+
+const home = useTemporaryHome()
+afterAll(() => home.remove())
+
+const hold = pathToFileURL(join(root, 'tests/harness/hold.mjs')).href
+
+interface Program {
+  readonly child: ChildProcess
+  readonly end: Promise<Finished>
+  /** The first line it wrote. */
+  readonly line: string
+}
+
+async function run(args: readonly string[]): Promise<Program> {
+  const stdio = ['ignore', 'pipe', 'pipe', 'ipc'] as const
+  const child = spawn(process.execPath, ['--import', hold, ...args], { cwd: root, stdio: [...stdio] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const end = finished(child)
+  const [data] = await Promise.race([
+    once(child.stdout as NonNullable<typeof child.stdout>, 'data'),
+    end.then(({ stderr }) => {
+      throw new Error(`it ended before it began: ${stderr}`)
+    }),
+  ])
+  return { child, end, line: String(data) }
+}
+
+const runDemo = (...flags: readonly string[]) =>
+  run(['dist/cli/main.js', 'demo', '--json', '--port', '0', '--slot-ms', '50', ...flags])
+
+const isListening = (url: string) =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  )
+
+/** Buys, has the program told to stop in the middle of its answer, and lets the answer go on when it has stopped listening. */
+async function stopWhileServing({ child, end }: Program, url: string, signals: readonly NodeJS.Signals[]) {
+  const held = once(child, 'message')
+  const buying = paystile('pay', url, '--json')
+  await held
+  for (const signal of signals) child.kill(signal)
+  await eventually(
+    () => isListening(url),
+    (isSo) => !isSo,
+  )
+  expect(child.exitCode).toBe(null)
+  child.send('go on')
+  const [bought, stopped] = await Promise.all([buying, end])
+  expect([bought.code, stopped.code, child.signalCode]).toEqual([0, 0, null])
+  return JSON.parse(bought.stdout) as {
+    readonly status: number
+    readonly body: unknown
+    readonly payment: { readonly tx: string; readonly requestId: string }
+  }
+}
+
+describe('the demo', () => {
+  it.each([
+    ['SIGTERM', ['SIGTERM']],
+    // npm passes on what the terminal has sent to all. Two signals of one kind would be one if they come so close.
+    ['a signal that comes twice', ['SIGINT', 'SIGTERM']],
+  ] as const)('T122: serves whom it was serving at %s, notes it, and ends with 0', async (_name, signals) => {
+    const first = await runDemo('--keep')
+    const { url } = JSON.parse(first.line)
+    const { status, body, payment } = await stopWhileServing(first, `${url}/api/moon`, signals)
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ data: expect.objectContaining({ at: expect.any(String) }) }),
+    ])
+    const second = await runDemo('--keep')
+    const verdict = JSON.parse((await paystile('verify', payment.tx, payment.requestId)).stdout)
+    expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
+    second.child.kill('SIGTERM')
+    expect((await second.end).code).toBe(0)
+  })
+
+  it('ends at once when it is told a second time', async () => {
+    const { child, end, line } = await runDemo()
+    const { url } = JSON.parse(line)
+    const held = once(child, 'message')
+    const buying = paystile('pay', `${url}/api/moon`, '--timeout', '1')
+    await held
+    child.kill('SIGTERM')
+    await eventually(
+      () => {
+        if (child.exitCode === null) child.kill('SIGINT')
+        return child.exitCode
+      },
+      (code) => code !== null,
+    )
+    expect((await end).code).toBe(130)
+    expect((await buying).code).not.toBe(0)
+  })
+})
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+
+describe('examples', () => {
+  it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])(
+    'T122: %s serves whom it was serving at SIGTERM, and ends with 0',
+    async (file) => {
+      const port = await freePort()
+      const code = readFileSync(join(root, 'examples', file), 'utf8').replaceAll('3000', String(port))
+      const program = await run(['--input-type=module', '--eval', code])
+      const url = `http://127.0.0.1:${port}/report`
+      expect((await fetch(url)).status).toBe(402)
+      expect((await paystile('faucet')).code).toBe(0)
+      const { status, body } = await stopWhileServing(program, url, ['SIGTERM'])
+      expect([status, body]).toEqual([200, { sales: 42 }])
+    },
+  )
+})

@@ -1,0 +1,75 @@
+// Ledgers that are broken on purpose, as real ones have been, to prove that a history would show it.
+import pg from 'pg'
+
+/** The store's own statements, without the guard. */
+export function breakStatements(fault) {
+  if (fault !== 'writes over') return
+  const guard = ' AND kept.version = given.version - 1'
+  const { query } = pg.Client.prototype
+  pg.Client.prototype.query = function (statement, ...rest) {
+    const isReplacing = typeof statement === 'string' && statement.includes('UPDATE paystile_payments')
+    if (isReplacing && !statement.includes(guard)) throw new Error('the guard to be taken out is not there')
+    return query.call(this, isReplacing ? statement.replace(guard, '') : statement, ...rest)
+  }
+}
+
+export function breakLedger(fault, ledger) {
+  switch (fault) {
+    case 'writes over':
+      return ledger
+    case 'checks, then takes':
+      return checksThenTakes(ledger)
+    case 'shows what was':
+      return showsWhatWas(ledger)
+    case 'ends for anybody':
+      return endsForAnybody(ledger)
+    default:
+      throw new Error(`there is no fault "${fault}"`)
+  }
+}
+
+/** What it saw before it took is what it goes by. */
+function checksThenTakes(ledger) {
+  return {
+    ...ledger,
+    take: async (take) => {
+      const standing = await ledger.peek(take.tx)
+      const taken = await ledger.take(take)
+      if (taken.kind !== 'busy' || standing?.state !== 'open') return taken
+      return { kind: 'granted', grant: { tx: take.tx, fence: 1_000_000n, amount: 1n }, remaining: 0n }
+    },
+  }
+}
+
+/** Answers from what it saw a moment ago. */
+function showsWhatWas(ledger) {
+  const shown = new Map()
+  return {
+    ...ledger,
+    peek: async (tx) => {
+      const name = Buffer.from(tx).toString('hex')
+      const before = shown.get(name)
+      if (before && performance.now() - before.at < 50) return before.standing
+      const standing = await ledger.peek(tx)
+      shown.set(name, { standing, at: performance.now() })
+      return standing
+    },
+  }
+}
+
+/** Ends the last grant it knows of, whichever one is named. */
+function endsForAnybody(ledger) {
+  const last = new Map()
+  return {
+    ...ledger,
+    take: async (take) => {
+      const taken = await ledger.take(take)
+      if (taken.kind === 'granted') last.set(Buffer.from(take.tx).toString('hex'), taken.grant.fence)
+      return taken
+    },
+    end: (grant, consequence, used) => {
+      const fence = last.get(Buffer.from(grant.tx).toString('hex')) ?? grant.fence
+      return ledger.end({ ...grant, fence }, consequence, used)
+    },
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A payment as a register that can be used once: what each answer of a ledger may be, if calls came one after another.
+ *
+ * It shares no code with the ledger. Of time it knows only that a call judged leases at some millisecond between its
+ * beginning and its end: a deadline is a span, and everything that saw a lease alive or lapsed narrows it.
+ */
+import type { Consequence } from '../../src/core/delivery.ts'
+
+export type Asked =
+  | {
+      readonly act: 'take'
+      readonly request: string
+      /** Whether it brings the payment's record along. */
+      readonly registers: boolean
+      readonly amount: number
+      readonly leaseMs: number
+    }
+  | { readonly act: 'peek' }
+  | { readonly act: 'renew'; readonly fence: number; readonly leaseMs: number }
+  | { readonly act: 'end'; readonly fence: number; readonly consequence: Consequence; readonly used: number }
+
+export type Told =
+  | { readonly kind: 'granted'; readonly fence: number; readonly amount: number; readonly remaining: number }
+  | { readonly kind: 'busy' | 'spent' | 'foreign' | 'unknown' }
+  | {
+      readonly kind: 'standing'
+      readonly request: string
+      readonly state: 'open' | 'busy' | 'spent'
+      readonly remaining: number
+    }
+  | { readonly kind: 'done'; readonly held: boolean }
+
+/** One call of a ledger as its caller saw it: in nanoseconds of a clock that all processes share. */
+export interface Call {
+  readonly from: number
+  readonly to: number
+  readonly asked: Asked
+  readonly told: Told
+}
+
+export interface Terms {
+  readonly unit: 'request' | 'byte'
+  readonly amount: number
+}
+
+interface Lease {
+  readonly fence: number
+  readonly amount: number
+  /** The deadline, in whole milliseconds: not before `earliest`, not after `latest`. */
+  readonly earliest: number
+  readonly latest: number
+}
+
+export interface Register {
+  /** Undefined until it is registered. */
+  readonly request: string | undefined
+  readonly used: number
+  readonly counted: number
+  readonly free: number
+  readonly fence: number
+  readonly leases: readonly Lease[]
+}
+
+export const untouched: Register = { request: undefined, used: 0, counted: 0, free: 0, fence: 0, leases: [] }
+
+const mostCounted = 3
+const mostFree = 20
+
+/** What the register may be after a call that was answered so; the very same object where nothing changed. None: it may not. */
+export function after(terms: Terms, register: Register, call: Call): readonly Register[] {
+  const { asked, told } = call
+  switch (asked.act) {
+    case 'take':
+      return afterTake(terms, register, call, asked)
+    case 'peek': {
+      if (register.request === undefined) return only(register, told.kind === 'unknown')
+      const { request } = register
+      const shows = (state: 'open' | 'busy' | 'spent', remaining: number): boolean =>
+        told.kind === 'standing' && told.request === request && told.state === state && told.remaining === remaining
+      if (isOver(terms, register)) return only(register, shows('spent', 0))
+      return views(register, call)
+        .filter(({ leased }) => {
+          const left = terms.amount - register.used - leased
+          return shows(left === 0 ? 'busy' : 'open', left)
+        })
+        .map(({ seen }) => seen)
+    }
+    case 'renew': {
+      const lease = find(register, asked.fence)
+      if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
+      if (!lease) return [register]
+      const [earliest, latest] = deadlineOf(call, asked.leaseMs)
+      const longer = {
+        ...lease,
+        earliest: Math.max(lease.earliest, earliest),
+        latest: Math.max(lease.latest, latest),
+      }
+      return [{ ...register, leases: register.leases.map((one) => (one === lease ? longer : one)) }]
+    }
+    case 'end': {
+      const lease = find(register, asked.fence)
+      if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
+      if (!lease) return [register]
+      const rest = { ...register, leases: register.leases.filter((one) => one !== lease) }
+      return [tallied(terms, rest, asked.consequence, Math.min(asked.used, lease.amount))]
+    }
+  }
+}
+
+function afterTake(
+  terms: Terms,
+  before: Register,
+  call: Call,
+  asked: Extract<Asked, { act: 'take' }>,
+): readonly Register[] {
+  const { told } = call
+  if (before.request === undefined && !asked.registers) return only(before, told.kind === 'unknown')
+  const register = before.request === undefined ? { ...before, request: asked.request } : before
+  if (register.request !== asked.request) return only(register, told.kind === 'foreign')
+  if (isOver(terms, register)) return only(register, told.kind === 'spent')
+  return views(register, call).flatMap(({ leased, seen, live }) => {
+    const left = terms.amount - register.used - leased
+    if (left === 0) return only(seen, told.kind === 'busy')
+    const amount = Math.min(asked.amount, left)
+    if (told.kind !== 'granted' || told.fence <= register.fence) return []
+    if (told.amount !== amount || told.remaining !== left - amount) return []
+    const [earliest, latest] = deadlineOf(call, asked.leaseMs)
+    // A grant makes void what has lapsed.
+    return [{ ...register, fence: told.fence, leases: [...live, { fence: told.fence, amount, earliest, latest }] }]
+  })
+}
+
+function tallied(terms: Terms, register: Register, consequence: Consequence, used: number): Register {
+  if (consequence === 'settle') return { ...register, used: register.used + used }
+  if (consequence === 'count') return { ...register, counted: register.counted + 1 }
+  if (consequence === 'release') return register
+  const free = register.free + 1
+  const costs = terms.unit === 'request' && free >= mostFree ? 1 : 0
+  return { ...register, free, used: register.used + costs }
+}
+
+function isOver({ unit, amount }: Terms, { used, counted, free }: Register): boolean {
+  if (used >= amount) return true
+  return unit === 'request' ? counted >= mostCounted * amount : free >= mostFree
+}
+
+interface View {
+  readonly leased: number
+  readonly live: readonly Lease[]
+  /** The register, with what this view of it says about deadlines. */
+  readonly seen: Register
+}
+
+/** The ways in which a call may have found the leases. */
+function views(register: Register, call: Call): readonly View[] {
+  const [first, last] = millisecondsOf(call)
+  let ways: readonly { readonly live: readonly Lease[]; readonly lapsed: readonly Lease[] }[] = [
+    { live: [], lapsed: [] },
+  ]
+  for (const lease of register.leases) {
+    const alive = lease.latest > first ? [{ ...lease, earliest: Math.max(lease.earliest, first + 1) }] : []
+    const gone = lease.earliest <= last ? [{ ...lease, latest: Math.min(lease.latest, last) }] : []
+    ways = ways.flatMap(({ live, lapsed }) => [
+      ...alive.map((one) => ({ live: [...live, one], lapsed })),
+      ...gone.map((one) => ({ live, lapsed: [...lapsed, one] })),
+    ])
+  }
+  return ways.map(({ live, lapsed }) => {
+    const leases = [...live, ...lapsed].sort((one, other) => one.fence - other.fence)
+    const seen = leases.every((lease, index) => isSame(lease, register.leases[index]))
+      ? register
+      : { ...register, leases }
+    return { live, seen, leased: live.reduce((sum, { amount }) => sum + amount, 0) }
+  })
+}
+
+function isSame(one: Lease, other: Lease | undefined): boolean {
+  return one.fence === other?.fence && one.earliest === other.earliest && one.latest === other.latest
+}
+
+function find({ leases }: Register, fence: number): Lease | undefined {
+  return leases.find((lease) => lease.fence === fence)
+}
+
+function only(register: Register, isAllowed: boolean): readonly Register[] {
+  return isAllowed ? [register] : []
+}
+
+function millisecondsOf({ from, to }: Call): readonly [number, number] {
+  return [Math.floor(from / 1e6), Math.floor(to / 1e6)]
+}
+
+function deadlineOf(call: Call, leaseMs: number): readonly [number, number] {
+  const [first, last] = millisecondsOf(call)
+  return [first + leaseMs, last + leaseMs]
+}
