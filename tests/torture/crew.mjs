@@ -1,0 +1,110 @@
+/** The servers of the torture. Each one that is killed has a successor that has already started, so that load goes on. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const spares = 3
+
+export async function createCrew({ home, provider, count }) {
+  const script = await bundle(home)
+  /** Every process that ever sold something: its notes, and when it was killed. */
+  const processes = []
+  const waiting = []
+  const call = () => {
+    const notes = join(home, `notes-${processes.length}`)
+    const child = fork(script, [JSON.stringify({ ...provider, notes })], { stdio: ['ignore', 2, 2, 'ipc'] })
+    const member = { child, notes, diedAt: undefined }
+    processes.push(member)
+    return once(child, 'message').then(() => member)
+  }
+  const refill = () => {
+    while (waiting.length < spares) waiting.push(call())
+  }
+  const enter = async (place) => {
+    refill()
+    const member = await waiting.shift()
+    refill()
+    member.child.send({ port: place.port })
+    await once(member.child, 'message')
+    place.member = member
+  }
+  const places = await Promise.all(Array.from({ length: count }, async () => ({ port: await freePort() })))
+  await Promise.all(places.map(enter))
+
+  return {
+    ports: places.map(({ port }) => port),
+    /** False when there is nobody to be killed in that place at the moment. */
+    async kill(turn) {
+      const place = places[turn % places.length]
+      const { member } = place
+      if (!member) return false
+      place.member = undefined
+      const ended = once(member.child, 'exit')
+      member.child.kill('SIGKILL')
+      member.diedAt = Date.now()
+      await ended
+      place.entering = enter(place)
+      return true
+    },
+    complete: () => Promise.all(places.map(({ entering }) => entering)),
+    /** By transaction: what was sent, by whom, and when. */
+    sends() {
+      const sends = new Map()
+      for (const [server, { notes, diedAt }] of processes.entries()) {
+        const open = new Map()
+        for (const line of readNotes(notes)) {
+          const [what, tx, at] = line.split(' ')
+          if (what === 'last') {
+            open.get(tx).last = Number(at)
+            continue
+          }
+          const send = { server, first: Number(at), last: undefined, diedAt }
+          open.set(tx, send)
+          sends.set(tx, [...(sends.get(tx) ?? []), send])
+        }
+      }
+      return sends
+    },
+    async close() {
+      await Promise.all(waiting)
+      for (const { child } of processes) child.kill('SIGKILL')
+    },
+  }
+}
+
+/** One file instead of hundreds: a server that starts several times a second would spend it all on looking for modules. */
+async function bundle(home) {
+  symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(home, 'node_modules'), 'junction')
+  const build = await rolldown({
+    input: fileURLToPath(new URL('server.mjs', import.meta.url)),
+    platform: 'node',
+    // They bring files of their own.
+    external: [/^@photostructure\//, /^litesvm/, 'pg-native'],
+    logLevel: 'silent',
+  })
+  const { output } = await build.write({ dir: home, format: 'esm', minify: true, entryFileNames: 'server.mjs' })
+  await build.close()
+  return join(home, output[0].fileName)
+}
+
+function readNotes(path) {
+  try {
+    return readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  } catch {
+    return []
+  }
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+}
