@@ -2,6 +2,7 @@
 // every payment is looked at: it was served, or can still be claimed; and never twice.
 //   --seconds N   how long (60)      --servers N  how many (4; with --sqlite always 1)
 //   --sqlite      one file instead of PostgreSQL  --least N    payments below which the run proves nothing (500)
+//   --failover    the cluster of deploy/ha: its leader is killed, and the standby takes over (give it 60 s at least)
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,11 +12,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { generateKeyPairSigner } from '@solana/kit'
-import { startPostgres } from '../harness/postgres.mjs'
 import { judgePayment } from './audit.mjs'
 import { createCrew } from './crew.mjs'
 import { keepHistory, readHistory } from './history.mjs'
 import { createPayers } from './payers.mjs'
+import { openCluster, openFile, openServer } from './stages.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -23,13 +24,13 @@ const { values } = parseArgs({
     servers: { type: 'string', default: '4' },
     least: { type: 'string', default: '500' },
     sqlite: { type: 'boolean', default: false },
+    failover: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
 const seconds = Number(values.seconds)
 const leaseSeconds = 2
 const serverKillMs = 320
-const databaseKillMs = 5_000
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env.PAYSTILE_HOME = home
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -46,19 +47,17 @@ const fund = async (address, amounts) => {
 const recipient = (await generateKeyPairSigner()).address
 await fund(recipient, { SOL: '1000000000', USDC: '0' })
 
-const postgres = values.sqlite ? undefined : await startPostgres()
-const ledger = postgres ? await postgres.place() : join(home, 'ledger.sqlite')
-const database = postgres ? { url: ledger } : { file: ledger }
+const stage = values.sqlite ? openFile(home) : values.failover ? await openCluster() : await openServer()
 const secret = `1:${randomBytes(32).toString('hex')}`
-const provider = { recipient, rpc: chain.rpcUrl, ledger, secret, leaseSeconds }
-const crew = await createCrew({ home, provider, count: postgres ? Number(values.servers) : 1 })
+const provider = { recipient, rpc: chain.rpcUrl, ledger: stage.ledger, secret, leaseSeconds }
+const crew = await createCrew({ home, provider, count: values.sqlite ? 1 : Number(values.servers) })
 const payers = await createPayers({ chain, fund, recipient, ports: crew.ports })
-await keepHistory(database)
+await keepHistory(await stage.database())
 
 const outages = []
 const tally = { serverKills: 0, databaseKills: 0, payments: 0, doubles: 0, losses: 0, unservable: 0 }
 const end = Date.now() + seconds * 1000
-say(`${crew.ports.length} servers on ${postgres ? 'PostgreSQL' : 'SQLite'}, ${seconds} s`)
+say(`${crew.ports.length} servers on ${stage.name}, ${seconds} s`)
 await Promise.all([killServers(), killDatabase(), payers.load(end)])
 say('all quiet; one lease later every payment is looked at')
 await pause(leaseSeconds * 1000 + 500)
@@ -71,7 +70,7 @@ if (tally.payments < Number(values.least)) {
 if (tally.doubles + tally.losses + tally.unservable > 0) process.exitCode = 1
 payers.close()
 await crew.close()
-await postgres?.close()
+await stage.close()
 localnet.disconnect()
 rmSync(home, { recursive: true, force: true })
 process.stdout.write(`${JSON.stringify(tally)}\n`)
@@ -87,15 +86,14 @@ async function killServers() {
 }
 
 async function killDatabase() {
-  while (postgres && Date.now() + databaseKillMs < end) {
-    await pause(databaseKillMs * (0.8 + 0.4 * Math.random()))
+  while (stage.strike && Date.now() + stage.roomMs < end) {
+    await pause(stage.everyMs * (0.8 + 0.4 * Math.random()))
     const outage = { from: Date.now(), to: Number.POSITIVE_INFINITY }
     outages.push(outage)
-    await postgres.kill()
-    tally.databaseKills += 1
-    await pause(100 * Math.random())
-    await postgres.start()
+    await stage.strike()
     outage.to = Date.now()
+    tally.databaseKills += 1
+    say(`the database was struck, and is whole again after ${outage.to - outage.from} ms`)
   }
 }
 
@@ -105,7 +103,7 @@ async function audit() {
     for (let payment = rest.pop(); payment; payment = rest.pop()) await payers.askAgain(payment)
   })
   await Promise.all(lines)
-  const [history, sends] = [await readHistory(database), crew.sends()]
+  const [history, sends] = [await readHistory(await stage.database()), crew.sends()]
   for (const { tx, received } of payers.payments) {
     tally.payments += 1
     const parts = { history: history.get(tx) ?? [], sends: sends.get(tx) ?? [] }
@@ -115,4 +113,14 @@ async function audit() {
     if (losses.length > 0) tally.losses += 1
     for (const why of [...doubles, ...losses]) process.stderr.write(`${tx.slice(0, 8)}: ${why}\n`)
   }
+  if (!values.failover) return
+  const granted = [...sends.values()].flatMap((all) => all.map(({ first }) => first)).filter((at) => at < end)
+  tally.failovers = tally.databaseKills
+  tally.outageMs = longestGap(granted)
+}
+
+/** Bytes go out right after a grant was acknowledged, so their times are those of the grants. */
+function longestGap(times) {
+  const ordered = times.toSorted((one, other) => one - other)
+  return Math.max(0, ...ordered.slice(1).map((at, index) => at - ordered[index]))
 }
