@@ -8,15 +8,17 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const spares = 3
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
 export async function createCrew({ home, provider, count }) {
-  const script = await bundle(home)
+  const bundled = await bundle(home)
   /** Every process that ever sold something: its notes, and when it was killed. */
   const processes = []
   const waiting = []
   const call = () => {
     const notes = join(home, `notes-${processes.length}`)
-    const child = fork(script, [JSON.stringify({ ...provider, notes })], { stdio: ['ignore', 2, 2, 'ipc'] })
+    const args = [bundled, JSON.stringify({ ...provider, notes })]
+    const child = fork(here('launch.cjs'), args, { stdio: ['ignore', 2, 2, 'ipc'] })
     const member = { child, notes, diedAt: undefined }
     processes.push(member)
     return once(child, 'message').then(() => member)
@@ -32,6 +34,10 @@ export async function createCrew({ home, provider, count }) {
     await once(member.child, 'message')
     place.member = member
   }
+  // The first leaves behind what V8 has compiled.
+  const first = call()
+  waiting.push(first)
+  await first
   const places = await Promise.all(Array.from({ length: count }, async () => ({ port: await freePort() })))
   await Promise.all(places.map(enter))
 
@@ -78,17 +84,18 @@ export async function createCrew({ home, provider, count }) {
 
 /** One file instead of hundreds: a server that starts several times a second would spend it all on looking for modules. */
 async function bundle(home) {
-  symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(home, 'node_modules'), 'junction')
+  symlinkSync(here('../../node_modules'), join(home, 'node_modules'), 'junction')
   const build = await rolldown({
-    input: fileURLToPath(new URL('server.mjs', import.meta.url)),
+    input: here('server.mjs'),
     platform: 'node',
     // They bring files of their own.
     external: [/^@photostructure\//, /^litesvm/, 'pg-native'],
     logLevel: 'silent',
   })
-  const { output } = await build.write({ dir: home, format: 'esm', minify: true, entryFileNames: 'server.mjs' })
+  const file = join(home, 'server.cjs')
+  await build.write({ file, format: 'cjs', codeSplitting: false, minify: true })
   await build.close()
-  return join(home, output[0].fileName)
+  return file
 }
 
 function readNotes(path) {

@@ -7,8 +7,10 @@ import { signPayment } from '../../dist/chain/payment.js'
 import { createRpc } from '../../dist/chain/rpc.js'
 import { readLifetime, submit } from '../../dist/chain/send.js'
 
-const payers = 3
+const payers = 2
 const wave = 8
+/** One wave of a payer after the other at most so fast: the machine has servers to start as well. */
+const waveMs = 700
 /** Payments that nobody has yet: what the dead hold must wait for its lease, and others are made meanwhile. */
 const mostOpen = 48
 const fewestLines = 3
@@ -105,7 +107,7 @@ export async function createPayers({ chain, fund, recipient, ports }) {
       end = until
       const paying = wallets.map(async (wallet) => {
         while (Date.now() < end) {
-          if (open.size < mostOpen) await payWave(wallet)
+          if (open.size < mostOpen) await Promise.all([payWave(wallet), pause(waveMs)])
           else await pause(20)
         }
       })

@@ -30,7 +30,7 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 const leaseSeconds = 2
-const serverKillMs = 320
+const serverKillMs = 270
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env.PAYSTILE_HOME = home
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -14,8 +14,7 @@ const server = createServer((request, response) => paid(request, response, () =>
 process.once('message', ({ port }) => server.listen(port, '127.0.0.1', () => process.send('listening')))
 process.once('disconnect', () => process.exit(0))
 // While the database is away nobody gets ready; whoever is needed then has to take its turn all the same.
-await paid.ready().catch(() => {})
-process.send('ready')
+export const ready = paid.ready().catch(() => {})
 
 function deliver(request, response) {
   const [, tx] = /tx=([^;]+)/.exec(request.headers['payment-proof'])
