@@ -19,9 +19,12 @@ export async function createCrew({ home, provider, count }) {
     const notes = join(home, `notes-${processes.length}`)
     const args = [bundled, JSON.stringify({ ...provider, notes })]
     const child = fork(here('launch.cjs'), args, { stdio: ['ignore', 2, 2, 'ipc'] })
-    const member = { child, notes, diedAt: undefined }
+    const member = { child, notes, isReady: false, isUsed: false, diedAt: undefined }
     processes.push(member)
-    return once(child, 'message').then(() => member)
+    return once(child, 'message').then(() => {
+      member.isReady = true
+      return member
+    })
   }
   const refill = () => {
     while (waiting.length < spares) waiting.push(call())
@@ -29,6 +32,7 @@ export async function createCrew({ home, provider, count }) {
   const enter = async (place) => {
     refill()
     const member = await waiting.shift()
+    member.isUsed = true
     refill()
     member.child.send({ port: place.port })
     await once(member.child, 'message')
@@ -43,11 +47,11 @@ export async function createCrew({ home, provider, count }) {
 
   return {
     ports: places.map(({ port }) => port),
-    /** False when there is nobody to be killed in that place at the moment. */
+    /** False when there is nobody to be killed in that place at the moment, or nobody ready to follow: load would stop. */
     async kill(turn) {
       const place = places[turn % places.length]
       const { member } = place
-      if (!member) return false
+      if (!member || !processes.some(({ isReady, isUsed }) => isReady && !isUsed)) return false
       place.member = undefined
       const ended = once(member.child, 'exit')
       member.child.kill('SIGKILL')

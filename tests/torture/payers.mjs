@@ -10,7 +10,7 @@ import { readLifetime, submit } from '../../dist/chain/send.js'
 const payers = 2
 const wave = 8
 /** One wave of a payer after the other at most so fast: the machine has servers to start as well. */
-const waveMs = 700
+const waveMs = 1_200
 /** Payments that nobody has yet: what the dead hold must wait for its lease, and others are made meanwhile. */
 const mostOpen = 48
 const fewestLines = 3
