@@ -1,12 +1,17 @@
 /** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
-import pg from 'pg'
+import type pg from 'pg'
+import { parsePostgresUrl } from '../core/ledger-url.ts'
 import type { Clock } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { LedgerConfigurationError } from './identity.ts'
+import type { Connection } from './postgres-hosts.ts'
+import { createHosts, NoHost } from './postgres-hosts.ts'
 
 export interface Database {
   /** Without password. */
   readonly name: string
+  /** Whether another server may take over. */
+  readonly hasStandby: boolean
   /** One statement, committed when it answers. Throws `LedgerUnavailable` when it is not known whether it was. */
   query(statement: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
   /** Runs several statements in one transaction. */
@@ -16,11 +21,12 @@ export interface Database {
   close(): Promise<void>
 }
 
-const mostConnections = 8
 const clockEveryMs = 2_000
 
 /** Somebody else's work was in the way, and nothing of ours was done. */
 const inTheWay: readonly string[] = ['40001', '40P01']
+/** The server has become a standby, and nothing of ours was done. */
+const readOnly = '25006'
 /** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
 const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
   '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
@@ -35,26 +41,17 @@ const operatorMustAct: Readonly<Record<string, (name: string, detail: string) =>
 }
 
 export function openDatabase(url: string, timeoutMs: number): Database {
-  const { name, config } = readUrl(url)
-  const pool = new pg.Pool({
-    ...config,
-    max: mostConnections,
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    keepAlive: true,
-    application_name: 'paystile',
-  })
-  // A connection that breaks while nobody waits for it is replaced when somebody needs one: both kinds, those that lie in
-  // the pool and those that were just taken out of it.
-  pool.on('error', () => {})
-  pool.on('connect', (client) => client.on('error', () => {}))
+  const place = parsePostgresUrl(url)
+  if (place.kind === 'malformed') throw new LedgerConfigurationError(`The ledger ${place.why}.`)
+  const { name } = place
+  const hosts = createHosts(place.urls, timeoutMs)
   let closed: Promise<void> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
 
-  const connect = async (): Promise<pg.PoolClient> => {
+  const connect = async (): Promise<Connection> => {
     if (closed) throw new LedgerUnavailable(`The ledger ${name} is closed.`)
     try {
-      return await pool.connect()
+      return await hosts.connect()
     } catch (error) {
       throw explain(name, error)
     }
@@ -64,25 +61,29 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     return rows as Record<string, unknown>[]
   }
   const using = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
-    for (;;) {
-      const client = await connect()
-      let broken = true
+    for (let demoted = 0; ; ) {
+      const { client, release } = await connect()
+      let state: Parameters<typeof release>[0] = 'broken'
       try {
         const result = await work(client)
-        broken = false
+        state = 'fine'
         return result
       } catch (error) {
+        const code = codeOf(error) ?? ''
         // What the server says about a statement leaves the connection as good as it was.
-        broken = !/^(22|23|25|40|42)/.test(codeOf(error) ?? '')
-        if (!inTheWay.includes(codeOf(error) ?? '')) throw explain(name, error)
+        if (/^(22|23|25|40|42)/.test(code)) state = code === readOnly ? 'demoted' : 'fine'
+        if (state === 'demoted') demoted += 1
+        const isElsewhere = state === 'demoted' && demoted < hosts.count
+        if (!isElsewhere && !inTheWay.includes(code)) throw explain(name, error)
       } finally {
-        client.release(broken)
+        release(state)
       }
     }
   }
 
   const database: Database = {
     name,
+    hasStandby: hosts.count > 1,
     query: (statement, values = []) => using((client) => run(client, statement, values)),
     transact: (work) =>
       using(async (client) => {
@@ -110,29 +111,29 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     },
     close: async () => {
       clearInterval(timer)
-      closed ??= pool.end()
+      closed ??= hosts.close()
       await closed
     },
   }
   return database
 }
 
-function readUrl(url: string): { readonly name: string; readonly config: pg.PoolConfig } {
-  if (!URL.canParse(url)) {
-    throw new LedgerConfigurationError(
-      'The ledger is not a PostgreSQL address: write postgres://user:password@host:5432/database.',
-    )
-  }
-  const { host, pathname } = new URL(url)
-  return { name: `postgres://${host}${pathname}`, config: { connectionString: url } }
-}
-
 function explain(name: string, error: unknown): unknown {
   if (error instanceof LedgerUnavailable || error instanceof LedgerConfigurationError) return error
+  if (error instanceof NoHost) {
+    // Of several servers one at least must be right; what the operator has to mend is said before what may pass.
+    const reasons = error.reasons.map((reason) => explain(name, reason))
+    return reasons.find((reason) => reason instanceof LedgerConfigurationError) ?? unavailable(name, error)
+  }
   const detail = error instanceof Error ? error.message : String(error)
   const advice = operatorMustAct[codeOf(error) ?? '']
   if (advice) return new LedgerConfigurationError(advice(name, detail), { cause: error })
   if (isFault(codeOf(error))) return error
+  return unavailable(name, error)
+}
+
+function unavailable(name: string, error: unknown): LedgerUnavailable {
+  const detail = error instanceof Error ? error.message : String(error)
   return new LedgerUnavailable(`The ledger ${name} cannot be used at this moment: ${detail}.`, { cause: error })
 }
 

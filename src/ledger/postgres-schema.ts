@@ -54,6 +54,8 @@ const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, va
 
 /** Settings under which an acknowledged grant could be lost, and what they must not be. */
 const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+/** Where another server may take over, every commit has to wait for it. */
+const standbys = 'synchronous_standby_names'
 
 export async function prepareSchema(database: Database, identity: LedgerIdentity): Promise<void> {
   await checkDurability(database)
@@ -87,11 +89,21 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
 }
 
 async function checkDurability(database: Database): Promise<void> {
-  const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [durability])
-  for (const { name, setting } of rows) {
-    if (setting !== 'off') continue
+  const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [
+    [...durability, standbys],
+  ])
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
+  for (const name of durability) {
+    if (settings.get(name) !== 'off') continue
     throw new LedgerConfigurationError(
       `The ledger ${database.name} runs with ${name}=off and could forget payments: set ${name}=on for this user and server.`,
+    )
+  }
+  if (!database.hasStandby) return
+  if (settings.get('synchronous_commit') === 'local' || settings.get(standbys) === '') {
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} could forget payments when a standby takes over: set synchronous_commit=on and ` +
+        `${standbys} (with Patroni synchronous_mode and synchronous_mode_strict), or name one host only.`,
     )
   }
 }

@@ -6,7 +6,8 @@ export interface Postgres {
   sql(statement: string, database?: string): Promise<Record<string, unknown>[]>
   /** Ends every process of the server at once, as a power cut would. */
   kill(): Promise<void>
-  start(): Promise<void>
+  /** With other flags than at first, if they are given. */
+  start(flags?: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 

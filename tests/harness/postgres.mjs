@@ -21,8 +21,8 @@ export async function startPostgres(flags = []) {
   let server
   let places = 0
 
-  const start = async () => {
-    const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', ...flags]
+  const start = async (others = flags) => {
+    const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', ...others]
     const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     server = child
     await new Promise((resolve, reject) => {
@@ -51,6 +51,9 @@ export async function startPostgres(flags = []) {
       await client.end()
     }
   }
+  // A test that breaks off leaves no server behind.
+  const abandon = () => server?.kill('SIGKILL')
+  process.once('exit', abandon)
   await start()
   return {
     port,
@@ -64,6 +67,7 @@ export async function startPostgres(flags = []) {
     },
     close: async () => {
       await end('SIGINT')
+      process.off('exit', abandon)
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -220,3 +220,65 @@ describe('an outage', () => {
     await expect(database.query('CREATE TABLE anything (x int)')).rejects.toThrow(LedgerUnavailable)
   })
 })
+
+describe('several servers, of which one may be written to', () => {
+  /** Two servers, the second as good as a standby, and a place where there is none. */
+  const startPair = async () => {
+    const pair = await Promise.all([startPostgres(), startPostgres(['-c', 'default_transaction_read_only=on'])])
+    for (const server of pair) onTestFinished(server.close)
+    const [leader, standby] = pair
+    const hosts = (...ports: number[]) => ports.map((port) => `127.0.0.1:${port}`).join(',')
+    const database = openDatabase(`postgres://postgres@${hosts(1, standby.port, leader.port)}/postgres`, 4_000)
+    onTestFinished(database.close)
+    const portNow = async () => Number((await database.query('SELECT inet_server_port() AS port'))[0]?.['port'])
+    return { leader, standby, hosts, database, portNow }
+  }
+  const promote = async (server: Awaited<ReturnType<typeof startPostgres>>) => {
+    await server.kill()
+    await server.start([])
+  }
+
+  it('that one is found, and found again when another has taken over', async () => {
+    const { leader, standby, portNow } = await startPair()
+    expect(await portNow()).toBe(leader.port)
+    await leader.kill()
+    await expect(portNow()).rejects.toThrow(LedgerUnavailable)
+    await expect(portNow()).rejects.toThrow(/ECONNREFUSED.*; the server is a standby/)
+    await promote(standby)
+    expect(await portNow()).toBe(standby.port)
+  })
+
+  it('one that becomes a standby while it is connected is left, and nobody notices', async () => {
+    const { leader, standby, database, portNow } = await startPair()
+    expect(await portNow()).toBe(leader.port)
+    await promote(standby)
+    await leader.sql('ALTER SYSTEM SET default_transaction_read_only = on')
+    await leader.sql('SELECT pg_reload_conf()')
+    await expect
+      .poll(() => database.query('SHOW default_transaction_read_only'))
+      .toEqual([{ default_transaction_read_only: 'on' }])
+    await database.query('CREATE TABLE here (x int)')
+    expect(await portNow()).toBe(standby.port)
+  })
+
+  it('what the operator has to mend is said first', async () => {
+    const { leader, hosts } = await startPair()
+    const database = openDatabase(`postgres://postgres@${hosts(1, leader.port)}/nowhere`, 2_000)
+    onTestFinished(database.close)
+    await expect(database.query('SELECT 1')).rejects.toThrow(/does not exist on its server: make it/)
+  })
+
+  it('is refused where a standby may take over without the last payments', async () => {
+    const { leader, hosts } = await startPair()
+    const url = (user: string) => `postgres://${user}@${hosts(leader.port, 1)}/postgres`
+    const why =
+      /could forget payments when a standby takes over: set synchronous_commit=on and synchronous_standby_names/
+    await expect(open(url('postgres'))).rejects.toThrow(why)
+    await leader.sql('CREATE ROLE hasty SUPERUSER LOGIN')
+    await leader.sql('ALTER ROLE hasty SET synchronous_commit = local')
+    await leader.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    await leader.sql('SELECT pg_reload_conf()')
+    await expect.poll(() => leader.sql('SHOW synchronous_standby_names')).toEqual([{ synchronous_standby_names: '*' }])
+    await expect(open(url('hasty'))).rejects.toThrow(why)
+  })
+})

@@ -12,12 +12,12 @@ it.each([
 ])(
   'T115, T116: %s are killed under load, and every payment is served, once',
   async (_name, flags) => {
-    const args = [script, '--json', '--seconds', '5', '--least', '10', ...flags]
+    const args = [script, '--json', '--seconds', '5', '--least', '5', ...flags]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     const tally = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
     expect(tally).toMatchObject({ doubles: 0, losses: 0, unservable: 0 })
     expect(tally.serverKills).toBeGreaterThan(2)
-    expect(tally.payments).toBeGreaterThan(10)
+    expect(tally.payments).toBeGreaterThanOrEqual(5)
   },
   90_000,
 )

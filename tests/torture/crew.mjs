@@ -1,0 +1,121 @@
+/** The servers of the torture. Each one that is killed has a successor that has already started, so that load goes on. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+const spares = 3
+const here = (name) => fileURLToPath(new URL(name, import.meta.url))
+
+export async function createCrew({ home, provider, count }) {
+  const bundled = await bundle(home)
+  /** Every process that ever sold something: its notes, and when it was killed. */
+  const processes = []
+  const waiting = []
+  const call = () => {
+    const notes = join(home, `notes-${processes.length}`)
+    const args = [bundled, JSON.stringify({ ...provider, notes })]
+    const child = fork(here('launch.cjs'), args, { stdio: ['ignore', 2, 2, 'ipc'] })
+    const member = { child, notes, isReady: false, isUsed: false, diedAt: undefined }
+    processes.push(member)
+    return once(child, 'message').then(() => {
+      member.isReady = true
+      return member
+    })
+  }
+  const refill = () => {
+    while (waiting.length < spares) waiting.push(call())
+  }
+  const enter = async (place) => {
+    refill()
+    const member = await waiting.shift()
+    member.isUsed = true
+    refill()
+    member.child.send({ port: place.port })
+    await once(member.child, 'message')
+    place.member = member
+  }
+  // The first leaves behind what V8 has compiled.
+  const first = call()
+  waiting.push(first)
+  await first
+  const places = await Promise.all(Array.from({ length: count }, async () => ({ port: await freePort() })))
+  await Promise.all(places.map(enter))
+
+  return {
+    ports: places.map(({ port }) => port),
+    /** False when there is nobody to be killed in that place at the moment, or nobody ready to follow: load would stop. */
+    async kill(turn) {
+      const place = places[turn % places.length]
+      const { member } = place
+      if (!member || !processes.some(({ isReady, isUsed }) => isReady && !isUsed)) return false
+      place.member = undefined
+      const ended = once(member.child, 'exit')
+      member.child.kill('SIGKILL')
+      member.diedAt = Date.now()
+      await ended
+      place.entering = enter(place)
+      return true
+    },
+    complete: () => Promise.all(places.map(({ entering }) => entering)),
+    /** By transaction: what was sent, by whom, and when. */
+    sends() {
+      const sends = new Map()
+      for (const [server, { notes, diedAt }] of processes.entries()) {
+        const open = new Map()
+        for (const line of readNotes(notes)) {
+          const [what, tx, at] = line.split(' ')
+          if (what === 'last') {
+            open.get(tx).last = Number(at)
+            continue
+          }
+          const send = { server, first: Number(at), last: undefined, diedAt }
+          open.set(tx, send)
+          sends.set(tx, [...(sends.get(tx) ?? []), send])
+        }
+      }
+      return sends
+    },
+    async close() {
+      await Promise.all(waiting)
+      for (const { child } of processes) child.kill('SIGKILL')
+    },
+  }
+}
+
+/** One file instead of hundreds: a server that starts several times a second would spend it all on looking for modules. */
+async function bundle(home) {
+  symlinkSync(here('../../node_modules'), join(home, 'node_modules'), 'junction')
+  const build = await rolldown({
+    input: here('server.mjs'),
+    platform: 'node',
+    // They bring files of their own.
+    external: [/^@photostructure\//, /^litesvm/, 'pg-native'],
+    logLevel: 'silent',
+  })
+  const file = join(home, 'server.cjs')
+  await build.write({ file, format: 'cjs', codeSplitting: false, minify: true })
+  await build.close()
+  return file
+}
+
+function readNotes(path) {
+  try {
+    return readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  } catch {
+    return []
+  }
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,139 @@
+/** The load: payments in waves, and each of them claimed on all servers at the same moment until somebody has it. */
+import { Agent, request } from 'node:http'
+import { generateKeyPairSigner } from '@solana/kit'
+import { fetchTransport } from '../../dist/chain/fetch-transport.js'
+import { createWallet } from '../../dist/chain/keypair.js'
+import { signPayment } from '../../dist/chain/payment.js'
+import { createRpc } from '../../dist/chain/rpc.js'
+import { readLifetime, submit } from '../../dist/chain/send.js'
+
+const payers = 2
+const wave = 8
+/** One wave of a payer after the other at most so fast: the machine has servers to start as well. */
+const waveMs = 1_200
+/** Payments that nobody has yet: what the dead hold must wait for its lease, and others are made meanwhile. */
+const mostOpen = 48
+const fewestLines = 3
+const landingMs = 20_000
+const longestWaitMs = 700
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+export async function createPayers({ chain, fund, recipient, ports }) {
+  const rpc = createRpc({ urls: [chain.rpcUrl], transport: fetchTransport })
+  const agent = new Agent({ keepAlive: true })
+  const wallets = []
+  for (let index = 0; index < payers; index += 1) {
+    const wallet = await createWallet(await generateKeyPairSigner())
+    await fund(wallet.address, { SOL: '100000000000', USDC: '1000000000000' })
+    wallets.push(wallet)
+  }
+  const payments = []
+  const open = new Set()
+  const lines = Array.from({ length: Math.max(fewestLines, ports.length) }, (_, index) => ports[index % ports.length])
+
+  const ask = (port, headers = {}) =>
+    new Promise((resolve) => {
+      const call = request({ host: '127.0.0.1', port, path: '/data', headers, agent, timeout: 10_000 }, (response) => {
+        let body = ''
+        response.on('data', (chunk) => {
+          body += chunk
+        })
+        response.on('end', () => resolve(response.complete ? { status: response.statusCode, body } : undefined))
+        response.on('error', () => resolve(undefined))
+      })
+      call.on('error', () => resolve(undefined))
+      call.on('timeout', () => call.destroy())
+      call.end()
+    })
+  const anyPort = () => ports[Math.floor(Math.random() * ports.length)]
+
+  async function payWave(wallet) {
+    const lifetime = await readLifetime(rpc)
+    const challenges = await Promise.all(Array.from({ length: wave }, () => ask(anyPort())))
+    const requestIds = challenges
+      .filter((answer) => answer?.status === 402)
+      .map(({ body }) => JSON.parse(body).requestId)
+    if (!lifetime || requestIds.length === 0) return pause(20)
+    const { address: asset, tokenProgram } = chain.mints.USDC
+    const token = { asset, units: 10_000n, decimals: 6, tokenProgram }
+    const sent = await Promise.all(
+      requestIds.map(async (requestId) => {
+        const signed = await signPayment({ ...lifetime, token, recipient, requestId }, wallet)
+        await submit(rpc, signed)
+        const proof = `tx=${signed.signature}; requestId=${requestId}; payer=${wallet.address}`
+        return { tx: signed.signature, proof, received: 0 }
+      }),
+    )
+    for (const payment of await landed(sent)) {
+      payments.push(payment)
+      open.add(payment)
+      void claim(payment).finally(() => open.delete(payment))
+    }
+  }
+
+  async function landed(sent) {
+    const until = Date.now() + landingMs
+    for (;;) {
+      const answer = await rpc.call('getSignatureStatuses', [sent.map(({ tx }) => tx)])
+      const statuses = answer.result?.value ?? []
+      const there = sent.filter((_, index) => {
+        const status = statuses[index]
+        return status?.err === null && status.confirmationStatus !== 'processed'
+      })
+      if (there.length === sent.length || Date.now() > until) return there
+      await pause(25)
+    }
+  }
+
+  /** The same proof on every server at once. Whoever is told to wait comes again with all the others. */
+  async function claim(payment) {
+    for (let wait = 60; ; wait = Math.min(1.5 * wait, longestWaitMs)) {
+      const answers = await Promise.all(lines.map((port) => show(payment, port)))
+      if (answers.some(isDecided) || Date.now() > end) return
+      await pause(wait * (0.5 + Math.random()))
+    }
+  }
+
+  async function show(payment, port) {
+    const answer = await ask(port, { 'payment-proof': payment.proof })
+    if (isWhole(answer)) payment.received += 1
+    return answer
+  }
+
+  let end = 0
+  return {
+    payments,
+    async load(until) {
+      end = until
+      const paying = wallets.map(async (wallet) => {
+        while (Date.now() < end) {
+          if (open.size < mostOpen) await Promise.all([payWave(wallet), pause(waveMs)])
+          else await pause(20)
+        }
+      })
+      await Promise.all(paying)
+      while (open.size > 0) await pause(20)
+    },
+    /** Asks for a payment once more: who has it gets no second one, who has not gets it now, and then no second one. */
+    async askAgain(payment) {
+      for (let time = 0; time < 200; time += 1) {
+        const answer = await show(payment, anyPort())
+        if (isDecided(answer) && !isWhole(answer)) return
+        if (!isWhole(answer)) await pause(50)
+      }
+    },
+    close() {
+      agent.destroy()
+      rpc.close()
+    },
+  }
+}
+
+function isWhole(answer) {
+  return answer?.status === 200 && answer.body === 'the first.the second'
+}
+
+/** Asking again would not change anything. */
+function isDecided(answer) {
+  return isWhole(answer) || (answer?.status === 409 && answer.body.includes('payment_replay'))
+}
