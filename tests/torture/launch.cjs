@@ -15,8 +15,14 @@ const server = {}
 script.runInThisContext()(server, require('node:module').createRequire(bundle))
 server.ready.then(() => {
   if (!cachedData) {
-    writeFileSync(`${compiled}.new`, script.createCachedData())
-    renameSync(`${compiled}.new`, compiled)
+    keepCompiled()
+    // Once more when it has served for a while: what is compiled only then is most of it.
+    process.once('message', () => setTimeout(keepCompiled, 1_200))
   }
   process.send('ready')
 })
+
+function keepCompiled() {
+  writeFileSync(`${compiled}.new`, script.createCachedData())
+  renameSync(`${compiled}.new`, compiled)
+}

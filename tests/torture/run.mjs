@@ -31,6 +31,7 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const leaseSeconds = 2
 const serverKillMs = 270
+const warmUpMs = 1_500
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env.PAYSTILE_HOME = home
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -77,6 +78,8 @@ process.stdout.write(`${JSON.stringify(tally)}\n`)
 process.exit()
 
 async function killServers() {
+  // There is something to be killed when the load is on its way.
+  await pause(warmUpMs)
   for (let turn = 0; Date.now() < end; turn += 1) {
     const killed = await crew.kill(turn)
     if (killed) tally.serverKills += 1
