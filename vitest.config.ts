@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -7,6 +8,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxConcurrency: 8,
+    // Many tests wait for time to pass, so two go well on two cores; more than four would only disturb each other.
+    maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 1)),
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const builtStamp = join(root, 'dist', '.built')
 
-/** Installs the packages of the product, or with `everything` those of the tests and benchmarks too. */
-export function install({ everything = false } = {}) {
+/** Installs the packages of the product, or with `everything` those of the tests and benchmarks too, which then stay. */
+export function install({ everything = existsSync(join(root, 'node_modules/vitest')) } = {}) {
   const manifests = everything ? ['package.json', 'tests/package.json'] : ['package.json']
   if (manifests.every(isInstalled) && !isOlder('node_modules/.package-lock.json', 'package-lock.json')) return
   say(everything ? 'Installing packages, test tools included…' : 'Installing packages…')

@@ -202,7 +202,8 @@ describe.each(adapters)('%s', (name, serve) => {
       return listen()
     }
     stand.logged.length = 0
-    const loud = await stand.open({ onEvent }, serve, handler)
+    // A service of its own, which hears nothing of what became of the payments of others.
+    const loud = await stand.open({ onEvent, service: crypto.randomUUID() }, serve, handler)
     const proof = await loud.buy(payer)
     await expectRefused(loud.claim('tx=x'), 'proof_malformed')
     await expectServed(loud.claim(proof))

@@ -111,7 +111,7 @@ describe('a price that can be charged is charged as it was written', () => {
   it('T50: a payment beyond 2^53 base units is judged to the last unit', async () => {
     const { world, honest } = bench
     const price = 9_007_199_254_740_993n
-    const till = await open({ price: '9007199254.740993' })
+    const till = await open({ price: '9007199254.740993', finalizedFrom: '10000000000' })
     await world.localnet.fund(honest.address, { USDC: price + 1n })
     const short = await bench.commit(till, honest, [
       await world.transfer(honest, world.recipient.address, 'USDC', price - 1n),
