@@ -26,7 +26,7 @@ function witnessOf({ finalized = 1_000, oldest = 0, statuses = [final], fails }:
     return { kind: 'answered', result: results[method] }
   }
   const never = () => Promise.reject(new Error('not asked for here'))
-  return { name: 'node', failures: () => 0, appeared: never, testify: never, ask }
+  return { failures: () => 0, appeared: never, testify: never, ask }
 }
 
 const gone: Node = { statuses: [null] }

@@ -19,31 +19,36 @@ export type Finding =
 export interface Inquiry {
   readonly signature: string
   readonly commitment: Commitment
-  /** Whether a witness is asked for the transaction itself before it said that there is one. */
-  isEager: boolean
   readonly found: Map<Witness, Testimony>
   readonly missed: Set<Witness>
   readonly verified: Verified
   round: number
 }
 
-export function createInquiry(signature: string, commitment: Commitment = 'confirmed'): Inquiry {
-  return { signature, commitment, isEager: true, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
+export function createInquiry(signature: string, commitment: Commitment): Inquiry {
+  return { signature, commitment, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
+}
+
+export interface InquiryOptions {
+  /** Whether a witness is asked for the transaction itself before it said that there is one. */
+  readonly isEager: boolean
+  readonly hedgeMs: number
+  /** Another witness is asked because those before are slow. */
+  readonly onHedge: () => void
 }
 
 /** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
 export async function inquire(
   inquiry: Inquiry,
   witnesses: readonly Witness[],
-  hedgeMs: number,
-  onHedge: () => void = () => {},
+  { isEager, hedgeMs, onHedge }: InquiryOptions,
 ): Promise<Finding> {
   const needed = Math.min(2, witnesses.length)
   const told = new Map(inquiry.found)
   const waiting = inTurn(inquiry, witnesses)
   const asked = new Set<Promise<void>>()
   const ask = (witness: Witness) => {
-    const answer = hear(witness, inquiry).then((testimony) => {
+    const answer = hear(witness, inquiry, isEager).then((testimony) => {
       told.set(witness, testimony)
       if (testimony.kind === 'found') inquiry.found.set(witness, testimony)
       if (testimony.kind === 'missing') inquiry.missed.add(witness)
@@ -77,8 +82,8 @@ function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
     .sort((left, right) => left.failures() - right.failures())
 }
 
-async function hear(witness: Witness, inquiry: Inquiry): Promise<Testimony> {
-  const { signature, missed, verified, commitment, isEager } = inquiry
+async function hear(witness: Witness, inquiry: Inquiry, isEager: boolean): Promise<Testimony> {
+  const { signature, missed, verified, commitment } = inquiry
   const isDoubtful = missed.has(witness) || !isEager
   if (isDoubtful && !(await witness.appeared(signature, commitment))) return { kind: 'missing' }
   return witness.testify(signature, verified, commitment)

@@ -35,6 +35,8 @@ interface Flight {
   end: Promise<void>
   /** Whether anybody vouched for the transaction. */
   isEager: boolean
+  /** Whether all who wait for it have named transactions that do not exist. */
+  isDoubtful: boolean
   /** Ends a pause, if there is one. */
   wake: () => void
 }
@@ -43,6 +45,8 @@ const mostFlights = 4_096
 const mostReaders = 256
 const firstPauseMs = 50
 const longestPauseMs = 400
+/** How long the watcher is waited for before the nodes are asked for what it has not seen. */
+const headStartMs = 3_000
 /** So many transactions are known to have been asked for before. */
 const mostAsked = 20_000
 /** How long a payment that the watcher heard of is waited for. */
@@ -63,8 +67,9 @@ export function createChain(parts: ChainParts): Chain {
   const watcher =
     parts.watch && createWatcher({ ...parts.watch, witnesses, clock, log, read: readHeard, ...(meter && { meter }) })
 
-  function depart(signature: string, commitment: Commitment, isEager: boolean): Flight {
-    const flight: Flight = { until: 0, readers: new Set(), end: Promise.resolve(), isEager, wake: () => {} }
+  function depart(signature: string, commitment: Commitment): Flight {
+    const end = Promise.resolve()
+    const flight: Flight = { until: 0, readers: new Set(), end, isEager: false, isDoubtful: true, wake: () => {} }
     flights.set(nameOf(signature, commitment), flight)
     flight.end = fly(signature, commitment, flight)
     return flight
@@ -78,13 +83,17 @@ export function createChain(parts: ChainParts): Chain {
     await Promise.resolve()
     if (!flight.isEager && watcher?.isCurrent() && !asked.has(signature)) {
       keep(asked, signature, true, mostAsked)
-      // The watcher most likely sees it in time, if it exists; nodes are asked when somebody insists.
-      while (!flight.isEager && leftOf() > 0 && !closed) await sleep(leftOf(), flight)
-      if (!flight.isEager && watcher.isCurrent()) return land(signature, commitment, flight, { kind: 'missing' })
+      // The watcher most likely sees it in time, if it exists.
+      await sleep(Math.min(headStartMs, leftOf()), flight)
+      while (flight.isDoubtful && !flight.isEager && leftOf() > 0 && !closed) await sleep(leftOf(), flight)
+      // For who has named transactions that do not exist, nodes are asked only if the same is shown again.
+      if (flight.isDoubtful && !flight.isEager && watcher.isCurrent()) {
+        return land(signature, commitment, flight, { kind: 'missing' })
+      }
     }
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
-      inquiry.isEager = flight.isEager
-      const finding = await inquire(inquiry, witnesses, hedgeMs, onHedge).catch(broken)
+      const options = { isEager: flight.isEager, hedgeMs, onHedge }
+      const finding = await inquire(inquiry, witnesses, options).catch(broken)
       futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
       const settled = finding.kind === 'found' || finding.kind === 'disagreement'
       const last = settled || leftOf() <= 0 || futile >= mostFutileRounds || closed
@@ -126,24 +135,30 @@ export function createChain(parts: ChainParts): Chain {
     if (effect && !isAnew) return { kind: 'found', effect }
     // What was seen exists; and who watches has heard of what exists.
     const isEager = !isDoubtful && (isAnew || commitment === 'finalized' || !watcher?.isCurrent())
-    return board(signature, waitMs, commitment, isEager)
+    return board(signature, waitMs, commitment, isEager ? 'sure' : isDoubtful ? 'doubtful' : 'usual')
   }
 
   /** The watcher heard of it: whoever waits for it need not wait longer. */
-  async function readHeard(signature: string): Promise<Reading> {
-    const flight = flights.get(nameOf(signature, 'confirmed'))
-    if (flight && !flight.isEager) {
-      flight.isEager = true
-      flight.wake()
-    }
-    return board(signature, heardWaitMs, 'confirmed', true)
+  function readHeard(signature: string): Promise<Reading> {
+    return board(signature, heardWaitMs, 'confirmed', 'sure')
   }
 
-  async function board(signature: string, waitMs: number, commitment: Commitment, isEager: boolean): Promise<Reading> {
+  async function board(
+    signature: string,
+    waitMs: number,
+    commitment: Commitment,
+    passenger: 'sure' | 'usual' | 'doubtful',
+  ): Promise<Reading> {
     if (closed) return unavailable('the chain is closed')
     const known = flights.get(nameOf(signature, commitment))
     if (!known && flights.size >= mostFlights) return unavailable('too many payments are being waited for')
-    const flight = known ?? depart(signature, commitment, isEager)
+    const flight = known ?? depart(signature, commitment)
+    if (passenger !== 'doubtful') flight.isDoubtful = false
+    // Whoever is sure of it takes along all who wait.
+    if (passenger === 'sure' && !flight.isEager) {
+      flight.isEager = true
+      flight.wake()
+    }
     if (flight.readers.size >= mostReaders) return unavailable('too many wait for this payment')
     flight.until = Math.max(flight.until, clock.monotonic() + waitMs)
     return attend(flight, waitMs)

@@ -29,7 +29,9 @@ describe('createLookout', () => {
     }
     const lookout = createLookout(call, async (ms) => void pauses.push(ms))
     await Promise.all(Array.from({ length: 600 }, (_, index) => lookout(`${index}`, 'confirmed')))
+    await new Promise((resolve) => setImmediate(resolve))
     await Promise.all(Array.from({ length: 6 }, (_, index) => lookout(`${index}`, 'confirmed')))
+    await new Promise((resolve) => setImmediate(resolve))
     expect(sizes).toEqual([1, 256, 256, 87, 1, 5])
     expect(pauses).toEqual([2_500, 2_500, 1_740, 100])
   })
@@ -48,6 +50,18 @@ describe('createLookout', () => {
     ['nothing', { kind: 'unavailable', why: 'gone' }, true],
   ])('%s', async (_name, answer, appeared) => {
     expect(await createLookout(async () => answer)('one', 'confirmed')).toBe(appeared)
+  })
+
+  it('does not wait long for a node that hangs', async () => {
+    let isHanging = true
+    const lookout = createLookout((_method, [signatures]) => {
+      const list = signatures as readonly string[]
+      return isHanging ? new Promise(() => {}) : Promise.resolve(answered(list.map(() => confirmed)))
+    })
+    void lookout('first', 'confirmed')
+    await Promise.resolve()
+    isHanging = false
+    expect(await lookout('second', 'confirmed')).toBe(true)
   })
 
   it('tells confirmed from finalized', async () => {

@@ -15,6 +15,7 @@ const mostSignatures = 256
 /** How long the next question waits for each signature in the last, and at the most. */
 const pausePerSignatureMs = 20
 const longestPauseMs = 2_500
+const impatientMs = 500
 
 interface Waiting {
   readonly signature: string
@@ -34,12 +35,17 @@ export function createLookout(call: Call, pause: (ms: number) => Promise<void> =
     while (waiting.length > 0) {
       const batch = waiting.slice(0, mostSignatures)
       waiting = waiting.slice(mostSignatures)
-      const statuses = await ask(batch.map(({ signature }) => signature))
-      for (const [index, { tell, commitment }] of batch.entries())
-        tell(statuses ? isVisible(statuses[index], commitment) : true)
+      // A question that hangs does not hold up those behind it for long.
+      await Promise.race([answer(batch), sleep(impatientMs)])
       if (batch.length > 1) await pause(Math.min(batch.length * pausePerSignatureMs, longestPauseMs))
     }
     busy = false
+  }
+
+  async function answer(batch: readonly Waiting[]): Promise<void> {
+    const statuses = await ask(batch.map(({ signature }) => signature))
+    for (const [index, { tell, commitment }] of batch.entries())
+      tell(statuses ? isVisible(statuses[index], commitment) : true)
   }
 
   async function ask(signatures: readonly string[]): Promise<readonly unknown[] | undefined> {

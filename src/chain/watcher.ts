@@ -71,6 +71,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const kept = new Map<string, { readonly effect: Effect; readonly at: number }>()
   /** Signatures that were read, with their slots. */
   const read = new Map<string, number>()
+  /** Those that the socket told of and that are being read. */
+  const reading = new Set<string>()
   let unnoted: readonly Effect[] = []
   let flushing: Promise<void> = Promise.resolve()
   let highestSlot = 0
@@ -85,6 +87,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     keep(kept, effect.signature, { effect, at: clock.monotonic() }, mostKept)
     if (read.has(effect.signature) || !paysWatched(effect)) return
     keep(read, effect.signature, effect.slot, mostRead)
+    meter?.count('paystile_payments_seen_total', { by: reading.has(effect.signature) ? 'socket' : 'poll' })
     unnoted = [...unnoted, effect]
     flushTimer ??= setTimeout(() => void flush().catch(() => {}), flushMs)
     flushTimer.unref?.()
@@ -94,10 +97,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return transfers.some(({ destination }) => places.has(destination))
   }
 
+  /** A transaction that touches two watched accounts is told of twice. */
   function heard(signature: string): void {
-    if (read.has(signature)) return
-    meter?.count('paystile_payments_seen_total', { by: 'socket' })
-    void parts.read(signature)
+    if (read.has(signature) || reading.has(signature)) return
+    reading.add(signature)
+    void parts.read(signature).finally(() => reading.delete(signature))
   }
 
   /** Writes down what was read, one batch after another. Should it fail, it is tried again, and the mark stands before it. */
@@ -124,7 +128,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const listed = await listPayments(witnesses, place.address, place.mark, highestSlot)
     if (!listed) return false
     const unread = listed.filter(({ signature }) => !read.has(signature))
-    if (unread.length > 0) meter?.count('paystile_payments_seen_total', { by: 'poll' }, unread.length)
     for (let start = 0; start < unread.length; start += mostAtOnce) {
       await Promise.all(unread.slice(start, start + mostAtOnce).map(({ signature }) => study(place, signature)))
       if (closed) return false
@@ -144,11 +147,10 @@ export function createWatcher(parts: WatcherParts): Watcher {
   }
 
   async function study(place: Place, signature: string): Promise<void> {
-    const reading = await parts.read(signature)
-    if (reading.kind !== 'found') return void place.misses.set(signature, 1 + (place.misses.get(signature) ?? 0))
-    remember(reading.effect)
+    const finding = await parts.read(signature)
+    if (finding.kind !== 'found') return void place.misses.set(signature, 1 + (place.misses.get(signature) ?? 0))
     // A transaction that only mentions the address is done with as well.
-    keep(read, signature, reading.effect.slot, mostRead)
+    keep(read, signature, finding.effect.slot, mostRead)
   }
 
   function isWorthWaiting({ misses }: Place, signature: string): boolean {

@@ -1,9 +1,8 @@
 /**
  * One node as a witness: what it says about a transaction, believed as far as it can be checked.
  *
- * It must prove to be of the right chain before and after everything that
- * it tells: behind one address there may be another node from one answer to the next, and nothing breaks when they change
- * places.
+ * It must prove to be of the right chain before and after whatever it has to tell: behind one address there may be
+ * another node from one answer to the next, and nothing breaks when they change places.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
@@ -31,7 +30,6 @@ export interface Pin {
 export type Verified = Map<string, Transaction>
 
 export interface Witness {
-  readonly name: string
   /** How many times in a row it was of no use. */
   failures(): number
   /** Whether a transaction that it did not have may be there now. */
@@ -136,7 +134,7 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { name: node.name, failures: () => failures, appeared: createLookout(call), testify, ask }
+  return { failures: () => failures, appeared: createLookout(call), testify, ask }
 }
 
 function readWire(value: unknown): string | undefined {

@@ -15,10 +15,13 @@ export const metrics = {
   paystile_watcher_connections_total: ['counter', 'WebSockets that were opened to nodes.'],
   paystile_payments_seen_total: [
     'counter',
-    'Payments read ahead of their proof, by what told of them: socket or poll.',
+    'Payments seen on chain, by what told of them: socket or poll (a list, or their proof).',
   ],
   paystile_payments_missed_total: ['counter', 'Payments whose proof came although the WebSocket had not told of them.'],
-  paystile_payments_unfinal: ['gauge', 'Payments that the chain might still take back.'],
+  paystile_payments_unfinal: [
+    'gauge',
+    'Payments that the chain might still take back, as far as they are looked at in one go (1,024).',
+  ],
   paystile_payments_concluded_total: ['counter', 'Payments that became finalized or reverted.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge', string]>
 

@@ -67,7 +67,7 @@ export interface ReadOptions {
 export interface Chain {
   /** What a transaction did. Waits up to `waitMs` for it to appear; simultaneous readers of one share one read. */
   read(signature: string, waitMs: number, options?: ReadOptions): Promise<Reading>
-  /** What a transaction did, if it paid a watched address just now. Asks nobody. */
+  /** What a transaction did, if it was read within the last minute. Asks nobody. */
   seen(signature: string): Effect | undefined
   /** Reads payments to an address as they land, from now on or from where the journal stands. */
   watch(address: string): void
@@ -199,8 +199,6 @@ export interface Mark {
 export interface Unfinal {
   readonly tx: Uint8Array
   readonly slot: number
-  readonly token: TokenCode
-  readonly received: bigint
 }
 
 export interface Conclusion {
@@ -227,8 +225,8 @@ export interface Journal {
   ): Promise<readonly Sighting[]>
   /** Payments seen on chain for which no proof was ever accepted, the latest first. */
   unclaimed(most: number): Promise<readonly Sighting[]>
-  /** The oldest first. */
-  unfinal(most: number): Promise<readonly Unfinal[]>
+  /** The oldest first, from a slot on. */
+  unfinal(most: number, fromSlot?: number): Promise<readonly Unfinal[]>
   /** Writes down what became of payments. Answers those that were open until now. */
   conclude(conclusions: readonly Conclusion[]): Promise<readonly Conclusion[]>
   exposure(): Promise<readonly Exposure[]>

@@ -116,10 +116,11 @@ function createJournal(entries: Map<string, Entry>, checkOpen: () => void): Jour
       const unclaimed = [...seen.values()].filter(({ tx }) => entries.get(keyOf(tx))?.account.late !== false)
       return unclaimed.sort((left, right) => right.slot - left.slot).slice(0, most)
     },
-    async unfinal(most) {
+    async unfinal(most, fromSlot = 0) {
       checkOpen()
-      const records = open().map(({ record }) => record)
-      return records.sort((left, right) => left.slot - right.slot).slice(0, most)
+      const records = open().map(({ record: { tx, slot } }) => ({ tx, slot }))
+      const later = records.filter(({ slot }) => slot >= fromSlot)
+      return later.sort((left, right) => left.slot - right.slot).slice(0, most)
     },
     async conclude(conclusions) {
       checkOpen()

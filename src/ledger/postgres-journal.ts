@@ -16,7 +16,8 @@ const setMark = `INSERT INTO paystile_marks (address, signature, slot) VALUES ($
 const unclaimed = `SELECT ${columns} FROM paystile_sightings AS seen
   WHERE NOT EXISTS (SELECT 1 FROM paystile_payments AS paid WHERE paid.tx = seen.tx AND NOT paid.late)
   ORDER BY slot DESC LIMIT $1`
-const unfinal = `SELECT tx, slot, token, received FROM paystile_payments WHERE finality = 'confirmed' ORDER BY slot LIMIT $1`
+const unfinal = `SELECT tx, slot FROM paystile_payments 
+  WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
 // A new version, so that nobody writes back the row as it was.
 const conclude = `WITH held AS (
     SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) AND finality = 'confirmed' ORDER BY tx FOR UPDATE)
@@ -56,14 +57,9 @@ export function createPostgresJournal(database: Database): Journal {
     async unclaimed(most) {
       return ((await database.query(unclaimed, [most])) as unknown as SightingRow[]).map(readSighting)
     },
-    async unfinal(most) {
-      const rows = (await database.query(unfinal, [most])) as unknown as SightingRow[]
-      return rows.map(({ tx, slot, token, received }) => ({
-        tx: new Uint8Array(tx),
-        slot: Number(slot),
-        token,
-        received: BigInt(received),
-      }))
+    async unfinal(most, fromSlot = 0) {
+      const rows = (await database.query(unfinal, [most, fromSlot])) as unknown as SightingRow[]
+      return rows.map(({ tx, slot }) => ({ tx: new Uint8Array(tx), slot: Number(slot) }))
     },
     async conclude(conclusions) {
       if (conclusions.length === 0) return []

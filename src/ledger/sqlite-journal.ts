@@ -28,7 +28,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile): Journal {
     WHERE NOT EXISTS (SELECT 1 FROM payments WHERE payments.tx = sightings.tx AND state = 'valid')
     ORDER BY slot DESC LIMIT ?`)
   const unfinal = db.prepare(`
-    SELECT tx, slot, token, received FROM payments WHERE finality = 'confirmed' ORDER BY slot LIMIT ?`)
+    SELECT tx, slot FROM payments WHERE finality = 'confirmed' AND slot >= ? ORDER BY slot LIMIT ?`)
   const conclude = db.prepare("UPDATE payments SET finality = ? WHERE tx = ? AND finality = 'confirmed'")
   const exposed = db.prepare(`
     SELECT recipient, payer, token, received FROM payments WHERE finality = 'confirmed' AND state = 'valid'`)
@@ -46,12 +46,11 @@ export function createSqliteJournal({ db, read, write }: SqliteFile): Journal {
         return fresh
       }),
     unclaimed: (most) => read(() => (unclaimed.all(most) as unknown as SightingRow[]).map(readSighting)),
-    unfinal: (most) =>
+    unfinal: (most, fromSlot = 0) =>
       read(() =>
-        (unfinal.all(most) as unknown as Pick<SightingRow, 'tx' | 'slot' | 'token' | 'received'>[]).map((row) => ({
-          ...row,
-          tx: new Uint8Array(row.tx),
-          received: BigInt(row.received),
+        (unfinal.all(fromSlot, most) as unknown as Pick<SightingRow, 'tx' | 'slot'>[]).map(({ tx, slot }) => ({
+          tx: new Uint8Array(tx),
+          slot,
         })),
       ),
     conclude: (conclusions) =>

@@ -147,7 +147,7 @@ async function checkSigner(
   if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
   let refusal = refuse('payer_mismatch')
   for (const recipient of recipients) {
-    const verdict = await readPayment(visit, await quoteFor(visit, request, recipient))
+    const verdict = await readWithin(visit, await quoteFor(visit, request, recipient), readPayment)
     if (verdict.kind !== 'refused') return undefined
     refusal = verdict
   }
@@ -173,7 +173,8 @@ async function register(
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote = await quoteFor(visit, request, recipient)
-  const verdict = await readWithin(visit, quote, wasReverted)
+  const read: Read = (...call) => readFinally(...call, wasReverted)
+  const verdict = await readWithin(visit, quote, read)
   if (verdict.kind === 'refused') return verdict
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
   const payment: PaymentRecord = {
@@ -210,12 +211,14 @@ type Landed<Verdict> = Verdict & {
   readonly finality: Commitment
 }
 
+type Read = (visit: Case, quote: Quote, options: ReadOptions) => Promise<Landed<Paid | Late> | Refusal>
+
 /** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
-async function readWithin(visit: Case, quote: Quote, wasReverted: boolean): Promise<Landed<Paid | Late> | Refusal> {
+async function readWithin(visit: Case, quote: Quote, read: Read): Promise<Landed<Paid | Late> | Refusal> {
   const { service, route, incoming, proof } = visit
-  if (!route.config.verifyOnChain) return readPayment(visit, quote)
+  if (!route.config.verifyOnChain) return readPayment(visit, quote, {})
   const isSeen = service.chain.seen(proof.tx) !== undefined
-  const known = isSeen ? await readFinally(visit, quote, wasReverted, {}) : undefined
+  const known = isSeen ? await read(visit, quote, {}) : undefined
   // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
@@ -224,7 +227,7 @@ async function readWithin(visit: Case, quote: Quote, wasReverted: boolean): Prom
   let wasUseful = true
   try {
     const { isDoubtful } = credit
-    const verdict = await readFinally(visit, quote, wasReverted, { isDoubtful, isAnew: isSeen })
+    const verdict = await read(visit, quote, { isDoubtful, isAnew: isSeen })
     wasUseful = isUseful(verdict)
     return verdict
   } finally {
@@ -238,7 +241,7 @@ function isUseful(verdict: Landed<Paid | Late> | Refusal): boolean {
 }
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
-async function readFinally(visit: Case, quote: Quote, wasReverted: boolean, options: ReadOptions) {
+async function readFinally(visit: Case, quote: Quote, options: ReadOptions, wasReverted: boolean) {
   const { service, route } = visit
   const verdict = await readPayment(visit, quote, options)
   if (verdict.kind !== 'paid') return verdict
@@ -252,11 +255,7 @@ async function readFinally(visit: Case, quote: Quote, wasReverted: boolean, opti
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 
-async function readPayment(
-  { service, route, proof }: Case,
-  quote: Quote,
-  options: ReadOptions = {},
-): Promise<Landed<Paid | Late> | Refusal> {
+const readPayment: Read = async ({ service, route, proof }, quote, options) => {
   if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
   const reading = await service.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')

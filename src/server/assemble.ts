@@ -33,7 +33,6 @@ import { createLog } from '../host/log.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
-import type { FinalityParts } from '../workers/finality.ts'
 import { startFinality } from '../workers/finality.ts'
 import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
@@ -134,6 +133,8 @@ function share(config: ServiceConfig, log: Log): Shared {
   }
 }
 
+type Seen = Parameters<WatchJournal['note']>
+
 interface Started {
   readonly service: Service
   stop(): Promise<void>
@@ -166,15 +167,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const clock = ledger.clock ?? ground.clock
     const verifier = createVerifier()
     const { journal } = ledger
-    const started: { service?: Service } = {}
-    const note: WatchJournal['note'] = async (effects, read) => {
-      if (started.service && journal) await noteSightings(started.service, journal, effects, read)
-    }
     const watch = journal &&
       config.watch && {
         connect: connectSocket,
         socketUrls: ground.urls.map(socketUrlsOf),
-        journal: { mark: journal.mark, note },
+        // Nothing is watched before the service has routes.
+        journal: { mark: journal.mark, note: (...seen: Seen) => noteSightings(service, journal, ...seen) },
       }
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
@@ -198,10 +196,15 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       exposure,
     }
     const service = createService(config, parts)
-    started.service = service
     if (journal) {
-      const onConcluded: FinalityParts['onConcluded'] = (tx, kind) => service.tell({ kind, tx })
-      stops.push(startFinality({ journal, chain, log, meter, onConcluded }).stop)
+      const worker = startFinality({
+        journal,
+        chain,
+        log,
+        meter,
+        onConcluded: (tx, kind) => service.tell({ kind, tx }),
+      })
+      stops.push(worker.stop)
     }
     return { service, stop }
   } catch (error) {

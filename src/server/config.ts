@@ -124,7 +124,10 @@ const schema = z.strictObject({
     .union([nodeUrl, z.array(nodeUrl)], { error: 'must be the http or https URL of a node, or a list of them' })
     .optional(),
   ledger: z
-    .custom<string | Ledger>(isLedgerOption, 'must be a file path, sqlite: and a path, memory: or a ledger')
+    .custom<string | Ledger>(
+      isLedgerOption,
+      'must be a file path, sqlite: and a path, postgres: and an address, memory: or a ledger',
+    )
     .optional(),
   secret: z.string().optional(),
   mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),

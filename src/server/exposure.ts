@@ -29,7 +29,8 @@ const whole = 1_000_000n
 export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefined, log: Log): ExposureBook {
   let known: readonly Exposure[] | undefined
   let added: Exposure[] = []
-  let timer: ReturnType<typeof setInterval> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let state: 'idle' | 'running' | 'stopped' = 'idle'
 
   const refresh = async (): Promise<void> => {
     const before = added
@@ -41,11 +42,14 @@ export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefine
       known = undefined
       log.warn('exposure not known', { why: error instanceof Error ? error.message : String(error) })
     }
+    if (state === 'stopped') return
+    // One after the other: what was added before the question must not be taken for what came after.
+    timer = setTimeout(() => void refresh(), everyMs)
+    timer.unref?.()
   }
   const start = (): void => {
-    if (timer) return
-    timer = setInterval(() => void refresh(), everyMs)
-    timer.unref?.()
+    if (state !== 'idle') return
+    state = 'running'
     void refresh()
   }
   const partOf = (limits: Amounts, exposures: readonly Exposure[]): bigint =>
@@ -68,9 +72,12 @@ export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefine
       )
     },
     add: (payment) => {
-      if (timer) added = [...added, payment]
+      if (state === 'running') added = [...added, payment]
     },
-    stop: () => clearInterval(timer),
+    stop: () => {
+      state = 'stopped'
+      clearTimeout(timer)
+    },
   }
 }
 

@@ -167,7 +167,7 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   }
 }
 
-/** What happens on chain, as far as it concerns this route's recipients. */
+/** What happens on chain. A payment is seen by the routes of its recipient; of its end all routes of the service hear. */
 function hear(
   gate: Gate,
   service: Service,

@@ -28,9 +28,12 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
+  let fromSlot = 0
 
   const look = async (): Promise<void> => {
-    const open = await journal.unfinal(mostAtOnce)
+    const open = await journal.unfinal(mostAtOnce, fromSlot)
+    // Those of which nobody knows must not hide the rest for ever: the next look goes on behind them.
+    fromSlot = open.length < mostAtOnce ? 0 : (open.at(-1)?.slot ?? 0)
     meter.set('paystile_payments_unfinal', open.length)
     if (open.length === 0) return
     const names = open.map(({ tx }) => encodeBase58(tx))

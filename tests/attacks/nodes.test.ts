@@ -142,12 +142,6 @@ describe('one node', () => {
     await expectServed(flooded.claim(proof))
   })
 
-  it('T77: has WebSockets that say nothing: payments are seen all the same', async () => {
-    world.localnet.faults.silence(true)
-    world.localnet.faults.dropSockets()
-    await expectServed(shop.claim(await shop.buy(stand.payer)))
-  })
-
   it('T140: is named in no log and no answer by its address or its key', async () => {
     const dead = await stand.face()
     dead.behave(() => ({ status: 500, body: 'no' }))

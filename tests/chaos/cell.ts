@@ -69,6 +69,7 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
   }
   try {
     if (!moment.atStart) await served.ready()
+    if (watch && !moment.atStart) await untilWatching(served)
     if (moment.paid === 'before') {
       illness.begin()
       await scene.land()
@@ -98,6 +99,11 @@ function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Mo
   const rpc = nodes.map(({ url }) => url)
   const common = { price: 0.01, token: 'USDC', recipient, network: 'localnet', ledger: 'memory:' } as const
   return serveNode({ ...common, rpc, waitSeconds, trustProxy: 1, watch, log }, () => ({ body: 'the secret' }))
+}
+
+/** The WebSocket tells of payments before anything goes wrong. */
+async function untilWatching(served: Served): Promise<void> {
+  await eventually(served.metrics, (text) => text.includes('paystile_watcher_current 1'))
 }
 
 /** Whatever the answer is, it is the resource or a refusal that the catalogue has: never a new challenge. */

@@ -3,10 +3,8 @@
  * nobody who shows a proof is asked to pay again, nobody who paid is refused for good, and when it is over the same proof
  * works, once. What nobody catches fails the run, as it would end the process.
  */
-import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
-import { createStand, expectServed, type Stand } from '../harness/stand.ts'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { createStand, type Stand } from '../harness/stand.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { isUncontradicted, type Moment, playCell, type Theatre } from './cell.ts'
 import { type Fault, lies, outages } from './faults.ts'
@@ -69,13 +67,4 @@ describe.each([
   ['a node whose payments are read as they land', true],
 ])('%s', (_title, watch) => {
   it.concurrent.each(cells)('%s', async (_title, fault, moment) => playCell({ ...theatre, watch }, fault, moment))
-})
-
-it('T77: a node that has no WebSockets is a node like any other', async () => {
-  const node = await stand.face()
-  const socket = new WebSocket(node.url.replace('http', 'ws'))
-  const [error] = (await once(socket, 'error')) as [Error]
-  expect([error.message, node.upgrades()]).toEqual(['Unexpected server response: 404', 1])
-  const shop = await stand.open({ rpc: node.url })
-  await expectServed(shop.claim(await shop.buy(stand.payer)))
 })

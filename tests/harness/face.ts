@@ -3,7 +3,8 @@
  * nodes that do not tell the same, one of them is this.
  */
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { request as onward } from 'undici'
 
 export interface Question {
@@ -26,8 +27,8 @@ export interface Face {
   readonly url: string
   /** The methods it was asked for, in order. */
   readonly asked: string[]
-  /** How many WebSockets it refused: it has none. */
-  readonly upgrades: () => number
+  /** From now on it has no WebSockets. */
+  withoutSockets(): void
   /** Undefined makes it honest again. */
   behave(behaviour: Behaviour | undefined): void
   /** From now on it speaks for another node. */
@@ -40,12 +41,11 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
   let behaviour: Behaviour | undefined
   let target = rpcUrl
   const asked: string[] = []
-  let upgrades = 0
+  const sockets = new Set<Duplex>()
+  let hasSockets = true
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    // It has no WebSocket.
-    if (request.method !== 'POST') return void response.writeHead(405).end()
     const text = Buffer.concat(chunks).toString()
     const question = JSON.parse(text) as Question
     asked.push(question.method)
@@ -62,16 +62,32 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
     const { status = 200, headers = {}, body } = told
     if (!response.destroyed) response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
   })
-  server.on('upgrade', (_request, socket) => {
-    upgrades += 1
-    socket.on('error', () => {}).end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  server.on('upgrade', (request, socket, head) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    if (!hasSockets) {
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+      return
+    }
+    const { hostname, port } = new URL(target)
+    const onward = connect(Number(port), hostname)
+    sockets.add(onward)
+    onward.on('error', () => socket.destroy())
+    onward.once('close', () => socket.destroy())
+    socket.once('close', () => onward.destroy())
+    const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    onward.write(`GET / HTTP/1.1\r\n${headers.join('')}\r\n`)
+    onward.write(head)
+    onward.pipe(socket).pipe(onward)
   })
   server.listen(port, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
-    upgrades: () => upgrades,
+    withoutSockets: () => {
+      hasSockets = false
+    },
     behave: (next) => {
       behaviour = next
     },
@@ -79,6 +95,7 @@ export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
       target = next
     },
     close: async () => {
+      for (const socket of sockets) socket.destroy()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
