@@ -2,7 +2,9 @@
  * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
  */
 import { maxUnits, parseDecimal } from './money.ts'
-import type { TokenCode } from './network.ts'
+import type { MintTable, TokenCode } from './network.ts'
+import { decimalsOf } from './network.ts'
+import type { Amounts } from './request-id.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
@@ -33,4 +35,15 @@ export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTabl
   const one = toRate * 10n ** BigInt(from.decimals)
   const units = (worth + one - 1n) / one
   return units <= maxUnits ? units : undefined
+}
+
+/** The same worth in each token that there is a rate for. */
+export function convertAll(from: Amount, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  for (const token of tokens) {
+    const decimals = decimalsOf(token, mints)
+    const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
+    if (units !== undefined) amounts[token] = units
+  }
+  return amounts
 }

@@ -21,14 +21,15 @@ import {
 import type { Ledger, Log } from '../core/ports.ts'
 import { readPrice } from '../core/price.ts'
 import type { RateTable } from '../core/rates.ts'
-import { convert, parseRate, testRates } from '../core/rates.ts'
+import { convertAll, parseRate, testRates } from '../core/rates.ts'
 import type { Amounts } from '../core/request-id.ts'
 import { nearest } from '../core/suggest.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
-import type { FinalityRule } from './exposure.ts'
+import type { FinalityRule } from './finality-rule.ts'
+import { readFinality } from './finality-rule.ts'
 import type { ProviderOptions } from './options.ts'
 import { usualProofTtlSeconds } from './quote.ts'
 
@@ -324,54 +325,6 @@ function readAmounts(
       problems.push(`rates.${code}: ${code} is accepted for a price in ${read.token}, so a rate is needed for both`)
   }
   return { price: price.units, amounts }
-}
-
-type Money = Parameters<typeof convert>[0]
-
-/** The same worth in each token that there is a rate for. */
-function convertAll(from: Money, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
-  for (const token of tokens) {
-    const decimals = decimalsOf(token, mints)
-    const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
-    if (units !== undefined) amounts[token] = units
-  }
-  return amounts
-}
-
-const oneDollar: Money = { token: 'USDC', units: 1_000_000n, decimals: 6 }
-
-/** In all tokens, because a quote in one that is no longer accepted may still be paid. */
-function readFinality(read: Read, mints: MintTable, rates: RateTable, problems: string[]): FinalityRule {
-  const decimals = decimalsOf(read.token, mints) ?? 0
-  const worth = (option: string, value: unknown): Amounts | undefined => {
-    if (value === undefined) return undefined
-    const units = isNothing(value) ? 0n : readLimit(option, value, read.token, decimals, problems)
-    return convertAll({ token: read.token, units, decimals }, tokenCodes, mints, rates)
-  }
-  const { maxUnfinalized } = read
-  const isSplit = typeof maxUnfinalized === 'object' && maxUnfinalized !== null
-  const split = (isSplit ? maxUnfinalized : { recipient: maxUnfinalized }) as Record<string, unknown>
-  for (const key of Object.keys(split))
-    if (key !== 'recipient' && key !== 'payer') problems.push(`maxUnfinalized.${key}: is not an option`)
-  return {
-    finalizedFrom: worth('finalizedFrom', read.finalizedFrom) ?? convertAll(oneDollar, tokenCodes, mints, rates),
-    risk: {
-      recipient: worth('maxUnfinalized', split['recipient']),
-      payer: worth('maxUnfinalized.payer', split['payer']),
-    },
-  }
-}
-
-function readLimit(option: string, value: unknown, token: TokenCode, decimals: number, problems: string[]): bigint {
-  const limit = readPrice(value, token, decimals)
-  if (limit.kind === 'price') return limit.units
-  problems.push(`${option}: ${limit.why}`)
-  return 0n
-}
-
-function isNothing(value: unknown): boolean {
-  return value === 0 || value === '0'
 }
 
 /** A keyring as options and environment give it; what is wrong with it joins the problems. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Exposure } from '../core/ports.ts'
-import { createExposureBook, mustBeFinal } from './exposure.ts'
+import { createExposureBook } from './exposure.ts'
+import { mustBeFinal } from './finality-rule.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const one = (changes: Partial<Exposure> = {}): Exposure => ({

@@ -5,7 +5,6 @@
  * The sum of all servers is read again every second; what this one lets in meanwhile is added. So several servers
  * together may go past the limit by what they let in within a second.
  */
-import type { TokenCode } from '../core/network.ts'
 import type { Exposure, Journal, Log } from '../core/ports.ts'
 import type { Amounts } from '../core/request-id.ts'
 
@@ -79,16 +78,4 @@ export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefine
       clearTimeout(timer)
     },
   }
-}
-
-/** What is asked of a payment before it is accepted. */
-export interface FinalityRule {
-  /** From these amounts on a payment must be final; in a token that is not here, always. */
-  readonly finalizedFrom: Amounts
-  readonly risk: RiskLimit
-}
-
-export function mustBeFinal({ finalizedFrom }: FinalityRule, token: TokenCode, units: bigint): boolean {
-  const from = finalizedFrom[token]
-  return from === undefined || units >= from
 }
