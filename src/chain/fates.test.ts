@@ -5,6 +5,7 @@ import type { Call } from './rpc.ts'
 import type { Witness } from './witness.ts'
 
 interface Node {
+  readonly at?: number
   readonly finalized?: number
   readonly oldest?: number | null
   readonly statuses?: readonly unknown[] | null
@@ -15,13 +16,13 @@ const final = { confirmationStatus: 'finalized', err: null, slot: 10 }
 const failed = { ...final, err: { InstructionError: [0, 'Custom'] } }
 const confirmed = { ...final, confirmationStatus: 'confirmed' }
 
-function witnessOf({ finalized = 1_000, oldest = 0, statuses = [final], fails }: Node): Witness {
+function witnessOf({ at, finalized = 1_000, oldest = 0, statuses = [final], fails }: Node): Witness {
   const ask: Call = async (method) => {
     if (method === fails) return { kind: 'unavailable', why: 'gone' }
     const results: Record<string, unknown> = {
       getSlot: finalized,
       getFirstAvailableBlock: oldest,
-      getSignatureStatuses: { context: { slot: finalized }, value: statuses },
+      getSignatureStatuses: { context: { slot: at ?? finalized }, value: statuses },
     }
     return { kind: 'answered', result: results[method] }
   }
@@ -41,6 +42,7 @@ describe('readFates', () => {
     ['absent from a node that forgets', [{ ...gone, oldest: 11 }], 'open'],
     ['absent from a node that does not say how far it remembers', [{ ...gone, oldest: null }], 'open'],
     ['absent from a node that cannot say so', [{ ...gone, fails: 'getFirstAvailableBlock' }], 'open'],
+    ['absent from a node that is behind the one that told the slot', [{ ...gone, at: 999 }], 'open'],
     ['landed again and failed', [{ statuses: [failed] }], 'reverted'],
     ['final without a word on success', [{ statuses: [{ confirmationStatus: 'finalized' }] }], 'open'],
     ['a list that is too short', [{ statuses: [] }], 'open'],
@@ -65,7 +67,10 @@ describe('readFates', () => {
       if (method !== 'getSignatureStatuses') return { kind: 'answered', result: method === 'getSlot' ? 1_000 : 0 }
       const names = signatures as readonly string[]
       sizes.push(names.length)
-      return { kind: 'answered', result: { value: names.map((name) => (Number(name) % 2 ? final : null)) } }
+      return {
+        kind: 'answered',
+        result: { context: { slot: 1_000 }, value: names.map((name) => (Number(name) % 2 ? final : null)) },
+      }
     }
     const fates = await readFates([{ ...witnessOf({}), ask }], landed)
     expect(sizes).toEqual([256, 256, 88])

@@ -51,8 +51,12 @@ async function hear(ask: Call, landed: readonly Landed[]): Promise<readonly Fate
   const finalized = await readSlot(ask, 'getSlot', [{ commitment: 'finalized' }])
   const signatures = landed.map(({ signature }) => signature)
   const answer = await ask('getSignatureStatuses', [signatures, { searchTransactionHistory: true }])
-  const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
-  if (finalized === undefined || !Array.isArray(value) || value.length !== landed.length) return undefined
+  const result = answer.kind === 'answered' && isFields(answer.result) ? answer.result : {}
+  const { value, context } = result
+  // Another node may have answered under the same address, and be behind.
+  const at = isFields(context) ? readCount(context['slot']) : undefined
+  if (at === undefined || finalized === undefined || at < finalized) return undefined
+  if (!Array.isArray(value) || value.length !== landed.length) return undefined
   const statuses = value as readonly unknown[]
   const isForgotten = (slot: number) => finalized > slot + slotsToForget
   const mayBeGone = landed.some(({ slot }, index) => statuses[index] === null && isForgotten(slot))

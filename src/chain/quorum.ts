@@ -12,7 +12,12 @@ export type Finding =
   | { readonly kind: 'missing' }
   /** Some have it, others do not, or not yet. */
   | { readonly kind: 'lagging' }
-  | { readonly kind: 'unavailable'; readonly why: string; readonly soon: boolean }
+  | {
+      readonly kind: 'unavailable'
+      readonly why: string
+      readonly soon: boolean
+      readonly isUnreadable?: boolean
+    }
   | { readonly kind: 'disagreement'; readonly why: string }
 
 /** What was found out about one transaction so far. A witness that has it is not asked again. */
@@ -116,7 +121,13 @@ function explain(testimonies: readonly Testimony[]): Finding {
   const failed = testimonies.filter((testimony) => testimony.kind === 'unavailable')
   const why = failed[0]?.why ?? 'too few nodes are configured'
   const soon = failed.some((testimony) => testimony.soon)
-  return { kind: 'unavailable', why: sides.length === 0 ? why : `only one node can be heard: ${why}`, soon }
+  const isUnreadable = failed.length > 0 && failed.every((testimony) => testimony.isUnreadable)
+  return {
+    kind: 'unavailable',
+    why: sides.length === 0 ? why : `only one node can be heard: ${why}`,
+    soon,
+    isUnreadable,
+  }
 }
 
 /** True when none of them ended within `hedgeMs`. */

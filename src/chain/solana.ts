@@ -39,6 +39,7 @@ interface Flight {
   isDoubtful: boolean
   /** Ends a pause, if there is one. */
   wake: () => void
+  isOver: boolean
 }
 
 const mostFlights = 4_096
@@ -69,29 +70,44 @@ export function createChain(parts: ChainParts): Chain {
 
   function depart(signature: string, commitment: Commitment): Flight {
     const end = Promise.resolve()
-    const flight: Flight = { until: 0, readers: new Set(), end, isEager: false, isDoubtful: true, wake: () => {} }
+    const flight: Flight = {
+      until: 0,
+      readers: new Set(),
+      end,
+      isEager: false,
+      isDoubtful: true,
+      wake: () => {},
+      isOver: false,
+    }
     flights.set(nameOf(signature, commitment), flight)
     flight.end = fly(signature, commitment, flight)
     return flight
   }
 
   async function fly(signature: string, commitment: Commitment, flight: Flight): Promise<void> {
+    const name = nameOf(signature, commitment)
     const inquiry = createInquiry(signature, commitment)
     const leftOf = () => flight.until - clock.monotonic()
     let futile = 0
+    let wasEager = false
     // In the next turn, when it is known how long there is.
     await Promise.resolve()
     if (!flight.isEager && watcher?.isCurrent() && !asked.has(signature)) {
       keep(asked, signature, true, mostAsked)
       // The watcher most likely sees it in time, if it exists.
       await sleep(Math.min(headStartMs, leftOf()), flight)
-      while (flight.isDoubtful && !flight.isEager && leftOf() > 0 && !closed) await sleep(leftOf(), flight)
+      while (flight.isDoubtful && !flight.isEager && leftOf() > 0 && !closed && !flight.isOver) {
+        await sleep(leftOf(), flight)
+      }
       // For who has named transactions that do not exist, nodes are asked only if the same is shown again.
       if (flight.isDoubtful && !flight.isEager && watcher.isCurrent()) {
-        return land(signature, commitment, flight, { kind: 'missing' })
+        return land(name, flight, { kind: 'missing' })
       }
     }
     for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      // That a node did not have it before somebody was sure of it says nothing now.
+      if (flight.isEager && !wasEager) inquiry.missed.clear()
+      wasEager = flight.isEager
       const options = { isEager: flight.isEager, hedgeMs, onHedge }
       const finding = await inquire(inquiry, witnesses, options).catch(broken)
       futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
@@ -99,15 +115,17 @@ export function createChain(parts: ChainParts): Chain {
       const last = settled || leftOf() <= 0 || futile >= mostFutileRounds || closed
       if (last && finding.kind === 'disagreement') log.error('chain.disagreement', { why: finding.why })
       if (finding.kind === 'found') watcher?.found(finding.effect, flight.isEager)
-      if (last) return land(signature, commitment, flight, finding)
+      if (last || flight.isOver) return land(name, flight, finding)
       for (const reader of [...flight.readers]) reader(toReading(finding), false)
       await sleep(Math.min(pause, leftOf()), flight)
     }
   }
 
   /** In the same breath as the end: whoever comes later begins anew, and no miss is remembered. */
-  function land(signature: string, commitment: Commitment, flight: Flight, finding: Finding): void {
-    flights.delete(nameOf(signature, commitment))
+  function land(name: string, flight: Flight, finding: Finding): void {
+    if (flight.isOver) return
+    flight.isOver = true
+    flights.delete(name)
     for (const reader of [...flight.readers]) reader(toReading(finding), true)
   }
 
@@ -151,7 +169,9 @@ export function createChain(parts: ChainParts): Chain {
   ): Promise<Reading> {
     if (closed) return unavailable('the chain is closed')
     const known = flights.get(nameOf(signature, commitment))
-    if (!known && flights.size >= mostFlights) return unavailable('too many payments are being waited for')
+    if (!known && flights.size >= mostFlights && !makeRoom()) {
+      return unavailable('too many payments are being waited for')
+    }
     const flight = known ?? depart(signature, commitment)
     if (passenger !== 'doubtful') flight.isDoubtful = false
     // Whoever is sure of it takes along all who wait.
@@ -162,6 +182,17 @@ export function createChain(parts: ChainParts): Chain {
     if (flight.readers.size >= mostReaders) return unavailable('too many wait for this payment')
     flight.until = Math.max(flight.until, clock.monotonic() + waitMs)
     return attend(flight, waitMs)
+  }
+
+  /** Whoever waits longest for something that nobody vouched for gives up a place to those who come. */
+  function makeRoom(): boolean {
+    for (const [name, flight] of flights) {
+      if (flight.isEager) continue
+      land(name, flight, { kind: 'missing' })
+      flight.wake()
+      return true
+    }
+    return false
   }
 
   /** Until the flight's end or the reader's own; but one round at least is waited for that ended after it came. */
@@ -207,7 +238,10 @@ function nameOf(signature: string, commitment: Commitment): string {
 }
 
 function toReading(finding: Finding): Reading {
-  if (finding.kind === 'unavailable') return { kind: 'unavailable', why: finding.why }
+  if (finding.kind === 'unavailable') {
+    const { why, isUnreadable = false } = finding
+    return { kind: 'unavailable', why, isUnreadable }
+  }
   if (finding.kind !== 'lagging') return finding
   return { kind: 'disagreement', why: 'one node has the transaction, another does not' }
 }

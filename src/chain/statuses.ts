@@ -49,7 +49,8 @@ export function createLookout(call: Call, pause: (ms: number) => Promise<void> =
   }
 
   async function ask(signatures: readonly string[]): Promise<readonly unknown[] | undefined> {
-    const answer = await call('getSignatureStatuses', [signatures, { searchTransactionHistory: false }])
+    // In all of history: a payment may be claimed for a day, and a node keeps the last statuses for two minutes.
+    const answer = await call('getSignatureStatuses', [signatures, { searchTransactionHistory: true }])
     const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
     return Array.isArray(value) && value.length === signatures.length ? value : undefined
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { encodeBase58 } from '../core/base58.ts'
 import type { ConnectSocket, Mark, Reading } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import type { Call } from './rpc.ts'
@@ -6,6 +7,9 @@ import { createWatcher, type Watcher } from './watcher.ts'
 import type { Witness } from './witness.ts'
 
 const address = 'the shop'
+/** As a signature looks on the wire. */
+const signed = (byte: number) => encodeBase58(new Uint8Array(64).fill(byte))
+const [one, failed] = [signed(1), signed(2)]
 const quiet = () => {}
 
 /** A chain, a journal and a socket in the hands of the test. */
@@ -76,6 +80,7 @@ function createStage() {
   })
   return {
     watcher,
+    effectOf,
     noted,
     marks,
     reads,
@@ -225,13 +230,38 @@ describe('the WebSocket', () => {
     watcher.watch(address)
     await poll()
     await connect()
-    pay('one', 6)
-    notify('one')
-    notify('one')
-    notify('failed', { InstructionError: [0, 'Custom'] })
+    pay(one, 6)
+    notify(one)
+    notify(one)
+    notify(failed, { InstructionError: [0, 'Custom'] })
     await vi.advanceTimersByTimeAsync(300)
-    expect(reads).toEqual(['one'])
-    expect([noted, watcher.seen('one')?.signature]).toEqual([['one'], 'one'])
+    expect(reads).toEqual([one])
+    expect([noted, watcher.seen(one)?.signature]).toEqual([[one], one])
+  })
+
+  it('has nothing read that is no signature, and not everything at once', async () => {
+    const { watcher, poll, connect, notify, reads } = createStage()
+    watcher.watch(address)
+    await poll()
+    await connect()
+    for (const text of ['', 'x'.repeat(10_000), '0OIl', signed(0).slice(1)]) notify(text)
+    for (let index = 0; index < 6_000; index += 1) {
+      notify(encodeBase58(Uint8Array.from({ length: 64 }, (_, at) => (at < 2 ? (index >> (8 * at)) & 255 : 7))))
+    }
+    await vi.advanceTimersByTimeAsync(300)
+    expect(reads).toHaveLength(5_000)
+  })
+
+  it('is not mistrusted over a payment from before, which is no news either', async () => {
+    const { watcher, poll, connect, noted, effectOf } = createStage()
+    watcher.watch(address)
+    await poll()
+    await connect()
+    watcher.found({ ...effectOf('last year'), slot: 3 }, false)
+    await vi.advanceTimersByTimeAsync(300)
+    expect([watcher.isCurrent(), noted]).toEqual([true, []])
+    watcher.found({ ...effectOf('just now'), slot: 6 }, false)
+    expect(watcher.isCurrent()).toBe(false)
   })
 
   it('keeps what it saw for a minute', async () => {
@@ -239,12 +269,12 @@ describe('the WebSocket', () => {
     watcher.watch(address)
     await poll()
     await connect()
-    pay('one', 6)
-    notify('one')
+    pay(one, 6)
+    notify(one)
     await vi.advanceTimersByTimeAsync(59_000)
-    expect(watcher.seen('one')).toBeDefined()
+    expect(watcher.seen(one)).toBeDefined()
     await vi.advanceTimersByTimeAsync(2_000)
-    expect(watcher.seen('one')).toBeUndefined()
+    expect(watcher.seen(one)).toBeUndefined()
   })
 
   it.each(['', 'nonsense', '[]', '{"id":"x"}', '{"method":"logsNotification"}', '{"id":99,"result":1}'])(

@@ -6,11 +6,13 @@
  * single node tells here only decides what is read: every payment is then read as any other, from as many nodes as
  * must agree.
  */
+
+import { decodeSignature } from '../core/base58.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Clock, ConnectSocket, Log, Mark, Reading } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import { createListener } from './listener.ts'
-import { listPayments, readFinalizedSlot } from './listing.ts'
+import { type Listed, listPayments, readFinalizedSlot } from './listing.ts'
 import type { Witness } from './witness.ts'
 
 /** What the watcher needs from outside the chain. */
@@ -49,6 +51,8 @@ interface Place {
   readonly address: string
   /** Up to where everything was read; undefined until the journal was asked. */
   mark: Mark | undefined
+  /** Whether something earlier in the list was not found, so that the mark must not move. */
+  isHeldUp: boolean
   /** How often a listed payment could not be found. */
   readonly misses: Map<string, number>
 }
@@ -62,6 +66,10 @@ const keepMs = 60_000
 const mostKept = 5_000
 const mostRead = 50_000
 const mostAtOnce = 8
+const mostPerPiece = 1_000
+/** So many of what the socket tells wait to be read; the rest is found in the lists. */
+const mostHeard = 5_000
+const mostHeardAtOnce = 32
 /** A payment that one node lists and the others never heard of holds up the mark this often. */
 const mostMisses = 5
 
@@ -73,19 +81,24 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const read = new Map<string, number>()
   /** Those that the socket told of and that are being read. */
   const reading = new Set<string>()
+  const queue: string[] = []
+  let readers = 0
   let unnoted: readonly Effect[] = []
   let flushing: Promise<void> = Promise.resolve()
   let highestSlot = 0
-  let polling: Promise<void> | undefined
+  let polling: Promise<void> = Promise.resolve()
+  let isPollDue = false
   let timer: ReturnType<typeof setTimeout> | undefined
   let flushTimer: ReturnType<typeof setTimeout> | undefined
   let closed = false
-  const listener = createListener({ ...parts, heard, subscribed: () => void poll() })
+  const listener = createListener({ ...parts, heard, subscribed: poll })
 
   function remember(effect: Effect): void {
     highestSlot = Math.max(highestSlot, effect.slot)
+    if (!paysWatched(effect)) return
     keep(kept, effect.signature, { effect, at: clock.monotonic() }, mostKept)
-    if (read.has(effect.signature) || !paysWatched(effect)) return
+    // What lies behind the mark was noted when it was new.
+    if (read.has(effect.signature) || isBehindMark(effect)) return
     keep(read, effect.signature, effect.slot, mostRead)
     meter?.count('paystile_payments_seen_total', { by: reading.has(effect.signature) ? 'socket' : 'poll' })
     unnoted = [...unnoted, effect]
@@ -97,11 +110,26 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return transfers.some(({ destination }) => places.has(destination))
   }
 
+  function isBehindMark({ transfers, slot }: Effect): boolean {
+    return transfers.some(({ destination }) => slot <= (places.get(destination)?.mark?.slot ?? -1))
+  }
+
   /** A transaction that touches two watched accounts is told of twice. */
   function heard(signature: string): void {
-    if (read.has(signature) || reading.has(signature)) return
+    if (read.has(signature) || reading.has(signature) || reading.size >= mostHeard) return
+    if (decodeSignature(signature) === undefined) return
     reading.add(signature)
-    void parts.read(signature).finally(() => reading.delete(signature))
+    queue.push(signature)
+    if (readers < mostHeardAtOnce) void readQueue()
+  }
+
+  async function readQueue(): Promise<void> {
+    readers += 1
+    for (let signature = queue.shift(); signature !== undefined && !closed; signature = queue.shift()) {
+      if (!read.has(signature)) await parts.read(signature)
+      reading.delete(signature)
+    }
+    readers -= 1
   }
 
   /** Writes down what was read, one batch after another. Should it fail, it is tried again, and the mark stands before it. */
@@ -125,8 +153,17 @@ export function createWatcher(parts: WatcherParts): Watcher {
   async function catchUp(place: Place): Promise<boolean> {
     place.mark ??= (await journal.mark(place.address)) ?? (await begin(place))
     if (!place.mark) return false
+    place.isHeldUp = false
     const listed = await listPayments(witnesses, place.address, place.mark, highestSlot)
     if (!listed) return false
+    // Piece by piece, so that a long list is not begun anew when something breaks.
+    for (let start = 0; start < listed.length; start += mostPerPiece) {
+      if (!(await readPiece(place, listed.slice(start, start + mostPerPiece)))) return false
+    }
+    return true
+  }
+
+  async function readPiece(place: Place, listed: readonly Listed[]): Promise<boolean> {
     const unread = listed.filter(({ signature }) => !read.has(signature))
     for (let start = 0; start < unread.length; start += mostAtOnce) {
       await Promise.all(unread.slice(start, start + mostAtOnce).map(({ signature }) => study(place, signature)))
@@ -135,11 +172,14 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const unresolved = listed.findIndex(({ signature }) => !read.has(signature) && isWorthWaiting(place, signature))
     const done = unresolved < 0 ? listed : listed.slice(0, unresolved)
     const last = done.findLast(({ signature, isFinal }) => isFinal && read.has(signature))
-    if (!last) {
+    const slot = last && read.get(last.signature)
+    if (!last || slot === undefined || place.isHeldUp) {
+      place.isHeldUp ||= unresolved >= 0
       await flush()
       return true
     }
-    const mark = { signature: last.signature, slot: read.get(last.signature) ?? place.mark.slot }
+    place.isHeldUp = unresolved >= 0
+    const mark = { signature: last.signature, slot }
     await flush({ address: place.address, mark })
     place.mark = mark
     for (const { signature } of done) place.misses.delete(signature)
@@ -147,6 +187,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
   }
 
   async function study(place: Place, signature: string): Promise<void> {
+    // The socket may have been quicker.
+    if (read.has(signature)) return
     const finding = await parts.read(signature)
     if (finding.kind !== 'found') return void place.misses.set(signature, 1 + (place.misses.get(signature) ?? 0))
     // A transaction that only mentions the address is done with as well.
@@ -166,11 +208,14 @@ export function createWatcher(parts: WatcherParts): Watcher {
     return mark
   }
 
-  /** One at a time; the one that was asked for meanwhile follows. */
-  function poll(): Promise<void> {
-    const again = (polling ?? Promise.resolve()).then(pollOnce)
-    polling = again
-    return again
+  /** One at a time; one for all that asked meanwhile follows. */
+  function poll(): void {
+    if (isPollDue) return
+    isPollDue = true
+    polling = polling.then(() => {
+      isPollDue = false
+      return pollOnce()
+    })
   }
 
   async function pollOnce(): Promise<void> {
@@ -186,16 +231,16 @@ export function createWatcher(parts: WatcherParts): Watcher {
       log.warn('watcher.failed', { why: error instanceof Error ? error.message : String(error) })
     }
     if (closed) return
-    timer = setTimeout(() => void poll(), listener.isCurrent() ? quietPollMs : pollMs)
+    timer = setTimeout(poll, listener.isCurrent() ? quietPollMs : pollMs)
     timer.unref?.()
   }
 
   return {
     watch: (address) => {
       if (places.has(address) || closed) return
-      places.set(address, { address, mark: undefined, misses: new Map() })
+      places.set(address, { address, mark: undefined, isHeldUp: false, misses: new Map() })
       listener.subscribe(address)
-      void poll()
+      poll()
     },
     isCurrent: () => places.size > 0 && listener.isCurrent(),
     seen: (signature) => {
@@ -203,7 +248,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       return found && clock.monotonic() - found.at < keepMs ? found.effect : undefined
     },
     found: (effect, wasHeard) => {
-      const isNews = !read.has(effect.signature) && paysWatched(effect)
+      const isNews = !read.has(effect.signature) && paysWatched(effect) && !isBehindMark(effect)
       remember(effect)
       if (!isNews || wasHeard || !listener.isCurrent()) return
       meter?.count('paystile_payments_missed_total')

@@ -19,7 +19,7 @@ export type Testimony =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
   /** `soon` where the node only needs time: it has the transaction, but not yet all about it. */
-  | { readonly kind: 'unavailable'; readonly why: string; readonly soon?: boolean }
+  | { readonly kind: 'unavailable'; readonly why: string; readonly soon?: boolean; readonly isUnreadable?: boolean }
 
 /** The genesis hash by which the chain is known. Where none was given, the first node to be reached sets it. */
 export interface Pin {
@@ -65,11 +65,11 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     return answer
   }
 
-  function fail(why: string, soon = false): Testimony {
+  function fail(why: string, soon = false, isUnreadable = false): Testimony {
     // Once per outage: a dead node is asked again with every payment.
     if (failures === 0) log.warn('chain.node_unavailable', { node: node.name, why })
     failures += 1
-    return { kind: 'unavailable', why, soon }
+    return { kind: 'unavailable', why, soon, isUnreadable }
   }
 
   /** True when it is of the right chain, false when of another, undefined when it does not say. */
@@ -106,7 +106,7 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     const answer = await ask('getTransaction', [signature, { ...config, commitment }])
     if (answer.kind !== 'answered') return fail(describe(answer))
     const testimony = await readTestimony(signature, answer.result, verified)
-    if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon)
+    if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon, true)
     failures = 0
     return testimony
   }

@@ -4,6 +4,9 @@
  * A client may write anything into `X-Forwarded-For`; only what the trusted proxies in front added to its end counts.
  */
 
+/** Where the server does not tell, or the header cannot be read. */
+export const unknownAddress = 'unknown'
+
 /** The address that counts, by which budgets are kept: an IPv6 customer has 2^64 addresses, and they are one client. */
 export function readClientAddress(peer: string | undefined, forwarded: string | undefined, proxies: number): string {
   const hops = proxies === 0 || forwarded === undefined ? [] : forwarded.split(',').map((part) => part.trim())
@@ -15,7 +18,7 @@ function networkOf(address: string): string {
   const bare = address.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/%.*$/, '')
   const mapped = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})(?::\d+)?$/i.exec(bare)?.[1]
   if (mapped !== undefined) return mapped
-  if (!/^[0-9a-f:]{2,39}$/i.test(bare) || !bare.includes(':')) return 'unknown'
+  if (!/^[0-9a-f:]{2,39}$/i.test(bare) || !bare.includes(':')) return unknownAddress
   const [head = '', tail] = bare.toLowerCase().split('::')
   const groups = head === '' ? [] : head.split(':')
   const rest = tail === undefined || tail === '' ? [] : tail.split(':')

@@ -62,6 +62,8 @@ export interface Refusal {
   /** One sentence for the person who reads the answer. It never holds secrets, addresses of nodes or SQL. */
   readonly detail?: string
   readonly shortfall?: Shortfall
+  /** What was asked for cannot be judged by anybody: it counts against who asked, although it may be our fault. */
+  readonly isCostly?: boolean
 }
 
 export interface Shortfall {

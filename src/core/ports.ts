@@ -41,7 +41,8 @@ export const longestAnswer = 1_000_000
 export type Reading =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
-  | { readonly kind: 'unavailable'; readonly why: string }
+  /** `isUnreadable` where nodes have the transaction and what they say of it cannot be judged. */
+  | { readonly kind: 'unavailable'; readonly why: string; readonly isUnreadable?: boolean }
   | { readonly kind: 'disagreement'; readonly why: string }
 
 /** How sure the chain must be of a transaction: `confirmed` may in theory be taken back, `finalized` may not. */

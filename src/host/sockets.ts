@@ -44,6 +44,7 @@ export const connectSocket: ConnectSocket = (url, listener) => {
 export function socketUrlsOf(nodeUrl: string): readonly string[] {
   const url = new URL(nodeUrl)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+  url.hash = ''
   const same = url.toString()
   if (url.port === '') return [same]
   url.port = String(Number(url.port) + 1)

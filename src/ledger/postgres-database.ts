@@ -22,6 +22,7 @@ export interface Database {
 }
 
 const clockEveryMs = 2_000
+const longestClockMs = 200
 
 /** Somebody else's work was in the way, and nothing of ours was done. */
 const inTheWay: readonly string[] = ['40001', '40P01']
@@ -46,7 +47,7 @@ export function openDatabase(url: string, timeoutMs: number): Database {
   const { name } = place
   const hosts = createHosts(place.urls, timeoutMs)
   let closed: Promise<void> | undefined
-  let timer: ReturnType<typeof setInterval> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
 
   const connect = async (): Promise<Connection> => {
     if (closed) throw new LedgerUnavailable(`The ledger ${name} is closed.`)
@@ -99,18 +100,32 @@ export function openDatabase(url: string, timeoutMs: number): Database {
       }),
     followClock: async () => {
       let offset = Number.NaN
-      const measure = async (): Promise<void> => {
-        const asked = performance.now()
-        const [row] = await database.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
-        offset = Number(row?.['now']) - (asked + performance.now()) / 2
-      }
+      // Over a connection that stands: what is long on its way says little, and a clock that is ahead would take leases
+      // for lapsed that are not.
+      const measure = () =>
+        using(async (client) => {
+          const asked = performance.now()
+          const [row] = await run(client, 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now', [])
+          const answered = performance.now()
+          if (answered - asked > longestClockMs && !Number.isNaN(offset)) return
+          offset = Number(row?.['now']) - (asked + answered) / 2
+        })
       await measure()
-      timer = setInterval(() => void measure().catch(() => {}), clockEveryMs)
-      timer.unref()
+      const later = (): void => {
+        timer = setTimeout(
+          () =>
+            void measure()
+              .catch(() => {})
+              .then(later),
+          clockEveryMs,
+        )
+        timer.unref()
+      }
+      later()
       return { now: () => performance.now() + offset, monotonic: () => performance.now() }
     },
     close: async () => {
-      clearInterval(timer)
+      clearTimeout(timer)
       closed ??= hosts.close()
       await closed
     },

@@ -209,5 +209,7 @@ async function take(
     const { grant, remaining } = taken
     return { kind: 'admitted', grant, takenAt, remaining, token, received, payer, first: payment !== undefined }
   }
+  // Taken back by the chain a moment ago: it may land again.
+  if (taken.kind === 'unknown') return refuse('tx_not_final')
   return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
 }

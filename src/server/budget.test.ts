@@ -60,6 +60,12 @@ describe('T127, T128: the budget', () => {
     expect(budget.enter('a', 'again')).toBeDefined()
   })
 
+  it('refuses nobody whose address is not known, and doubts everybody', () => {
+    const { budget, spend } = create()
+    expect(spend('unknown', () => 'one', 1_000)).toBe(1_000)
+    expect(budget.enter('unknown', 'one')?.isDoubtful).toBe(true)
+  })
+
   it('T129: forgets the longest unused address, and nobody else', () => {
     const { spend } = create()
     expect(spend('first', (index) => `${index}`, 100)).toBe(30)

@@ -3,6 +3,7 @@
  * against its use of one requestId; never against a requestId or transaction alone, since these are public and a
  * stranger could lock the payer out.
  */
+import { unknownAddress } from '../core/client-address.ts'
 import type { Clock } from '../core/ports.ts'
 
 export interface Budget {
@@ -56,6 +57,8 @@ export function createBudget(clock: Clock): Budget {
 
   return {
     enter: (address, requestId) => {
+      // Nobody is refused for what others did whose address is not known either; but nobody is believed at once.
+      if (address === unknownAddress) return { isDoubtful: true, leave: () => {} }
       const client = creditOf(addresses, address, perAddress)
       const use = creditOf(requests, `${address} ${requestId}`, perRequest)
       if (client.left < 1 || use.left < 1 || client.waiting >= mostAtOnce) return undefined

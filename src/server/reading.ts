@@ -55,7 +55,8 @@ export async function readWithin(visit: Case, quote: Quote, read: Read): Promise
 
 /** An outage is not the client's fault, and what is not final was paid. */
 function isUseful(verdict: Landed<Paid | Late> | Refusal): boolean {
-  return verdict.kind !== 'refused' || refusals[verdict.code].status === 503 || verdict.code === 'tx_not_final'
+  if (verdict.kind !== 'refused' || verdict.code === 'tx_not_final') return true
+  return refusals[verdict.code].status === 503 && !verdict.isCostly
 }
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
@@ -79,7 +80,8 @@ export const readPayment: Read = async ({ service, route, proof }, quote, option
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
     service.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
-    return refuse(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement')
+    if (reading.kind === 'disagreement') return refuse('chain_disagreement')
+    return refuse('chain_unavailable', { isCostly: reading.isUnreadable ?? false })
   }
   const { effect } = reading
   const signer = proof.sig && proof.signer

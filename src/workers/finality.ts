@@ -33,7 +33,8 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
   const look = async (): Promise<void> => {
     const open = await journal.unfinal(mostAtOnce, fromSlot)
     // Those of which nobody knows must not hide the rest for ever: the next look goes on behind them.
-    fromSlot = open.length < mostAtOnce ? 0 : (open.at(-1)?.slot ?? 0)
+    const [first, last] = [open[0]?.slot ?? 0, open.at(-1)?.slot ?? 0]
+    fromSlot = open.length < mostAtOnce ? 0 : first < last ? last : last + 1
     meter.set('paystile_payments_unfinal', open.length)
     if (open.length === 0) return
     const names = open.map(({ tx }) => encodeBase58(tx))

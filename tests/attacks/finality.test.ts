@@ -6,7 +6,7 @@ import { createRpc } from '../../src/chain/rpc.ts'
 import { createChain } from '../../src/chain/solana.ts'
 import { decodeSignature } from '../../src/core/base58.ts'
 import { createMeter } from '../../src/core/metrics.ts'
-import type { Journal } from '../../src/core/ports.ts'
+import type { Journal, Ledger } from '../../src/core/ports.ts'
 import { createVerifier } from '../../src/host/ed25519.ts'
 import { startFinality } from '../../src/workers/finality.ts'
 import { type Bench, createBench, price, type Till } from '../harness/heist.ts'
@@ -168,6 +168,24 @@ describe('a payment that was taken back and lands again', () => {
     untilFinal()
     await frail.serves(attempt)
     await frail.refuses('payment_replay', attempt)
+  })
+
+  it('T62: is not refused for good when it is taken back in the middle of a claim', async () => {
+    let isBroken = true
+    const { ledger } = bench
+    const sudden: Ledger = {
+      ...ledger,
+      peek: async (tx) => {
+        const standing = await ledger.peek(tx)
+        await ledger.journal?.conclude([{ tx, finality: 'reverted' }])
+        return standing
+      },
+    }
+    const race = await bench.open({ scope: 'race', ledger: sudden }, () => ({ body: 'the secret', throws: isBroken }))
+    const { attempt } = await confirmed(race)
+    expect(await race.present(attempt)).toMatchObject({ status: 502 })
+    isBroken = false
+    expect(await race.present(attempt)).toMatchObject({ code: 'tx_not_final', body: { retryable: true } })
   })
 
   it('T62: is used, if it was used before', async () => {

@@ -142,6 +142,24 @@ describe('one node', () => {
     await expectServed(flooded.claim(proof))
   })
 
+  it('T127: has a transaction that cannot be judged: asking for it again and again is limited', async () => {
+    const odd = await stand.face()
+    const shaken = await stand.open({ rpc: odd.url, service: 'odd' })
+    const proof = await shaken.buy(stand.payer)
+    odd.behave(
+      bend('getTransaction', (result: { meta: object }) => ({
+        ...result,
+        meta: { ...result.meta, innerInstructions: null },
+      })),
+    )
+    const headers = { 'X-Forwarded-For': '198.51.100.78' }
+    for (let time = 0; time < 5; time += 1)
+      await expectRefused(shaken.claim(proof, '/data', { headers }), 'chain_unavailable')
+    await expectRefused(shaken.claim(proof, '/data', { headers }), 'rate_limited')
+    odd.behave(undefined)
+    await expectServed(shaken.claim(proof))
+  })
+
   it('T140: is named in no log and no answer by its address or its key', async () => {
     const dead = await stand.face()
     dead.behave(() => ({ status: 500, body: 'no' }))

@@ -148,6 +148,34 @@ describe('while the WebSocket tells', () => {
   })
 })
 
+describe('what the watcher has not seen', () => {
+  it('T56: a payment of long ago is found, which nodes no longer keep at hand', async () => {
+    const before = await stand.open({ service: 'long-ago' })
+    const proof = await before.buy(stand.payer)
+    world.localnet.advance(0, 700)
+    const shop = await openWatching({ service: 'long-ago', waitSeconds: 0.2 })
+    await warmUp(shop)
+    await expectServed(shop.claim(proof))
+    // It was no news, and nothing to mistrust the WebSocket for.
+    expect(await shop.metrics()).not.toContain('paystile_payments_missed_total')
+  })
+
+  it('T56: and also for who has named payments that do not exist, if it insists', async () => {
+    const before = await stand.open({ service: 'doubted' })
+    const proof = await before.buy(stand.payer)
+    world.localnet.advance(0, 700)
+    const shop = await openWatching({ service: 'doubted', waitSeconds: 0.2 })
+    await warmUp(shop)
+    const headers = { 'X-Forwarded-For': '198.51.100.77' }
+    const { requestId } = await shop.challenge()
+    const tx = encodeBase58(new Uint8Array(randomBytes(64)))
+    const bogus = `tx=${tx}; requestId=${requestId}; payer=${stand.payer.address}`
+    await expectRefused(shop.claim(bogus, '/data', { headers }), 'tx_not_found')
+    await expectRefused(shop.claim(proof, '/data', { headers }), 'tx_not_found')
+    await expectServed(shop.claim(proof, '/data', { headers }))
+  })
+})
+
 describe('while the WebSocket does not tell', () => {
   it('T77: a node without one is read as ever, and what comes is found in its lists', async () => {
     const face = await stand.face()

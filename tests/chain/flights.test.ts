@@ -49,6 +49,18 @@ describe('one flight for all readers', () => {
     expect(Object.fromEntries(chain.calls())).toEqual({ getGenesisHash: 4, getTransaction: 2 })
   })
 
+  it('whoever is sure of a transaction takes those along who are not believed', async () => {
+    const forgetful: NodeScript = (question, forward) =>
+      question.method === 'getSignatureStatuses'
+        ? Promise.resolve({ context: { slot: 1 }, value: (question.params[0] as readonly string[]).map(() => null) })
+        : forward()
+    const chain = world.chainOf([forgetful])
+    const doubted = chain.read(paid.signature, 5_000, { isDoubtful: true })
+    await elapse(20)
+    expect((await chain.read(paid.signature, 1_000)).kind).toBe('found')
+    expect((await doubted).kind).toBe('found')
+  })
+
   it('different transactions have flights of their own', async () => {
     const chain = world.chainOf([honest])
     const other = await world.pay({ requestId: 'rid_2' })
@@ -219,6 +231,19 @@ describe('limits', () => {
     await chain.close()
     await Promise.all(readers)
     expect(await chain.read(paid.signature, 0)).toEqual({ kind: 'unavailable', why: 'the chain is closed' })
+  })
+
+  it('T131: on transactions that nobody vouches for: the oldest gives up its place to who comes', async () => {
+    const { script } = hiding()
+    const chain = world.chainOf([script])
+    const doubted = Array.from({ length: 4_096 }, (_, index) =>
+      chain.read(`signature ${index}`, 5_000, { isDoubtful: true }),
+    )
+    const late = chain.read(paid.signature, 0)
+    expect(await doubted[0]).toEqual({ kind: 'missing' })
+    expect((await late).kind).toBe('missing')
+    await chain.close()
+    await Promise.all(doubted)
   })
 
   it('on tries when no node can be reached: the answer comes before the patience ends', async () => {

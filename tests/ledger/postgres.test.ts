@@ -1,4 +1,5 @@
 /** What is special about PostgreSQL: databases that must not be used, many servers on one, and outages that pass. */
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LedgerUnavailable } from '../../src/core/ports.ts'
 import { LedgerConfigurationError, type LedgerIdentity } from '../../src/ledger/identity.ts'
@@ -282,3 +283,56 @@ describe('several servers, of which one may be written to', () => {
     await expect(open(url('hasty'))).rejects.toThrow(why)
   })
 })
+
+describe("the database's clock", () => {
+  it('is not taken for later than it is, however long a new connection takes', async () => {
+    const server = await postgresServer()
+    const door = await createSlowDoor(server.port)
+    onTestFinished(door.close)
+    const url = await server.place()
+    const [near, far] = await Promise.all([
+      openPostgresLedger(url, { identity }),
+      openPostgresLedger(url.replace(`:${server.port}`, `:${door.port}`), { identity }),
+    ])
+    onTestFinished(async () => void (await Promise.all([near.close(), far.close()])))
+    door.slowDown(1_600)
+    let worst = 0
+    // Two measurements, with the time that a connection takes.
+    for (const end = performance.now() + 6_000; performance.now() < end; ) {
+      worst = Math.max(worst, Math.abs(far.clock.now() - near.clock.now()))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(worst).toBeLessThan(500)
+  })
+})
+
+/** A way to a server on which connections can be cut, and new ones then take a while, as in a failover. */
+async function createSlowDoor(port: number) {
+  let delayMs = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    sockets.add(client.on('error', () => {}).pause())
+    setTimeout(() => {
+      const onward = createConnection(port, '127.0.0.1').on('error', () => client.destroy())
+      client.once('close', () => onward.destroy())
+      onward.once('close', () => client.destroy())
+      client.pipe(onward).pipe(client)
+    }, delayMs)
+  })
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    slowDown: (ms: number) => {
+      delayMs = ms
+      cut()
+    },
+    close: () => {
+      cut()
+      server.close()
+    },
+  }
+}
