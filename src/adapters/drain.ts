@@ -21,6 +21,12 @@ const sweepMs = 50
  * process.once('SIGTERM', () => drain(server, paid))
  */
 export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecycle, 'close'>[]): Promise<void> {
+  if (typeof server?.close !== 'function' || typeof server.prependListener !== 'function') {
+    throw new TypeError('drain: the first argument is the server, as app.listen() returns it')
+  }
+  if (!paywalls.every((paywall) => typeof paywall?.close === 'function')) {
+    throw new TypeError('drain: after the server come the paywalls, one by one: drain(server, paid)')
+  }
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // A client that is told in time sends its next request elsewhere.
   server.prependListener('request', (_request, response) => void Object.assign(response, { shouldKeepAlive: false }))

@@ -5,6 +5,7 @@
  */
 
 export const metrics = {
+  paystile_ready: ['gauge', 'Whether the service has started: 0 while ledger or chain keep it from it.'],
   paystile_proofs_total: ['counter', 'Proofs by outcome: admitted, or the code of the refusal.'],
   paystile_node_calls_total: ['counter', 'Questions to a node.'],
   paystile_node_failures_total: ['counter', 'Questions that a node gave no usable answer to.'],
@@ -35,6 +36,14 @@ export interface Meter {
   format(): string
 }
 
+/** Of these the first one matters, so they are told from the beginning. */
+const fromTheStart: readonly (readonly [Metric, Labels?])[] = [
+  ['paystile_ready'],
+  ['paystile_payments_missed_total'],
+  ['paystile_payments_concluded_total', { finality: 'finalized' }],
+  ['paystile_payments_concluded_total', { finality: 'reverted' }],
+]
+
 export function createMeter(): Meter {
   const values = new Map<Metric, Map<string, number>>()
   const rowOf = (metric: Metric): Map<string, number> => {
@@ -42,6 +51,7 @@ export function createMeter(): Meter {
     values.set(metric, row)
     return row
   }
+  for (const [metric, labels] of fromTheStart) rowOf(metric).set(formatLabels(labels), 0)
   return {
     count: (metric, labels, by = 1) => {
       const row = rowOf(metric)

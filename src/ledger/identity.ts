@@ -24,23 +24,23 @@ export type Remembered = Readonly<Partial<Record<keyof LedgerIdentity, string>>>
 /** Refuses an identity that contradicts what the ledger remembers. What it does not remember yet, it does not contradict. */
 export function checkIdentity(file: string, remembered: Remembered, identity: LedgerIdentity): void {
   const { network, fingerprint, service, genesis } = remembered
-  const made = `The ledger ${file}, made by ${service ?? identity.service},`
+  const made = `The ledger ${file}, made by the service "${service ?? identity.service}",`
   if (network !== undefined && network !== identity.network) {
     throw new LedgerConfigurationError(
-      `${made} holds payments of ${network}, not of ${identity.network}: give each network a ledger file of its own.`,
+      `${made} holds payments of ${network}, not of ${identity.network}: give each network a ledger of its own.`,
     )
   }
   // Before the secret: a local chain has one of its own, so that another chain's ledger differs in both.
   if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
     throw new LedgerConfigurationError(
       `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
-        'point the RPC nodes back at that chain, or start with a new ledger file.',
+        'point the RPC nodes back at that chain, or start with a new ledger.',
     )
   }
   if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
     throw new LedgerConfigurationError(
       `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
-        'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger file.',
+        'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger.',
     )
   }
 }

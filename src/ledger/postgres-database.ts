@@ -141,6 +141,10 @@ function explain(name: string, error: unknown): unknown {
     return reasons.find((reason) => reason instanceof LedgerConfigurationError) ?? unavailable(name, error)
   }
   const detail = error instanceof Error ? error.message : String(error)
+  if (/client password must be a string/.test(detail)) {
+    const advice = `The ledger ${name} asks for a password and its address has none: write postgres://user:password@host/database.`
+    return new LedgerConfigurationError(advice, { cause: error })
+  }
   const advice = operatorMustAct[codeOf(error) ?? '']
   if (advice) return new LedgerConfigurationError(advice(name, detail), { cause: error })
   if (isFault(codeOf(error))) return error

@@ -54,6 +54,7 @@ const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, va
 
 /** Settings under which an acknowledged grant could be lost, and what they must not be. */
 const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+const readOnly = 'default_transaction_read_only'
 /** Where another server may take over, every commit has to wait for it. */
 const standbys = 'synchronous_standby_names'
 
@@ -90,13 +91,18 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
 
 async function checkDurability(database: Database): Promise<void> {
   const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [
-    [...durability, standbys],
+    [...durability, standbys, readOnly],
   ])
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
   for (const name of durability) {
     if (settings.get(name) !== 'off') continue
     throw new LedgerConfigurationError(
-      `The ledger ${database.name} runs with ${name}=off and could forget payments: set ${name}=on for this user and server.`,
+      `The ledger ${database.name} runs with ${name}=off and could forget payments: set ${name}=on.`,
+    )
+  }
+  if (settings.get(readOnly) === 'on') {
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} cannot be written to (${readOnly}=on): set it off for this user and database.`,
     )
   }
   if (!database.hasStandby) return

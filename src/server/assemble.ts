@@ -196,6 +196,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       exposure,
     }
     const service = createService(config, parts)
+    meter.set('paystile_ready', 1)
     if (journal) {
       const worker = startFinality({
         journal,

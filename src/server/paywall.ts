@@ -7,6 +7,7 @@ import { encodeBase58 } from '../core/base58.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
+import { createMeter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
@@ -27,6 +28,7 @@ import { startProbe } from './probe.ts'
 import type { Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
+import { tellOne } from './service.ts'
 import { watchRoute } from './sightings.ts'
 
 export interface Admitted {
@@ -76,9 +78,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const standIn = (service: Service): Stand => {
     if (!stand) {
       stand = { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
-      const listener = (event: PaywallEvent): void => hear(gate, service, config.route, event)
-      if (gate.listener) service.listeners.add(listener)
-      deafen = () => service.listeners.delete(listener)
+      if (gate.listener) deafen = service.listen(gate.listener)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
@@ -118,7 +118,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     ready: async () => standIn(await handle.get()).probe.result(),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
-    metrics: async () => (await handle.get()).meter.format(),
+    metrics: async () => {
+      const service = await Promise.resolve(handle.get()).catch(() => undefined)
+      return (service?.meter ?? createMeter()).format()
+    },
     close: async () => {
       gate.open = false
       stand?.probe.stop()
@@ -156,26 +159,8 @@ interface Gate {
   open: boolean
 }
 
-/** Whoever listens hears of a sale, and cannot break it. */
 function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
-  const report = (error: unknown) => log.error('onEvent failed', { on: event.kind, why: String(error) })
-  try {
-    const told = listener?.(event)
-    if (told instanceof Promise) told.catch(report)
-  } catch (error) {
-    report(error)
-  }
-}
-
-/** What happens on chain. A payment is seen by the routes of its recipient; of its end all routes of the service hear. */
-function hear(
-  gate: Gate,
-  service: Service,
-  { recipient, retiredRecipients }: Config['route'],
-  event: PaywallEvent,
-): void {
-  const concerns = event.kind !== 'seen' || [recipient, ...retiredRecipients].includes(event.recipient)
-  if (concerns) tell(gate, service, event)
+  if (listener) tellOne(listener, event, log)
 }
 
 function enterRoute(

@@ -69,11 +69,22 @@ export interface Service extends ServiceParts {
   knowsRoute(tag: Uint8Array): boolean
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
-  /** Those who hear what happens on chain. */
-  readonly listeners: Set<(event: PaywallEvent) => void>
+  /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
+  listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
+}
+
+/** Whoever listens hears of it, and cannot break anything. */
+export function tellOne(listener: (event: PaywallEvent) => unknown, event: PaywallEvent, log: Log): void {
+  const report = (error: unknown) => log.error('onEvent failed', { on: event.kind, why: String(error) })
+  try {
+    const told = listener(event)
+    if (told instanceof Promise) told.catch(report)
+  } catch (error) {
+    report(error)
+  }
 }
 
 export function createService(config: ServiceConfig, parts: ServiceParts): Service {
@@ -82,7 +93,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
   const macs = new Map<string, Mac>()
   const recipients = new Set<string>()
   const routeTags = new Map<string, Uint8Array>()
-  const listeners = new Set<(event: PaywallEvent) => void>()
+  const listeners = new Map<(event: PaywallEvent) => unknown, number>()
 
   const macOf = (keyId: number, recipient: string): Mac | undefined => {
     const name = `${keyId}:${recipient}`
@@ -100,9 +111,16 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     config,
     tags,
     watched: new Map(),
-    listeners,
+    listen: (listener) => {
+      listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
+      return () => {
+        const left = (listeners.get(listener) ?? 1) - 1
+        if (left > 0) listeners.set(listener, left)
+        else listeners.delete(listener)
+      }
+    },
     tell: (event) => {
-      for (const listener of listeners) listener(event)
+      for (const listener of listeners.keys()) tellOne(listener, event, parts.log)
     },
     ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
