@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Command, CommanderError, Option } from 'commander'
 import { PaymentError } from '../client/errors.ts'
+import { JournalError } from '../client/file-journal.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
@@ -157,6 +158,7 @@ function explain(error: unknown): Explanation | undefined {
     const { code, message, facts } = error
     return { code, message: nameFlags(message), facts, exitCode: exitCodeOf(code) }
   }
+  if (error instanceof JournalError) return new CommandError(exitCodes.usage, 'journal', error.message)
   if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError) {
     return { code: 'configuration', message: error.message, exitCode: exitCodes.usage }
   }

@@ -120,6 +120,11 @@ export function openFileJournal(path: string): Journal {
   }
 }
 
+/** Somebody has to do something about the file. The message says what. */
+export class JournalError extends Error {
+  override readonly name = 'JournalError'
+}
+
 function open(path: string): DatabaseSyncInstance {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -132,7 +137,9 @@ function open(path: string): DatabaseSyncInstance {
     return database
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`The payment journal ${path} cannot be used (${why}); move the file away or set PAYSTILE_HOME.`)
+    throw new JournalError(
+      `The payment journal ${path} cannot be used (${why}); move the file away, with the payments in it that were not used yet, or set PAYSTILE_HOME.`,
+    )
   }
 }
 

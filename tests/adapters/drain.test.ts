@@ -1,7 +1,8 @@
 /** The end of a server: what runs ends well, who comes anew is told so, and nothing keeps the process. */
-import { Agent, get, type IncomingMessage } from 'node:http'
+import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { drain } from '../../src/adapters/drain.ts'
 import { adapters } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createStand, type Stand, txOf } from '../harness/stand.ts'
@@ -136,4 +137,12 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(endings(shop, proof)).toEqual(['release'])
     expect(stand.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
   })
+})
+
+it.each<[string, readonly unknown[], RegExp]>([
+  ['the application instead of the server', [() => {}], /the server, as app\.listen\(\) returns it/],
+  ['no server', [undefined], /the server, as app\.listen\(\) returns it/],
+  ['a list of paywalls', [createServer(), [{ close: () => {} }]], /one by one: drain\(server, paid\)/],
+])('says what is wrong about %s', async (_name, given, why) => {
+  await expect(drain(...(given as Parameters<typeof drain>))).rejects.toThrow(why)
 })

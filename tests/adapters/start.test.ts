@@ -24,7 +24,7 @@ function open(options: Partial<ProviderOptions>) {
   const common = { price: 0.01, token: 'USDC', recipient: world.recipient.address, network: 'localnet' } as const
   const paid = create402Middleware({ ...common, log, ...options })
   stand.defer(() => paid.close())
-  return { ready: paid.ready, route: paid(() => new Response('the secret')) }
+  return { ready: paid.ready, metrics: paid.metrics, route: paid(() => new Response('the secret')) }
 }
 
 const request = (headers: Record<string, string> = {}) => new Request('http://localhost:3200/data', { headers })
@@ -34,10 +34,11 @@ it.each([
   ['in no directory', 'missing/ledger.sqlite', /is not a directory/],
 ])('a ledger that is %s is what customers are told of, and the log once for each attempt', async (_what, name, why) => {
   writeFileSync(join(directory, 'junk'), 'junk '.repeat(2_000))
-  const { route, ready } = open({ rpc: stand.world.localnet.rpcUrl, ledger: join(directory, name) })
+  const { route, ready, metrics } = open({ rpc: stand.world.localnet.rpcUrl, ledger: join(directory, name) })
   await expectRefused(route(request()), 'ledger_unavailable')
   await expectRefused(route(request({ 'Payment-Proof': 'tx=1' })), 'ledger_unavailable')
   await expect(ready()).rejects.toThrow(why)
+  expect(await metrics()).toContain('paystile_ready 0')
   expect(stand.logged).toEqual([expect.stringMatching(/"cannot start"/)])
 })
 

@@ -134,6 +134,19 @@ describe('while the WebSocket tells', () => {
     )
   })
 
+  it('tells each listener once, on however many routes it listens', async () => {
+    const heard: PaywallEvent[] = []
+    const onEvent = (event: PaywallEvent) => void heard.push(event)
+    const shop = await openWatching({ onEvent })
+    const common = { service: `watching-${services}`, waitSeconds: 5, onEvent }
+    await stand.open({ ...common, watch: true, scope: 'another' })
+    const proof = await shop.buy(stand.payer)
+    const seen = () => heard.filter((event) => event.kind === 'seen' && event.tx === txOf(proof))
+    await eventually(seen, (events) => events.length > 0)
+    await expectServed(shop.claim(proof))
+    expect(seen()).toHaveLength(1)
+  })
+
   it('counts what it saw', async () => {
     const shop = await openWatching()
     await warmUp(shop)

@@ -43,6 +43,14 @@ describe('a database that must not be used', () => {
       /runs with synchronous_commit=off and could forget payments: set synchronous_commit=on/,
     ],
     [
+      'cannot be written to',
+      async (url) => {
+        await sql('CREATE ROLE reader SUPERUSER LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
+        return as(url, 'reader')
+      },
+      /cannot be written to \(default_transaction_read_only=on\): set it off for this user and database/,
+    ],
+    [
       'gives too few rights',
       async (url) => {
         await sql(`CREATE ROLE guest LOGIN; GRANT USAGE ON SCHEMA ${schemaOf(url)} TO guest`)

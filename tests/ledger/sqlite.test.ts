@@ -169,7 +169,9 @@ describe('a file', () => {
     await makeLedger(path)
     await makeLedger(path, { ...identity, genesis: 'genesis-1' })
     await makeLedger(path, { ...identity, service: 'other' })
-    await expect(open(path, { ...identity, network: 'devnet' })).rejects.toThrow(/ledger\.db, made by the service "tests", holds/)
+    await expect(open(path, { ...identity, network: 'devnet' })).rejects.toThrow(
+      /ledger\.db, made by the service "tests", holds/,
+    )
     const other = open(path, { ...identity, genesis: 'genesis-2' })
     await expect(other).rejects.toThrow(LedgerConfigurationError)
     await expect(other).rejects.toThrow(/another chain.*genesis-1, not genesis-2/)
