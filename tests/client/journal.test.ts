@@ -167,7 +167,9 @@ describe('a journal in a file', () => {
       message = (error as Error).message
     }
     expect(message).toMatch(words)
-    expect(message).toMatch(/^The payment journal .* cannot be used \(.*\); move the file away, with .*, or set PAYSTILE_HOME\.$/)
+    expect(message).toMatch(
+      /^The payment journal .* cannot be used \(.*\); move the file away, with .*, or set PAYSTILE_HOME\.$/,
+    )
     expect(message).toContain(path)
   })
 })
