@@ -21,7 +21,7 @@ import {
   timeOf,
 } from './account.ts'
 import type { LedgerIdentity } from './identity.ts'
-import { openDatabase } from './postgres-database.ts'
+import { longestClockMs, openDatabase } from './postgres-database.ts'
 import { createPostgresJournal } from './postgres-journal.ts'
 import type { Entry } from './postgres-rows.ts'
 import { createRows, holdingOf } from './postgres-rows.ts'
@@ -36,6 +36,11 @@ export interface PostgresParts {
 }
 
 const mostKept = 10_000
+/**
+ * How much longer a lease lasts for others than for its holder: two servers may each be wrong about the database's time by
+ * half of what a measurement may take.
+ */
+const slackMs = longestClockMs
 
 /** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
 interface Change<Answer> {
@@ -51,7 +56,7 @@ export async function openPostgresLedger(
   try {
     await prepareSchema(database, parts.identity)
     const clock = parts.clock ?? (await database.followClock())
-    return createPostgresLedger(database, clock)
+    return createPostgresLedger(database, clock, parts.clock ? 0 : slackMs)
   } catch (error) {
     await database.close()
     throw error
@@ -61,6 +66,7 @@ export async function openPostgresLedger(
 function createPostgresLedger(
   database: Awaited<ReturnType<typeof openDatabase>>,
   clock: Clock,
+  slack: number,
 ): Ledger & { readonly clock: Clock } {
   const rows = createRows(database)
   /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
@@ -101,10 +107,11 @@ function createPostgresLedger(
     },
     async take(take) {
       checkTake(take)
+      const order = { ...take, leaseMs: take.leaseMs + slack }
       // A payment that is to be registered is most likely new.
       const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
         const now = timeOf(clock)
-        const { taken, registers, restores, lease } = judgeTake(take, before && holdingOf(before, now), now)
+        const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
         const current = registers ? replacing(before, registers, now) : before && next(before, restores)
         if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
         if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken }
@@ -122,7 +129,7 @@ function createPostgresLedger(
       const { entry, answer } = await change(tx, 'unknown', (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
-        const deadline = renewed(lease.deadline, leaseMs, timeOf(clock))
+        const deadline = renewed(lease.deadline, leaseMs + slack, timeOf(clock))
         const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
         return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
       })

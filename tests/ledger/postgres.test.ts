@@ -314,6 +314,22 @@ describe("the database's clock", () => {
   })
 })
 
+it('lets go of a lease a little later for others than for its holder, since clocks are measured', async () => {
+  const url = await newPlace()
+  const [one, other] = await Promise.all([openPostgresLedger(url, { identity }), openPostgresLedger(url, { identity })])
+  onTestFinished(async () => void (await Promise.all([one.close(), other.close()])))
+  const payment = createPayment({ usableUntil: Date.now() + 86_400_000 })
+  const began = performance.now()
+  granted(await one.take(takeOf(payment, { leaseMs: 300 })))
+  let taken = await other.take(againOf(payment))
+  while (taken.kind === 'busy') {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    taken = await other.take(againOf(payment))
+  }
+  expect(taken.kind).toBe('granted')
+  expect(performance.now() - began).toBeGreaterThan(450)
+})
+
 /** A way to a server on which connections can be cut, and new ones then take a while, as in a failover. */
 async function createSlowDoor(port: number) {
   let delayMs = 0
