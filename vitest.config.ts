@@ -7,7 +7,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxConcurrency: 8,
+    maxConcurrency: 4,
     // Many tests wait for time to pass, so two go well on two cores; more than four would only disturb each other.
     maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 1)),
     retry: 0,

@@ -94,30 +94,55 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
  * that the finalized chain has passed its last valid height and does not hold it, and that its blockhash is not valid.
  */
 export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
-  const blockhash = blockhashOf(payment)
   const needed = Math.min(2, rpc.nodes.length)
   let [absent, failed] = [0, 0]
   let why = 'it may still land'
-  for (const node of rpc.nodes) {
-    // The height first: a transaction that is absent after the height has passed can no longer come.
-    const answer = await node.call('getBlockHeight', [{ commitment: 'finalized' }])
-    const height = answer.kind === 'answered' ? readCount(answer.result) : undefined
-    // When it expires is one node's word, so each is asked whether its blockhash has.
-    const isValid = resultValue(await node.call('isBlockhashValid', [blockhash, { commitment: 'processed' }]))
-    const status = await readStatus(node.call, payment.signature, true)
-    if (status.kind === 'landed') return status
-    if (status.kind === 'unknown') why = status.why
-    else if (height === undefined) why = 'the height of the chain is not known'
-    const isPast = isValid === false && height !== undefined && height > payment.lastValidBlockHeight
-    if (status.kind !== 'failed' && !(status.kind === 'absent' && isPast)) continue
-    // A node of another chain does not have it either, and never had its blockhash.
-    if ((await readGenesis(node.call)) !== genesis) why = 'a node does not speak for the chain of the payment'
-    else if (status.kind === 'failed') failed += 1
+  for (const { call } of rpc.nodes) {
+    let look = await lookAt(call, payment)
+    // A node of another chain does not have it either, and never had its blockhash. One that comes back from there in the
+    // middle of a look has told half of each: only what it tells again, with the right chain before and after, counts.
+    if (look.isOver && (await readGenesis(call)) === genesis) {
+      look = await lookAt(call, payment)
+      if (look.isOver && (await readGenesis(call)) !== genesis) look = stranger
+    } else if (look.isOver) look = stranger
+    if (look.status.kind === 'landed') return look.status
+    if (look.why !== undefined) why = look.why
+    if (!look.isOver) continue
+    if (look.status.kind === 'failed') failed += 1
     else absent += 1
-    if (status.kind === 'failed' && failed >= needed) return status
+    if (look.status.kind === 'failed' && failed >= needed) return look.status
     if (absent >= needed) return { kind: 'expired' }
   }
   return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
+}
+
+interface Look {
+  readonly status: Status
+  /** Whether it failed, or is not there and can no longer come. */
+  readonly isOver: boolean
+  /** Why nothing can be told, where that is so. */
+  readonly why?: string
+}
+
+const stranger: Look = {
+  status: { kind: 'absent' },
+  isOver: false,
+  why: 'a node does not speak for the chain of the payment',
+}
+
+async function lookAt(call: Call, payment: SignedPayment): Promise<Look> {
+  // The height first: a transaction that is absent after the height has passed can no longer come.
+  const answer = await call('getBlockHeight', [{ commitment: 'finalized' }])
+  const height = answer.kind === 'answered' ? readCount(answer.result) : undefined
+  // When it expires is one node's word, so each is asked whether its blockhash has.
+  const isValid = resultValue(await call('isBlockhashValid', [blockhashOf(payment), { commitment: 'processed' }]))
+  const status = await readStatus(call, payment.signature, true)
+  if (status.kind === 'unknown') return { status, isOver: false, why: status.why }
+  if (height === undefined) {
+    return { status, isOver: status.kind === 'failed', why: 'the height of the chain is not known' }
+  }
+  const isPast = isValid === false && height > payment.lastValidBlockHeight
+  return { status, isOver: status.kind === 'failed' || (status.kind === 'absent' && isPast) }
 }
 
 function blockhashOf({ wire }: SignedPayment): string {

@@ -168,6 +168,23 @@ describe('fateOf', () => {
     expect(await fateBy([gone], await world.sign())).toMatchObject({ kind: 'unknown' })
   })
 
+  it('T73, T148: is not told by a node that comes back from another chain in the middle of the look', async () => {
+    const payment = await world.pay({ requestId: 'home again' })
+    let left = 3
+    const returning: NodeScript = (question, forward) => (left-- > 0 ? expiredSays(question, forward) : forward())
+    expect((await fateBy([returning], payment)).kind).toBe('landed')
+    const leaving = await world.sign()
+    let asked = 0
+    // Of the right chain before the second look, and no longer after it.
+    const gone: NodeScript = (question, forward) => {
+      if (question.method === 'getGenesisHash') asked += 1
+      return asked > 1 && question.method === 'getGenesisHash'
+        ? Promise.resolve('elsewhere')
+        : expiredSays(question, forward)
+    }
+    expect(await fateBy([gone], leaving)).toMatchObject({ kind: 'unknown' })
+  })
+
   it('T147: landed on any node is landed', async () => {
     const payment = await world.pay({ requestId: 'landed' })
     expect((await fateBy([expiredSays, honest], payment)).kind).toBe('landed')
