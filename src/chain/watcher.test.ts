@@ -159,6 +159,20 @@ describe('the mark', () => {
     expect(noted).toEqual(['one', 'three'])
   })
 
+  it('does not hide a payment of the same slot that was found later', async () => {
+    const { watcher, pay, poll, marks, unknown, noted } = createStage()
+    watcher.watch(address)
+    await poll()
+    unknown.add('two')
+    pay('one', 6)
+    pay('two', 6)
+    await poll()
+    expect(marks.at(-1)).toEqual({ signature: 'one', slot: 6 })
+    unknown.delete('two')
+    await poll()
+    expect(noted).toEqual(['one', 'two'])
+  })
+
   it('stays while the journal is away, and nothing is lost', async () => {
     const { watcher, pay, poll, marks, noted, breakJournal } = createStage()
     watcher.watch(address)

@@ -111,7 +111,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   }
 
   function isBehindMark({ transfers, slot }: Effect): boolean {
-    return transfers.some(({ destination }) => slot <= (places.get(destination)?.mark?.slot ?? -1))
+    return transfers.some(({ destination }) => slot < (places.get(destination)?.mark?.slot ?? 0))
   }
 
   /** A transaction that touches two watched accounts is told of twice. */
