@@ -43,7 +43,7 @@ export interface Terms {
   readonly amount: number
 }
 
-interface Lease {
+export interface Lease {
   readonly fence: number
   readonly amount: number
   /** The deadline, in whole milliseconds: not before `earliest`, not after `latest`. */
