@@ -118,6 +118,8 @@ export interface Grant {
   readonly tx: Uint8Array
   readonly fence: bigint
   readonly amount: bigint
+  /** The position in a file from which it may be sent; 0 for all other units. */
+  readonly from: bigint
 }
 
 /** How a payment stands, without touching it. */
@@ -129,7 +131,10 @@ export interface Standing {
   readonly received: bigint
   /** `reverted`: the chain took the payment back. What had been used of it stays used, should it land again. */
   readonly state: 'open' | 'busy' | 'spent' | 'late' | 'reverted'
+  readonly allowance: Allowance
   readonly remaining: bigint
+  /** Milliseconds since 1970. A window ends earlier, when its seconds are over. */
+  readonly usableUntil: number
 }
 
 export type Taken =
@@ -149,7 +154,10 @@ export interface Take {
   readonly request: string
   /** Registers the payment if it is new. Left out when it is known to be registered. */
   readonly payment?: PaymentRecord
+  /** The most that is wanted; the grant says how much it is. */
   readonly amount: bigint
+  /** The first position that is wanted of a file. */
+  readonly from?: bigint
   readonly leaseMs: number
 }
 
@@ -169,7 +177,13 @@ export interface Ledger {
   take(take: Take): Promise<Taken>
   /** Extends a lease. False when it was lost. */
   renew(grant: Grant, leaseMs: number): Promise<boolean>
-  /** Ends a grant: `used` is consumed, the rest goes back. False when the lease was lost; then nothing changed. */
+  /**
+   * Consumes for good what was used of a grant of bytes, `used` in all since its beginning, and holds up to `more` for what
+   * comes next. Answers how much that is, 0 when nothing is left; undefined when the lease was lost, and then nothing
+   * changed. Saying it again, for an answer that was lost, consumes nothing more.
+   */
+  advance(grant: Grant, used: bigint, more: bigint): Promise<bigint | undefined>
+  /** Ends a grant: `used` since its beginning is consumed, the rest goes back. False when the lease was lost; then nothing changed. */
   end(grant: Grant, consequence: Consequence, used: bigint): Promise<boolean>
   /** Keeps a payment that came too late, for the operator to see and refund. It does not stop a later valid use. */
   recordLate(payment: PaymentRecord): Promise<void>

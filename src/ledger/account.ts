@@ -10,6 +10,8 @@ import { maxDeliveries, maxFreeUses } from '../core/delivery.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Clock, PaymentRecord, Standing, Take, Taken } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
+import type { Positions, Span } from '../core/positions.ts'
+import { isWornOut, missingOf, reach, sendAgain } from '../core/positions.ts'
 
 /** Reverted is what the chain took back: worth nothing, unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'
@@ -21,6 +23,8 @@ export interface Tally {
   /** Deliveries that carried body bytes and were given back. */
   readonly deliveries: bigint
   readonly freeUses: bigint
+  /** What was sent of a file; nothing for all other units. */
+  readonly positions: Positions
 }
 
 /** A payment as the rule sees it. */
@@ -40,15 +44,17 @@ export interface Account extends Tally {
   readonly fence: bigint
 }
 
-/** An account with what live grants hold of it. */
+/** An account with the grants on it that are live. */
 export interface Holding {
   readonly account: Account
-  readonly leased: bigint
+  readonly live: readonly Lease[]
 }
 
 export interface Lease {
   readonly amount: bigint
   readonly deadline: number
+  /** Of a file the first position, of bytes how many the holder had used before. */
+  readonly from: bigint
 }
 
 /** What a take comes to. A grant also makes every grant void whose deadline has passed: that is how leases lapse. */
@@ -75,7 +81,7 @@ export function judgeTake(take: Take, held: Holding | undefined, now: number): R
   if (known) return rule(take, known, now)
   if (!take.payment) return { taken: { kind: 'unknown' } }
   const account = openAccount(take.payment, now)
-  return { registers: take.payment, ...rule(take, { account, leased: 0n }, now) }
+  return { registers: take.payment, ...rule(take, { account, live: [] }, now) }
 }
 
 /**
@@ -86,14 +92,48 @@ export function judgeTake(take: Take, held: Holding | undefined, now: number): R
 function rule(take: Take, held: Holding, now: number): Ruling {
   const left = leftOf(held, now)
   if (left === undefined) return { taken: { kind: 'spent' } }
+  const { unit, amount: size } = held.account.allowance
+  if (unit === 'file') return ruleFile(take, held, left, size, now)
   if (left === 0n) return { taken: { kind: 'busy' } }
-  const most = take.amount < left ? take.amount : left
-  const amount = held.account.allowance.unit === 'second' ? 0n : most
-  const grant = { tx: take.tx, fence: held.account.fence + 1n, amount }
-  return {
-    taken: { kind: 'granted', grant, remaining: left - amount },
-    lease: { amount, deadline: now + Math.ceil(take.leaseMs) },
-  }
+  const amount = unit === 'second' ? 0n : smaller(take.amount, left)
+  return granted(take, held, { from: 0n, amount }, left - amount, now)
+}
+
+/** Of a file one may send what was not sent too often yet, from the wanted position on, without a gap. */
+function ruleFile(take: Take, held: Holding, missing: bigint, size: bigint, now: number): Ruling {
+  // A position beyond the end is for the resource to refuse.
+  const from = smaller(take.from ?? 0n, size - 1n)
+  const wanted = { from, to: smaller(from + take.amount, size) }
+  const to = reach(held.account.positions, held.live.map(spanOf), wanted, Number(maxDeliveries))
+  if (to > from) return granted(take, held, { from, amount: to - from }, missing, now)
+  const isBusy = reach(held.account.positions, [], wanted, Number(maxDeliveries)) > from
+  return { taken: { kind: isBusy ? 'busy' : 'spent' } }
+}
+
+function granted(
+  take: Take,
+  { account }: Holding,
+  part: Pick<Lease, 'from' | 'amount'>,
+  remaining: bigint,
+  now: number,
+): Ruling {
+  const grant = { tx: take.tx, fence: account.fence + 1n, ...part }
+  return { taken: { kind: 'granted', grant, remaining }, lease: { ...part, deadline: now + Math.ceil(take.leaseMs) } }
+}
+
+/** What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same. */
+export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint, now: number) {
+  const { account } = held
+  const consumed = account.used + usedSince(lease, used)
+  const others = sumOf(held.live) - (lease.deadline > now ? lease.amount : 0n)
+  const left = account.allowance.amount - consumed - others
+  const from = used > lease.from ? used : lease.from
+  return { used: consumed, lease: { ...lease, from, amount: left > 0n ? smaller(more, left) : 0n } }
+}
+
+/** What was used of a lease since it was last advanced, where all that was ever used under its grant is `used`. */
+function usedSince({ from, amount }: Lease, used: bigint): bigint {
+  return used > from ? smaller(used - from, amount) : 0n
 }
 
 /**
@@ -104,53 +144,73 @@ export function renewed(deadline: number, leaseMs: number, now: number): number 
   return Math.max(deadline, now + Math.ceil(leaseMs))
 }
 
-/** What a take could get at this moment; undefined when nothing can be taken ever again. */
-function leftOf({ account, leased }: Holding, now: number): bigint | undefined {
+/** What a take could get at this moment, of a file what has not arrived; undefined when nothing can be taken ever again. */
+function leftOf({ account, live }: Holding, now: number): bigint | undefined {
   const { unit, amount } = account.allowance
   if (now > account.usableUntil) return undefined
-  if (unit === 'second') {
-    const leftMs = account.registeredAt + Number(amount) * 1000 - now
-    return leftMs > 0 ? BigInt(Math.ceil(leftMs / 1000)) : undefined
+  switch (unit) {
+    case 'second': {
+      const leftMs = account.registeredAt + Number(amount) * 1000 - now
+      return leftMs > 0 ? BigInt(Math.ceil(leftMs / 1000)) : undefined
+    }
+    case 'file': {
+      const missing = missingOf(account.positions, amount)
+      const isOver = missing === 0n || isWornOut(account.positions, amount, Number(maxDeliveries))
+      return isOver || account.freeUses >= maxFreeUses ? undefined : missing
+    }
+    case 'request':
+      if (account.deliveries >= maxDeliveries * amount) return undefined
+      break
+    case 'byte':
+      break
   }
-  if (unit === 'request' && account.deliveries >= maxDeliveries * amount) return undefined
-  // How often bytes may be sent again is decided by position, which grants do not know yet: only free uses are limited.
-  if (unit === 'byte' && account.freeUses >= maxFreeUses) return undefined
-  return account.used < amount ? amount - account.used - leased : undefined
+  return account.used < amount ? amount - account.used - sumOf(live) : undefined
 }
 
 /**
- * How the end of a grant over `leased` changes the tally.
+ * How the end of a grant changes the tally.
  *
  * More than was leased cannot be consumed, so `used` is cut to it. The free use that reaches the limit, and each one
- * after it, costs one request: a bundle is not lost over a few HEADs, and nobody watches a resource for nothing.
+ * after it, costs a request or a thousand bytes: a bundle is not lost over a few HEADs, and nobody watches a resource
+ * for nothing.
  */
-export function tallyAfter(account: Account, leased: bigint, consequence: Consequence, used: bigint): Tally {
-  const { deliveries, freeUses } = account
+export function tallyAfter(account: Account, lease: Lease, consequence: Consequence, used: bigint): Tally {
+  const { deliveries, freeUses, positions } = account
+  const { unit } = account.allowance
+  const tally = { used: account.used, deliveries, freeUses, positions }
+  const sent = { from: lease.from, to: lease.from + smaller(used, lease.amount) }
   switch (consequence) {
     case 'settle':
-      return { used: account.used + (used < leased ? used : leased), deliveries, freeUses }
+      return unit === 'file'
+        ? { ...tally, positions: sendAgain(positions, sent, true) }
+        : { ...tally, used: account.used + usedSince(lease, used) }
     case 'count':
-      return { used: account.used, deliveries: deliveries + 1n, freeUses }
+      return unit === 'file'
+        ? { ...tally, positions: sendAgain(positions, sent, false) }
+        : { ...tally, deliveries: deliveries + 1n }
     case 'free': {
-      const costs = account.allowance.unit === 'request' && freeUses + 1n >= maxFreeUses
-      return { used: account.used + (costs ? 1n : 0n), deliveries, freeUses: freeUses + 1n }
+      const costs = freeUses + 1n < maxFreeUses ? 0n : unit === 'request' ? 1n : unit === 'byte' ? freeUseBytes : 0n
+      return { ...tally, used: account.used + smaller(costs, lease.amount), freeUses: freeUses + 1n }
     }
     case 'release':
-      return { used: account.used, deliveries, freeUses }
+      return tally
   }
 }
 
+/** What a free use beyond the limit costs where bytes are sold. */
+const freeUseBytes = 1_000n
+
 export function standingOf(held: Holding, now: number): Standing {
-  const { request, payer, scope, token, received, late, finality } = held.account
+  const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
   const state = worthless ?? (left === undefined ? 'spent' : left === 0n ? 'busy' : 'open')
-  return { request, payer, scope, token, received, state, remaining: left ?? 0n }
+  return { request, payer, scope, token, received, state, allowance, remaining: left ?? 0n, usableUntil }
 }
 
 export function openAccount(payment: PaymentRecord, now: number, late = false): Account {
   const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
-  const fresh = { registeredAt: now, late, used: 0n, deliveries: 0n, freeUses: 0n, fence: 0n }
+  const fresh = { registeredAt: now, late, used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n }
   return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh }
 }
 
@@ -166,6 +226,7 @@ export function checkTake(take: Take): void {
   checkTx(take.tx)
   checkLease(take.leaseMs)
   demand(take.amount >= 1n, 'a take asks for at least 1')
+  demand((take.from ?? 0n) >= 0n, 'a position is not negative')
   if (!take.payment) return
   checkRecord(take.payment)
   demand(take.payment.request === take.request, 'a payment is registered for the request it was taken for')
@@ -191,8 +252,20 @@ export function checkLease(leaseMs: number): void {
   demand(leaseMs > 0 && leaseMs <= Number.MAX_SAFE_INTEGER / 2, 'a lease lasts longer than nothing, and not for ever')
 }
 
-export function checkUsed(used: bigint): void {
-  demand(used >= 0n, 'what was used is not negative')
+export function checkUsed(used: bigint, more = 0n): void {
+  demand(used >= 0n && more >= 0n, 'what was used, and what more is wanted, is not negative')
+}
+
+export function spanOf({ from, amount }: Lease): Span {
+  return { from, to: from + amount }
+}
+
+function sumOf(leases: readonly Lease[]): bigint {
+  return leases.reduce((sum, { amount }) => sum + amount, 0n)
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
 }
 
 function demand(holds: boolean, rule: string): void {

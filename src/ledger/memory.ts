@@ -3,6 +3,7 @@ import type { Clock, Exposure, Grant, Journal, Ledger, Mark, PaymentRecord, Sigh
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Account, Holding, Lease } from './account.ts'
 import {
+  advanced,
   checkLease,
   checkRecord,
   checkTake,
@@ -71,6 +72,19 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       entries.set(keyOf(grant.tx), { ...found.entry, leases })
       return true
     },
+    async advance(grant, used, more) {
+      checkTx(grant.tx)
+      checkUsed(used, more)
+      const time = now()
+      const found = leaseOf(grant)
+      const held = found && holdingOf(found.entry, time)
+      if (!found || !held) return undefined
+      const next = advanced(held, found.lease, used, more, time)
+      const leases = new Map([...found.entry.leases, [grant.fence, next.lease] as const])
+      const account = { ...found.entry.account, used: next.used }
+      entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
+      return next.lease.amount
+    },
     async end(grant, consequence, used) {
       checkTx(grant.tx)
       checkUsed(used)
@@ -79,7 +93,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       if (!found) return false
       const { account, leases } = found.entry
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
-      const tally = tallyAfter(account, found.lease.amount, consequence, used)
+      const tally = tallyAfter(account, found.lease, consequence, used)
       entries.set(keyOf(grant.tx), { ...found.entry, account: { ...account, ...tally }, leases: left })
       return true
     },
@@ -155,7 +169,7 @@ function restored(entry: Entry, { slot, paidAt, finality }: PaymentRecord): Entr
 
 function holdingOf(entry: Entry | undefined, time: number): Holding | undefined {
   if (!entry) return undefined
-  return { account: entry.account, leased: live(entry, time).reduce((sum, [, lease]) => sum + lease.amount, 0n) }
+  return { account: entry.account, live: live(entry, time).map(([, lease]) => lease) }
 }
 
 function live(entry: Entry, time: number): readonly (readonly [bigint, Lease])[] {

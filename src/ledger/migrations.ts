@@ -60,6 +60,48 @@ const steps: readonly string[] = [
   CREATE INDEX sightings_slot ON sightings (slot);
   CREATE TABLE marks (address TEXT PRIMARY KEY, signature TEXT NOT NULL, slot INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // SQLite cannot change a CHECK: the tables are written anew.
+  `
+  CREATE TABLE next_payments (
+    id INTEGER PRIMARY KEY,
+    tx BLOB NOT NULL UNIQUE CHECK (length(tx) = 64),
+    request TEXT NOT NULL,
+    payer TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    recipient TEXT NOT NULL,
+    token TEXT NOT NULL,
+    required TEXT NOT NULL,
+    received TEXT NOT NULL,
+    unit TEXT NOT NULL CHECK (unit IN ('request', 'byte', 'second', 'file')),
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    slot INTEGER NOT NULL,
+    paid_at INTEGER NOT NULL,
+    usable_until INTEGER NOT NULL,
+    registered_at INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('valid', 'late')),
+    finality TEXT NOT NULL DEFAULT 'confirmed' CHECK (finality IN ('confirmed', 'finalized', 'reverted')),
+    used INTEGER NOT NULL DEFAULT 0 CHECK (used BETWEEN 0 AND amount),
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    free_uses INTEGER NOT NULL DEFAULT 0,
+    fence INTEGER NOT NULL DEFAULT 0,
+    positions TEXT NOT NULL DEFAULT ''
+  ) STRICT;
+  INSERT INTO next_payments SELECT *, '' FROM payments;
+  CREATE TABLE next_grants (
+    payment INTEGER NOT NULL REFERENCES next_payments (id),
+    fence INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount >= 0),
+    deadline INTEGER NOT NULL,
+    first INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (payment, fence)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO next_grants SELECT *, 0 FROM grants;
+  DROP TABLE grants;
+  DROP TABLE payments;
+  ALTER TABLE next_payments RENAME TO payments;
+  ALTER TABLE next_grants RENAME TO grants;
+  CREATE INDEX payments_unfinal ON payments (slot) WHERE finality = 'confirmed';
+  `,
 ]
 
 const fullSynchronous = 2

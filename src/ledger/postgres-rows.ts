@@ -2,6 +2,7 @@
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { PaymentRecord } from '../core/ports.ts'
+import { formatPositions, parsePositions } from '../core/positions.ts'
 import type { Account, Finality, Holding, Lease } from './account.ts'
 import { openAccount } from './account.ts'
 import { createBatch } from './batch.ts'
@@ -46,6 +47,7 @@ const columns = {
   used: ['bigint', ({ account }) => String(account.used)],
   deliveries: ['bigint', ({ account }) => String(account.deliveries)],
   free_uses: ['bigint', ({ account }) => String(account.freeUses)],
+  positions: ['text', ({ account }) => formatPositions(account.positions)],
   fence: ['bigint', ({ account }) => String(account.fence)],
   leases: ['text', ({ leases }) => formatLeases(leases)],
   version: ['bigint', ({ version }) => String(version)],
@@ -108,6 +110,7 @@ interface Row {
   readonly used: string
   readonly deliveries: string
   readonly free_uses: string
+  readonly positions: string
   readonly fence: string
   readonly leases: string
   readonly version: string
@@ -135,27 +138,27 @@ function readEntry(row: Row): Entry {
     used: BigInt(row.used),
     deliveries: BigInt(row.deliveries),
     freeUses: BigInt(row.free_uses),
+    positions: parsePositions(row.positions),
     fence: BigInt(row.fence),
   }
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }
 
 export function holdingOf({ account, leases }: Entry, now: number): Holding {
-  const leased = [...leases.values()].filter(({ deadline }) => deadline > now)
-  return { account, leased: leased.reduce((sum, { amount }) => sum + amount, 0n) }
+  return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
 }
 
-/** `fence:amount:deadline` of each grant that is held. */
+/** `fence:amount:deadline:from` of each grant that is held. */
 function formatLeases(leases: Entry['leases']): string {
-  return [...leases].map(([fence, { amount, deadline }]) => `${fence}:${amount}:${deadline}`).join(' ')
+  return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
 
 function parseLeases(text: string): Entry['leases'] {
   const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
   return new Map(
-    parts.map(([fence = '', amount = '', deadline]) => [
+    parts.map(([fence = '', amount = '', deadline, from = '0']) => [
       BigInt(fence),
-      { amount: BigInt(amount), deadline: Number(deadline) },
+      { amount: BigInt(amount), deadline: Number(deadline), from: BigInt(from) },
     ]),
   )
 }

@@ -46,6 +46,7 @@ const steps: readonly string[] = [
   );
   CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
   CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
+  `ALTER TABLE paystile_payments ADD COLUMN positions text NOT NULL DEFAULT ''`,
 ]
 
 /** Any number will do, as long as it stays the same. */

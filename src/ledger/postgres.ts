@@ -8,6 +8,7 @@
 import type { Clock, Ledger, PaymentRecord, Taken } from '../core/ports.ts'
 import type { Lease } from './account.ts'
 import {
+  advanced,
   checkLease,
   checkRecord,
   checkTake,
@@ -136,6 +137,21 @@ function createPostgresLedger(
       if (entry) keep(nameOf(tx, fence), entry)
       return answer
     },
+    async advance({ tx, fence }, used, more) {
+      checkTx(tx)
+      checkUsed(used, more)
+      const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: undefined }
+        const now = timeOf(clock)
+        const next = advanced(holdingOf(before, now), lease, used, more, now)
+        const leases = new Map([...before.leases, [fence, next.lease] as const])
+        const account = { ...before.account, used: next.used }
+        return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
+      })
+      if (entry) keep(nameOf(tx, fence), entry)
+      return answer
+    },
     async end({ tx, fence }, consequence, used) {
       checkTx(tx)
       checkUsed(used)
@@ -146,7 +162,7 @@ function createPostgresLedger(
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
         const leases = new Map([...before.leases].filter(([held]) => held !== fence))
-        const account = { ...before.account, ...tallyAfter(before.account, lease.amount, consequence, used) }
+        const account = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
       })
       return answer

@@ -9,8 +9,10 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
-import type { Account, Finality, Holding } from './account.ts'
+import { formatPositions, parsePositions } from '../core/positions.ts'
+import type { Account, Finality, Holding, Lease } from './account.ts'
 import {
+  advanced,
   checkLease,
   checkRecord,
   checkTake,
@@ -64,7 +66,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         }
         if (taken.kind === 'granted' && lease && id !== undefined) {
           rows.lapse.run(id, BigInt(now))
-          rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline))
+          rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline), lease.from)
           rows.setFence.run(taken.grant.fence, id)
         }
         return taken
@@ -81,6 +83,20 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         return true
       })
     },
+    async advance(grant, used, more) {
+      checkTx(grant.tx)
+      checkUsed(used, more)
+      return file.write(() => {
+        const now = timeOf(clock)
+        const lease = rows.lease(grant.tx, grant.fence)
+        const held = lease && rows.find(grant.tx, now)
+        if (!lease || !held) return undefined
+        const next = advanced(held, lease, used, more, now)
+        rows.setPart.run(next.lease.amount, next.lease.from, lease.id, grant.fence)
+        rows.setUsed.run(next.used, lease.id)
+        return next.lease.amount
+      })
+    },
     async end(grant, consequence, used) {
       checkTx(grant.tx)
       checkUsed(used)
@@ -88,9 +104,10 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         const lease = rows.lease(grant.tx, grant.fence)
         const held = lease && rows.find(grant.tx, timeOf(clock))
         if (!lease || !held) return false
-        const tally = tallyAfter(held.account, lease.amount, consequence, used)
+        const tally = tallyAfter(held.account, lease, consequence, used)
         rows.drop.run(lease.id, grant.fence)
-        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, lease.id)
+        const positions = formatPositions(tally.positions)
+        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, positions, lease.id)
         return true
       })
     },
@@ -125,13 +142,13 @@ interface PaymentRow {
   readonly deliveries: bigint
   readonly free_uses: bigint
   readonly fence: bigint
-  readonly leased: bigint
+  readonly positions: string
 }
 
 interface LeaseRow {
-  readonly id: bigint
   readonly amount: bigint
   readonly deadline: bigint
+  readonly first: bigint
 }
 
 function prepareRows(db: DatabaseSyncInstance) {
@@ -142,22 +159,24 @@ function prepareRows(db: DatabaseSyncInstance) {
   }
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
-      deliveries, free_uses, fence,
-      (SELECT coalesce(sum(amount), 0) FROM grants WHERE payment = payments.id AND deadline > ?) AS leased
+      deliveries, free_uses, fence, positions
     FROM payments WHERE tx = ?`)
+  const live = prepare('SELECT amount, deadline, first FROM grants WHERE payment = ? AND deadline > ?')
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
       paid_at, usable_until, registered_at, finality, state)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const lease = prepare(`
-    SELECT payments.id, grants.amount, grants.deadline FROM payments JOIN grants ON grants.payment = payments.id
+    SELECT payments.id, grants.amount, grants.deadline, grants.first FROM payments JOIN grants ON grants.payment = payments.id
     WHERE payments.tx = ? AND grants.fence = ?`)
 
   return {
     find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
-      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
-      return row && { id: row.id, account: readAccount(row), leased: row.leased }
+      const row = find.get(tx) as PaymentRow | undefined
+      if (!row) return undefined
+      const leases = live.all(row.id, BigInt(now)) as unknown as LeaseRow[]
+      return { id: row.id, account: readAccount(row), live: leases.map(readLease) }
     },
     register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance } = payment
@@ -167,16 +186,18 @@ function prepareRows(db: DatabaseSyncInstance) {
       return (register.get(tx, ...people, ...money, ...times, payment.finality, state) as { readonly id: bigint }).id
     },
     lease: (tx: Uint8Array, fence: bigint) => {
-      const row = lease.get(tx, fence) as LeaseRow | undefined
-      return row && { id: row.id, amount: row.amount, deadline: Number(row.deadline) }
+      const row = lease.get(tx, fence) as (LeaseRow & { readonly id: bigint }) | undefined
+      return row && { id: row.id, ...readLease(row) }
     },
     restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
-    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline) VALUES (?, ?, ?, ?)'),
+    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
     setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
-    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ? WHERE id = ?'),
+    setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
+    setUsed: prepare('UPDATE payments SET used = ? WHERE id = ?'),
+    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ? WHERE id = ?'),
   }
 }
 
@@ -196,8 +217,13 @@ function readAccount(row: PaymentRow): Account {
     used,
     deliveries,
     freeUses: row.free_uses,
+    positions: parsePositions(row.positions),
     fence,
   }
+}
+
+function readLease({ amount, deadline, first }: LeaseRow): Lease {
+  return { amount, deadline: Number(deadline), from: first }
 }
 
 function remember(db: DatabaseSyncInstance, path: string, identity: LedgerIdentity): void {

@@ -24,7 +24,7 @@ export const checksThenInserts: CreateStore = (schedule) => {
       const taken = await ledger.take(take)
       // What it saw before it waited is what it goes by.
       if (taken.kind !== 'busy' || standing?.state === 'busy') return taken
-      return { kind: 'granted', grant: { tx: take.tx, fence: 1n, amount: 1n }, remaining: 0n }
+      return { kind: 'granted', grant: { tx: take.tx, fence: 1n, amount: 1n, from: 0n }, remaining: 0n }
     },
   }
 }
