@@ -11,6 +11,9 @@ import type { Wrapping } from '../server/envelope.ts'
 import { wrappingFor } from '../server/envelope.ts'
 import type { Pass } from '../server/pass.ts'
 import type { Entry, Paywall } from '../server/paywall.ts'
+import { readNodeBody, readWebBody } from './body.ts'
+import type { Outlet } from './outlet.ts'
+import { createOutlet } from './outlet.ts'
 
 /** Sends a request through the paywall. `fail` takes what should not happen: a defect of ours. */
 export function enterNode(
@@ -41,6 +44,7 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
       return Array.isArray(value) ? value.join(', ') : value
     },
     peer: () => request.socket.remoteAddress,
+    body: (mostBytes) => (own ? readWebBody(own, mostBytes) : readNodeBody(request, mostBytes)),
     origin: () =>
       `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
   }
@@ -76,18 +80,46 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   let bodyBytes = 0
   let wrapping: Wrapping | undefined
   let opened = false
+  /** Where bytes are measured. */
+  let outlet: Outlet | undefined
+  /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
+  let isReplaced = false
+  const write = original.write as (...args: unknown[]) => boolean
+  const finish = original.end as (...args: unknown[]) => ServerResponse
 
-  const begin = (given: unknown): void => {
+  /** The status to send. `length` is that of a body that comes at once. */
+  const begin = (given: unknown, length?: number): number | undefined => {
     const status = statusOf(given)
-    if (begun || status === undefined) return
+    if (begun || status === undefined) return status
     begun = true
     for (const name of response.getHeaderNames()) if (cacheDirective.test(name)) response.removeHeader(name)
-    added = pass.begin(status)
+    const known = lengthOf(response) ?? length
+    const contentRange = response.getHeader('content-range')?.toString()
+    const beginning = pass.begin({ status, length: known, contentRange })
+    if (beginning.instead) {
+      replace(beginning.instead)
+      return undefined
+    }
+    added = beginning.headers
     for (const [name, value] of Object.entries(added)) setPaidHeader(response, name, value)
+    const { gauge } = beginning
+    if (gauge) {
+      const announced = added['Content-Length'] === undefined ? known : Number(added['Content-Length'])
+      const drain = (): void => void response.emit('drain')
+      outlet = createOutlet({ gauge, announced, write, end: finish, breakOff: () => breakOff(response), drain })
+    }
     const type = response.getHeader('content-type')?.toString()
     const encoding = response.getHeader('content-encoding')?.toString()
     wrapping = wrappingFor(pass.envelope, { status, type, encoding })
     if (wrapping) growLength(response, wrapping)
+    response.statusCode = beginning.status
+    return beginning.status
+  }
+  const replace = ({ status, headers, body }: Answer): void => {
+    isReplaced = true
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    original.writeHead(status, headers)
+    finish(body, 'latin1')
   }
   const stopIfLost = (): boolean => {
     if (pass.isAlive()) return false
@@ -107,6 +139,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     } catch (error) {
       if (begun && !response.headersSent) {
         begun = false
+        outlet = undefined
         for (const name of Object.keys(added)) response.removeHeader(name)
       }
       throw error
@@ -115,35 +148,45 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
 
   response.writeHead = ((given: unknown, ...rest: HeadArguments) => {
     const status = statusOf(given)
-    if (begun || status === undefined) return sendHead(given, ...rest)
+    if (begun || status === undefined) return isReplaced ? response : sendHead(given, ...rest)
     if (stopIfLost()) return response
     const reason = typeof rest[0] === 'string' ? rest[0] : undefined
     setHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
-    begin(status)
-    return reason === undefined ? sendHead(status) : sendHead(status, reason)
+    const sent = begin(status)
+    if (sent === undefined) return response
+    return reason === undefined || sent !== status ? sendHead(sent) : sendHead(status, reason)
   }) as ServerResponse['writeHead']
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {
     begin(response.statusCode)
+    if (isReplaced) return swallow(rest)
     if (stopIfLost()) return false
     const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : undefined
+    if (outlet) return outlet.write(bytesOf(chunk, encoding), callbackIn(rest))
     bodyBytes += byteLength(chunk, encoding)
-    return (original.write as (...args: unknown[]) => boolean)(openWith(chunk, encoding), ...rest)
+    return write(openWith(chunk, encoding), ...rest)
   }) as ServerResponse['write']
 
   response.end = ((...args: unknown[]) => {
-    begin(response.statusCode)
-    if (stopIfLost()) return response
     const hasChunk = args.length > 0 && typeof args[0] !== 'function' && args[0] !== null && args[0] !== undefined
     const encoding = typeof args[1] === 'string' ? (args[1] as BufferEncoding) : undefined
     const chunk = hasChunk ? (args[0] as Chunk) : undefined
+    begin(response.statusCode, chunk === undefined ? 0 : byteLength(chunk, encoding))
+    if (isReplaced) {
+      swallow(args)
+      return response
+    }
+    if (stopIfLost()) return response
+    if (outlet) {
+      outlet.end(chunk === undefined ? undefined : bytesOf(chunk, encoding), callbackIn(args))
+      return response
+    }
     if (chunk !== undefined) bodyBytes += byteLength(chunk, encoding)
     // A handler that sends nothing still gets a whole document.
     const body = wrapping && bodyBytes === 0 ? 'null' : chunk
     const whole = wrapping ? join(openWith(body, encoding) ?? '', wrapping.suffix, 'utf8', encoding) : chunk
-    const callback = args.find((argument) => typeof argument === 'function')
+    const callback = callbackIn(args)
     const rest = callback === undefined ? [] : [callback]
-    const finish = original.end as (...args: unknown[]) => ServerResponse
     return whole === undefined ? finish(...rest) : finish(whole, encoding ?? 'utf8', ...rest)
   }) as ServerResponse['end']
 
@@ -170,6 +213,33 @@ function statusOf(given: unknown): number | undefined {
 }
 
 type Chunk = string | Uint8Array
+type Callback = (error?: Error | null) => void
+
+function callbackIn(args: readonly unknown[]): Callback | undefined {
+  return args.find((argument): argument is Callback => typeof argument === 'function')
+}
+
+/** What is written for an answer that nobody will see. */
+function swallow(args: readonly unknown[]): true {
+  const callback = callbackIn(args)
+  if (callback) process.nextTick(callback)
+  return true
+}
+
+/** Ends the connection after what was written, but without the mark by which a response ends. */
+function breakOff(response: ServerResponse): void {
+  const { stream } = response as { readonly stream?: { destroy(error: Error): void } }
+  if (stream) stream.destroy(new Error('the allowance is used up'))
+  else if (response.socket) response.socket.destroySoon()
+  else response.destroy()
+}
+
+/** The length of the body, where the handler has said it. Some servers (Hono's) tell Node without a header. */
+function lengthOf(response: ServerResponse): number | undefined {
+  const untold = (response as { _contentLength?: number | null })._contentLength
+  const length = Number(response.getHeader('content-length') ?? untold ?? Number.NaN)
+  return Number.isSafeInteger(length) ? length : undefined
+}
 type HeadArguments =
   | [string?, (OutgoingHttpHeaders | OutgoingHttpHeader[])?]
   | [(OutgoingHttpHeaders | OutgoingHttpHeader[])?]
@@ -180,9 +250,11 @@ function join(
   tailEncoding?: BufferEncoding,
   headEncoding?: BufferEncoding,
 ): Buffer {
-  const bytes = (chunk: Chunk, encoding?: BufferEncoding) =>
-    typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk)
-  return Buffer.concat([bytes(head, headEncoding), ...(tail === undefined ? [] : [bytes(tail, tailEncoding)])])
+  return Buffer.concat([bytesOf(head, headEncoding), ...(tail === undefined ? [] : [bytesOf(tail, tailEncoding)])])
+}
+
+function bytesOf(chunk: Chunk, encoding: BufferEncoding | undefined): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
 }
 
 function byteLength(chunk: Chunk, encoding: BufferEncoding | undefined): number {
@@ -220,11 +292,9 @@ function setPaidHeader(response: ServerResponse, name: string, value: string): v
 }
 
 function growLength(response: ServerResponse, { prefix, suffix }: Wrapping): void {
-  // Some servers (Hono's) tell Node the length without a header.
-  const untold = (response as { _contentLength?: number | null })._contentLength
-  const length = response.getHeader('content-length') ?? untold ?? undefined
+  const length = lengthOf(response)
   if (length === undefined) return
-  response.setHeader('content-length', Number(length) + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
+  response.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
   // An ETag of the bare body would be wrong for the wrapped one.
   response.removeHeader('etag')
 }

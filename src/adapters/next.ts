@@ -32,7 +32,7 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
       } catch (error) {
         const status = statusThrown(error)
         if (status !== undefined) {
-          entry.pass.begin(status)
+          entry.pass.begin({ status, length: 0, contentRange: undefined })
           entry.pass.end('finished', 0)
           throw error
         }

@@ -6,7 +6,9 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import { statusHeader } from '../server/cors.ts'
 import { wrappingFor } from '../server/envelope.ts'
+import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'
+import { readWebBody } from './body.ts'
 
 export function incomingOf(request: Request): Incoming {
   const url = new URL(request.url)
@@ -18,6 +20,7 @@ export function incomingOf(request: Request): Incoming {
     // Some frameworks (Next) write a name of their own into the URL; the client knows the one it has sent.
     origin: () => `${url.protocol}//${request.headers.get('host') ?? url.host}`,
     peer: () => undefined,
+    body: (mostBytes) => readWebBody(request, mostBytes),
   }
 }
 
@@ -63,7 +66,18 @@ export function deliver(delivery: Delivery, response: Response): Response {
     return lateAnswer()
   }
   const headers = new Headers([...response.headers].filter(([name]) => !cacheDirective.test(name)))
-  for (const [name, value] of Object.entries(pass.begin(response.status))) setPaidHeader(headers, name, value)
+  const known = headers.get('content-length')
+  const beginning = pass.begin({
+    status: response.status,
+    length: known === null ? undefined : Number(known),
+    contentRange: headers.get('content-range') ?? undefined,
+  })
+  if (beginning.instead) {
+    response.body?.cancel().catch(() => {})
+    pass.end('failed', 0)
+    return responseOf(beginning.instead)
+  }
+  for (const [name, value] of Object.entries(beginning.headers)) setPaidHeader(headers, name, value)
   const wrapping = wrappingFor(pass.envelope, {
     status: response.status,
     type: headers.get('content-type') ?? undefined,
@@ -73,7 +87,8 @@ export function deliver(delivery: Delivery, response: Response): Response {
     headers.delete('content-length')
     headers.delete('etag')
   }
-  const { status, statusText } = response
+  const { status, gauge } = beginning
+  const statusText = status === response.status ? response.statusText : ''
   if (response.body === null || delivery.method === 'HEAD') {
     // Nobody will read it: frameworks leave the body of an answer to HEAD where it is.
     response.body?.cancel().catch(() => {})
@@ -81,8 +96,40 @@ export function deliver(delivery: Delivery, response: Response): Response {
     pass.end('finished', 0)
     return whole
   }
-  const body = watch(delivery, response.body, wrapping?.prefix, wrapping?.suffix)
+  const source = gauge
+    ? metered(gauge, response.body, Number(headers.get('content-length') ?? Number.NaN))
+    : response.body
+  const body = watch(delivery, source, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })
+}
+
+/** A body as far as its gauge allows. One that is cut short of what was announced breaks off: it must not look whole. */
+function metered(gauge: Gauge, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
+  const reader = source.getReader()
+  let rest: Uint8Array = new Uint8Array()
+  const stop = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    reader.cancel().catch(() => {})
+    if (gauge.sent() === announced) controller.close()
+    else controller.error(new Error('the allowance is used up'))
+  }
+  const stream: UnderlyingDefaultSource<Uint8Array> = {
+    pull: async (controller) => {
+      while (rest.length === 0) {
+        const { done, value } = await reader.read()
+        if (done) return controller.close()
+        rest = value
+      }
+      let taken = gauge.take(rest.length)
+      if (taken === 0) {
+        if (!(await gauge.more())) return stop(controller)
+        taken = gauge.take(rest.length)
+      }
+      controller.enqueue(rest.subarray(0, taken))
+      rest = rest.subarray(taken)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }
+  return new ReadableStream(stream, { highWaterMark: 0 })
 }
 
 function watch(

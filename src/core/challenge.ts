@@ -28,6 +28,8 @@ export interface Challenge {
   readonly resource?: string
   readonly expiresAt?: string
   readonly allowance?: { readonly unit: string; readonly amount: string }
+  /** Names what an allowance wider than one request is for: requests with the same scope share it. */
+  readonly scope?: string
   readonly proof?: readonly string[]
   readonly payUrl?: string
   readonly description?: string
@@ -54,6 +56,8 @@ export interface ChallengeParts {
   readonly resource: string
   readonly expiresAt: string
   readonly proof: ProofKind
+  /** Base64url. */
+  readonly scope?: string
 }
 
 /** Prepares an offer; the function it returns writes one challenge as JSON text. */
@@ -94,8 +98,12 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   return (parts) => {
     if (written?.expiresAt !== parts.expiresAt || written.proof !== parts.proof) write(parts)
     const id = parts.requestId
-    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${toPayUrl}${id}"}`
+    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${scopeIn(parts)}${toPayUrl}${id}"}`
   }
+}
+
+function scopeIn({ scope }: ChallengeParts): string {
+  return scope === undefined ? '' : `,"scope":"${scope}"`
 }
 
 const proofExtras: Readonly<Record<ProofKind, { readonly header: string; readonly list: string }>> = {
@@ -140,6 +148,7 @@ export function readChallenge(value: unknown): Challenge | undefined {
     ...readList(value['proof']),
     ...readAllowance(value['allowance']),
     ...text('genesis'),
+    ...text('scope'),
     ...text('resource'),
     ...text('expiresAt'),
     ...text('payUrl'),

@@ -25,6 +25,21 @@ describe('consequenceOf', () => {
     ['GET', undefined, 0, 'aborted', 'free'],
     ['GET', undefined, 0, 'failed', 'release'],
   ] as const)('%s %s with %i body bytes, %s: %s', (method, status, bodyBytes, ending, consequence) => {
-    expect(consequenceOf({ method, status, bodyBytes, ending })).toBe(consequence)
+    expect(consequenceOf({ unit: 'request', method, status, bodyBytes, ending })).toBe(consequence)
+  })
+
+  it.each([
+    ['byte', 200, 5, 'aborted', 'settle'],
+    ['byte', 200, 5, 'failed', 'settle'],
+    ['byte', 200, 0, 'failed', 'release'],
+    ['byte', 404, 9, 'finished', 'free'],
+    ['byte', 500, 9, 'aborted', 'release'],
+    ['file', 200, 5, 'finished', 'settle'],
+    ['file', 206, 5, 'aborted', 'count'],
+    ['file', 416, 5, 'finished', 'free'],
+    ['second', 200, 5, 'finished', 'settle'],
+    ['second', 404, 5, 'finished', 'count'],
+  ] as const)('of a %s: %s with %i body bytes, %s: %s', (unit, status, bodyBytes, ending, consequence) => {
+    expect(consequenceOf({ unit, method: 'GET', status, bodyBytes, ending })).toBe(consequence)
   })
 })

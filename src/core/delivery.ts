@@ -4,6 +4,8 @@
  * A payment is used up by a delivery that really reached the socket's end, and by nothing less. Everything else gives it
  * back; deliveries that carried body bytes are counted, so that breaking off at the last byte is no free ride.
  */
+import type { Unit } from './allowance.ts'
+
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
 
@@ -11,6 +13,7 @@ export const maxFreeUses = 20n
 export type Ending = 'finished' | 'aborted' | 'failed'
 
 export interface Delivery {
+  readonly unit: Unit
   readonly method: string
   /** Undefined when the handler broke before it chose one. */
   readonly status: number | undefined
@@ -28,12 +31,14 @@ export type Consequence =
   /** The use goes back as if nothing had happened. */
   | 'release'
 
+/** Bytes that were sold ahead are gone when they were sent, however it ended. */
 export function consequenceOf(delivery: Delivery): Consequence {
-  const { method, status, bodyBytes, ending } = delivery
+  const { unit, method, status, bodyBytes, ending } = delivery
   if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
   if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'free'
-  if (status >= 400) return 'count'
-  if (ending === 'finished') return 'settle'
+  // An error has bytes of its own, which are none of those that were sold.
+  if (status >= 400) return unit === 'byte' || unit === 'file' ? 'free' : 'count'
+  if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'settle'
   return bodyBytes > 0 ? 'count' : 'release'
 }

@@ -11,7 +11,15 @@ export interface Incoming {
   origin(): string
   /** The address at the other end of the connection, where it is known. */
   peer(): string | undefined
+  /** The body as it was received, which the handler can read all the same. Longer ones are not read to their end. */
+  body(mostBytes: number): Promise<BodyReading>
 }
+
+export type BodyReading =
+  | { readonly kind: 'body'; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_long' }
+  /** Somebody has read it already. */
+  | { readonly kind: 'gone' }
 
 export interface Answer {
   readonly kind: 'answer'

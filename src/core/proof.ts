@@ -90,25 +90,51 @@ export function formatProof(proof: Omit<Proof, 'txBytes' | 'payerBytes'>): strin
   return parts.join('; ')
 }
 
-/** What the client announced before paying: how it will show that the payment is its own. */
-export type Accept =
+/** What the client announced before paying: how it will show that the payment is its own, and how much it wants. */
+export type Accept = (
   | { readonly kind: 'bare' }
   | { readonly kind: 'claim'; readonly hash: Uint8Array }
   | { readonly kind: 'sig' }
+) & {
+  /** How many bytes to buy, where the provider sells bytes ahead. */
+  readonly bytes?: bigint
+}
 
 const bare: Accept = { kind: 'bare' }
+const sig: Accept = { kind: 'sig' }
+/** A terabyte. */
+const mostBytes = 1_000_000_000_000n
 
 /** Reads `Payment-Accept`. What it cannot read it ignores: the challenge says in `proof` what was understood. */
 export function parseAccept(header: string | undefined): Accept {
   if (header === undefined) return bare
-  if (header === 'sig') return { kind: 'sig' }
-  const hash = header.length === 49 && header.startsWith('claim=') ? decodeBase64url(header.slice(6)) : undefined
-  return hash?.length === 32 ? { kind: 'claim', hash } : bare
+  if (header === 'sig') return sig
+  if (!header.includes(';')) return readAccept(header) ?? bare
+  const parts = header.split(';').map((part) => part.trim())
+  const bytes = readBytes(parts.find((part) => part.startsWith('bytes=')) ?? '')
+  const [kind] = parts.flatMap((part) => readAccept(part) ?? [])
+  return { ...(kind ?? bare), ...(bytes !== undefined && { bytes }) }
 }
 
+function readAccept(part: string): Accept | undefined {
+  if (part === 'sig') return sig
+  const hash = part.length === 49 && part.startsWith('claim=') ? decodeBase64url(part.slice(6)) : undefined
+  if (hash?.length === 32) return { kind: 'claim', hash }
+  const bytes = readBytes(part)
+  return bytes === undefined ? undefined : { kind: 'bare', bytes }
+}
+
+function readBytes(part: string): bigint | undefined {
+  const digits = /^bytes=([1-9]\d{0,12})$/.exec(part)?.[1]
+  const bytes = digits === undefined ? undefined : BigInt(digits)
+  return bytes !== undefined && bytes <= mostBytes ? bytes : undefined
+}
+
+/** Undefined where there is nothing to announce. */
 export function formatAccept(accept: Accept): string | undefined {
-  if (accept.kind === 'claim') return `claim=${encodeBase64url(accept.hash)}`
-  return accept.kind === 'sig' ? 'sig' : undefined
+  const kind = accept.kind === 'claim' ? `claim=${encodeBase64url(accept.hash)}` : accept.kind === 'sig' ? 'sig' : ''
+  const bytes = accept.bytes === undefined ? '' : `bytes=${accept.bytes}`
+  return [kind, bytes].filter(Boolean).join('; ') || undefined
 }
 
 const claimPattern = /^[A-Za-z0-9_-]{16,128}$/

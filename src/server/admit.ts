@@ -3,17 +3,22 @@
  *
  * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
  */
+import type { Allowance } from '../core/allowance.ts'
+import { isOneRequest } from '../core/allowance.ts'
 import { decodeAddress } from '../core/base58.ts'
+import { parseRange } from '../core/content-range.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
+import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Grant, PaymentRecord, Standing } from '../core/ports.ts'
+import type { Grant, PaymentRecord, Standing, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { Quote } from '../core/verify.ts'
+import { firstSlice } from './gauge.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
 import type { Case, Read } from './reading.ts'
 import { readFinally, readPayment, readWithin } from './reading.ts'
@@ -23,10 +28,15 @@ const signatureAgeSeconds = 300
 /** A grant, and what is said about the payment behind it. */
 export interface Admission {
   readonly kind: 'admitted'
-  readonly grant: Grant
+  /** Undefined inside a window, which is not divided: nothing is held of it. */
+  readonly grant: Grant | undefined
   /** From which our lease counts, in monotonic milliseconds: before the ledger was asked, so never too late. */
   readonly takenAt: number
+  readonly allowance: Allowance
+  /** What is left beside the grant. */
   readonly remaining: bigint
+  /** Milliseconds since 1970. */
+  readonly usableUntil: number
   readonly token: TokenCode
   readonly received: bigint
   readonly payer: string
@@ -52,7 +62,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   const name = service.pseudonyms.request(proof.requestId)
   const recognition = service.recognise(request)
   if (recognition.kind === 'forged') return refuse('unknown_request')
-  const mismatch = checkBinding(visit, request) ?? checkClaim(visit, request)
+  const mismatch = (await checkBinding(visit, request)) ?? checkClaim(visit, request)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
   await service.ending.get(proof.tx)
   let standing: Standing | undefined
@@ -77,11 +87,12 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   return register(visit, request, recognition.recipient, name, standing?.state === 'reverted')
 }
 
-function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Refusal | undefined {
+async function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Promise<Refusal | undefined> {
   if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
     return refuse(service.knowsRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
   }
-  const bindings = [route.bindingOf('request', incoming), route.bindingOf('path', incoming)]
+  const bindings = await route.bindingsOf(incoming)
+  if ('kind' in bindings) return bindings
   return bindings.some((tag) => equalBytes(tag, request.bindingTag)) ? undefined : refuse('binding_mismatch')
 }
 
@@ -156,8 +167,8 @@ async function register(
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
   const { service, route, proof } = visit
-  const usableUntil = claimableUntil(request, route.config.proofTtlSeconds)
-  if (service.clock.now() > usableUntil) {
+  const claimable = claimableUntil(request, route.config.proofTtlSeconds)
+  if (service.clock.now() > claimable) {
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote = await quoteFor(visit, request, recipient)
@@ -178,7 +189,7 @@ async function register(
     slot: verdict.slot,
     finality: verdict.finality,
     paidAt: verdict.paidAt,
-    usableUntil,
+    usableUntil: usableUntilOf(visit, request.allowance, claimable),
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)
@@ -192,24 +203,53 @@ async function register(
   return admission
 }
 
-type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer'>
+/** One request is claimed once. What is used little by little may be used for longer. */
+function usableUntilOf({ service, route }: Case, allowance: Allowance, claimable: number): number {
+  if (isOneRequest(allowance)) return claimable
+  const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
+  const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
+  return Math.max(claimable, Math.floor(service.clock.now() + lifeMs))
+}
+
+type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
 
 async function take(
-  { service, route, proof }: Case,
+  { service, route, incoming, proof }: Case,
   name: string,
-  facts: PaymentFacts,
+  facts: PaymentFacts & Partial<Pick<Standing, 'remaining'>>,
   payment?: PaymentRecord,
 ): Promise<Admission | Refusal> {
   const takenAt = service.clock.monotonic()
   const { leaseMs } = route.config
-  const order = { tx: proof.txBytes, request: name, amount: 1n, leaseMs, ...(payment && { payment }) }
+  const { token, received, payer, allowance, remaining: left } = facts
+  const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
+  const until = (remaining: bigint): number =>
+    allowance.unit === 'second' ? service.clock.now() + Number(remaining) * 1000 : facts.usableUntil
+  // A window that is open needs nothing written down to be used.
+  if (allowance.unit === 'second' && !payment && left !== undefined)
+    return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }
+  const order = {
+    tx: proof.txBytes,
+    request: name,
+    leaseMs,
+    ...wanted(allowance, incoming),
+    ...(payment && { payment }),
+  }
   const taken = await service.ledger.take(order)
   if (taken.kind === 'granted') {
-    const { token, received, payer } = facts
     const { grant, remaining } = taken
-    return { kind: 'admitted', grant, takenAt, remaining, token, received, payer, first: payment !== undefined }
+    return { ...common, grant, remaining, usableUntil: until(remaining), first: payment !== undefined }
   }
   // Taken back by the chain a moment ago: it may land again.
   if (taken.kind === 'unknown') return refuse('tx_not_final')
   return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
+}
+
+/** How much to hold of an allowance for this request. */
+function wanted({ unit, amount }: Allowance, incoming: Incoming): Pick<Take, 'amount' | 'from'> {
+  if (unit === 'byte') return { amount: firstSlice }
+  if (unit !== 'file') return { amount: 1n }
+  const range = parseRange(incoming.header('range'), amount)
+  if (!range) return { amount }
+  return { from: range.from, amount: range.to > range.from ? range.to - range.from : 1n }
 }

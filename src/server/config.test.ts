@@ -30,9 +30,8 @@ describe('readConfig', () => {
     const { service, route } = readConfig(local, {})
     expect(service).toMatchObject({ network: 'localnet', rpc: [], service: 'default' })
     expect(route).toMatchObject({
-      price: 10_000n,
+      pricing: { price: 10_000n, token: 'USDC', decimals: 6 },
       acceptedMints: ['USDC'],
-      amounts: { USDC: 10_000n },
       verifyOnChain: true,
     })
   })
@@ -88,16 +87,14 @@ describe('readConfig', () => {
     expect(route).toMatchObject({ recipient, publicUrl: 'https://api.example' })
   })
 
-  it('converts the price into every accepted token, in the order given', () => {
+  it('keeps the accepted tokens in the order given', () => {
     const { route } = readConfig({ ...local, acceptedMints: ['SOL', 'USDC', 'NATIVE', 'SOL'] }, {})
     expect(route.acceptedMints).toEqual(['SOL', 'USDC', 'NATIVE'])
-    expect(route.amounts).toEqual({ SOL: 66_667n, USDC: 10_000n, NATIVE: 100_000_000n })
   })
 
   it('may accept another token than the price is in', () => {
     const { route } = readConfig({ ...local, acceptedMints: ['SOL'] }, {})
-    expect(route).toMatchObject({ price: 10_000n, amounts: { SOL: 66_667n } })
-    expect(route.amounts).not.toHaveProperty('USDC')
+    expect(route).toMatchObject({ pricing: { price: 10_000n, token: 'USDC' }, acceptedMints: ['SOL'] })
   })
 
   it('takes mints of your own on a test network, and NATIVE on mainnet', () => {
@@ -107,7 +104,7 @@ describe('readConfig', () => {
       decimals: 6,
     })
     const { route } = readConfig({ ...live, token: 'NATIVE', price: '0.00001', mints }, {})
-    expect(route).toMatchObject({ price: 1n, mints: { NATIVE: { decimals: 5 } } })
+    expect(route).toMatchObject({ pricing: { price: 1n }, mints: { NATIVE: { decimals: 5 } } })
   })
 
   it('is frozen', () => {

@@ -19,18 +19,20 @@ import {
   tokenCodes,
 } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
-import { readPrice } from '../core/price.ts'
 import type { RateTable } from '../core/rates.ts'
 import { convertAll, parseRate, testRates } from '../core/rates.ts'
-import type { Amounts } from '../core/request-id.ts'
 import { nearest } from '../core/suggest.ts'
+import type { Bind } from './binding.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FinalityRule } from './finality-rule.ts'
 import { readFinality } from './finality-rule.ts'
+import type { FreeQuota } from './free.ts'
 import type { ProviderOptions } from './options.ts'
+import type { Pricing } from './pricing.ts'
+import { readFree, readPricing } from './pricing-option.ts'
 import { usualProofTtlSeconds } from './quote.ts'
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
@@ -47,11 +49,9 @@ export interface ServiceConfig {
 
 export interface RouteConfig {
   readonly recipient: string
-  readonly currency: TokenCode
-  /** In base units of `currency`. */
-  readonly price: bigint
+  readonly pricing: Pricing
   readonly acceptedMints: readonly TokenCode[]
-  readonly amounts: Amounts
+  readonly rates: RateTable
   readonly mints: MintTable
   readonly verifyOnChain: boolean
   readonly waitMs: number
@@ -59,16 +59,23 @@ export interface RouteConfig {
   readonly finality: FinalityRule
   readonly trustProxy: number
   readonly scope: string
-  readonly bind: 'request' | 'path'
+  /** Whether the provider named it. */
+  readonly hasScope: boolean
+  readonly bind: Bind
+  readonly bodyLimitBytes: number
+  readonly rawBody: ((request: object) => unknown) | undefined
+  readonly free: FreeQuota | undefined
   readonly proofBinding: 'negotiated' | 'required'
   readonly challengeTtlSeconds: number
   readonly proofTtlSeconds: number
+  readonly allowanceTtlSeconds: number
   readonly publicUrl: string | undefined
   readonly description: string | undefined
   readonly envelope: Envelope
   readonly cors: boolean
   readonly retiredRecipients: readonly string[]
   readonly retiredScopes: readonly string[]
+  readonly retiredBinds: readonly Bind[]
 }
 
 export interface Config {
@@ -110,6 +117,21 @@ const mint = z.union(
   ],
   { error: 'must be the address of a mint, or { address, decimals, tokenProgram } with decimals from 0 to 18' },
 )
+const headerName = z
+  .string('must be the name of a header')
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header')
+  .transform((name) => name.toLowerCase())
+const bind = z.union(
+  [
+    z.enum(['request', 'path']),
+    z.strictObject({
+      query: z.array(z.string()).max(32).optional(),
+      headers: z.array(headerName).max(32).optional(),
+      body: flag.optional(),
+    }),
+  ],
+  { error: "must be 'request', 'path' or { query: [names], headers: [names], body: true }" },
+)
 const rate = z.string('must be decimal text such as "150.25"').optional()
 
 const schema = z.strictObject({
@@ -134,12 +156,23 @@ const schema = z.strictObject({
   mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),
   rates: z.strictObject({ NATIVE: rate, USDC: rate, SOL: rate }).optional(),
   service: label.default('default'),
-  scope: label.default('default'),
+  scope: label.optional(),
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
-  bind: z.enum(['request', 'path']).default('request'),
+  per: z.unknown().optional(),
+  size: z.unknown().optional(),
+  prepay: z.unknown().optional(),
+  free: z.unknown().optional(),
+  bind: bind.default('request'),
+  rawBody: callback.optional(),
+  bodyLimitBytes: z
+    .int({ error: 'must be a whole number of bytes' })
+    .min(1, { error: 'must be at least 1' })
+    .max(100_000_000, { error: 'must be at most 100000000' })
+    .default(1_000_000),
   proofBinding: z.enum(['negotiated', 'required']).default('negotiated'),
   challengeTtlSeconds: wholeSeconds(120, 86_400).default(300),
   proofTtlSeconds: wholeSeconds(60, 30 * 86_400).default(usualProofTtlSeconds),
+  allowanceTtlSeconds: wholeSeconds(60, 10 * 365 * 86_400).default(30 * 86_400),
   waitSeconds: seconds(0, 60).default(10),
   leaseSeconds: seconds(0.1, 3600).default(30),
   finalizedFrom: z.unknown().optional(),
@@ -154,8 +187,12 @@ const schema = z.strictObject({
   envelope: z.enum(envelopes).default('none'),
   cors: flag.default(true),
   retired: z
-    .strictObject({ recipients: z.array(address).default([]), scopes: z.array(label).default([]) })
-    .default({ recipients: [], scopes: [] }),
+    .strictObject({
+      recipients: z.array(address).default([]),
+      scopes: z.array(label).default([]),
+      binds: z.array(bind).default([]),
+    })
+    .default({ recipients: [], scopes: [], binds: [] }),
   onEvent: callback.optional(),
   log: z
     .custom<Log>((value) => typeof value === 'object' && value !== null, 'must be { info, warn, error }')
@@ -203,7 +240,9 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const mints = readMints(read, problems)
   const rates = readRates(read, problems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
-  const { price, amounts } = readAmounts(read, acceptedMints, mints, rates, problems)
+  const pricing = readPricing({ ...read, bind: withoutUndefinedParts(read.bind) }, mints, problems)
+  checkTokens(read, pricing, acceptedMints, mints, rates, problems)
+  const free = readFree(read.free, problems)
   const finality = readFinality(read, mints, rates, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
@@ -214,27 +253,32 @@ function complete(read: Read, locate: (problem: string) => string): Config {
     service: Object.freeze({ network, rpc, ledger, keyring, service, watch: read.watch }),
     route: Object.freeze({
       recipient,
-      currency: read.token,
-      price,
+      pricing,
       acceptedMints,
-      amounts,
+      rates,
       mints,
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
       leaseMs: read.leaseSeconds * 1000,
       finality,
       trustProxy: read.trustProxy,
-      scope: read.scope,
-      bind: read.bind,
+      scope: read.scope ?? 'default',
+      hasScope: read.scope !== undefined,
+      bind: withoutUndefinedParts(read.bind),
+      bodyLimitBytes: read.bodyLimitBytes,
+      rawBody: read.rawBody as RouteConfig['rawBody'],
+      free,
       proofBinding: read.proofBinding,
       challengeTtlSeconds: read.challengeTtlSeconds,
       proofTtlSeconds: read.proofTtlSeconds,
+      allowanceTtlSeconds: read.allowanceTtlSeconds,
       publicUrl: read.publicUrl?.replace(/\/$/, ''),
       description: read.description,
       envelope: read.envelope,
       cors: read.cors,
       retiredRecipients: retired.recipients,
       retiredScopes: retired.scopes,
+      retiredBinds: retired.binds.map(withoutUndefinedParts),
     }),
     onEvent: read.onEvent as Config['onEvent'],
     log: read.log,
@@ -300,31 +344,30 @@ function readRates(read: Read, problems: string[]): RateTable {
   return rates
 }
 
-function readAmounts(
+/** What is accepted must have a mint, and a rate where the price is in another token. */
+function checkTokens(
   read: Read,
+  { token, decimals, price }: Pricing,
   accepted: readonly TokenCode[],
   mints: MintTable,
   rates: RateTable,
   problems: string[],
-): Pick<RouteConfig, 'price' | 'amounts'> {
-  const decimals = decimalsOf(read.token, mints)
-  if (decimals === undefined) {
-    problems.push(`mints.${read.token}: ${read.token} has no mint on ${read.network}; give its address and decimals`)
-    return { price: 0n, amounts: {} }
-  }
-  const price = readPrice(read.price, read.token, decimals)
-  if (price.kind === 'problem') {
-    problems.push(`price: ${price.why}`)
-    return { price: 0n, amounts: {} }
-  }
-  const amounts = convertAll({ token: read.token, units: price.units, decimals }, accepted, mints, rates)
+): void {
+  // The price itself is told elsewhere if it is wrong; any other shows whether there is a rate.
+  const units = typeof price === 'bigint' && price > 0n ? price : 1n
+  const amounts = convertAll({ token, units, decimals }, accepted, mints, rates)
   for (const code of accepted) {
-    if (decimalsOf(code, mints) === undefined)
-      problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
-    else if (amounts[code] === undefined)
-      problems.push(`rates.${code}: ${code} is accepted for a price in ${read.token}, so a rate is needed for both`)
+    if (decimalsOf(code, mints) === undefined) {
+      if (code !== token)
+        problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
+    } else if (amounts[code] === undefined)
+      problems.push(`rates.${code}: ${code} is accepted for a price in ${token}, so a rate is needed for both`)
   }
-  return { price: price.units, amounts }
+}
+
+/** Zod writes what is left out as undefined. */
+function withoutUndefinedParts(bind: z.infer<typeof schema>['bind']): Bind {
+  return typeof bind === 'object' ? Object.freeze(withoutUndefined(bind)) : bind
 }
 
 /** A keyring as options and environment give it; what is wrong with it joins the problems. */

@@ -13,6 +13,8 @@ export type PaywallEvent =
       readonly amount: string
       readonly token: TokenCode
     }
+  /** Let in without payment, within the free quota. */
+  | { readonly kind: 'free'; readonly method: string; readonly target: string }
   | { readonly kind: 'refused'; readonly method: string; readonly target: string; readonly code: RefusalCode }
   | {
       readonly kind: 'verified'

@@ -4,12 +4,17 @@
 import type { Network, TokenCode } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import type { RateTable } from '../core/rates.ts'
+import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
+import type { PriceFunction, SizeFunction } from './pricing.ts'
 
 export interface ProviderOptions {
-  /** Price of one request, in units of `token`: a number, or decimal text. */
-  readonly price: number | string
+  /**
+   * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function
+   * sees only what the payment is bound to (`bind`).
+   */
+  readonly price: number | string | PriceFunction
   /** The token the price is in. */
   readonly token: TokenCode
   /** The wallet that is paid. Receiving needs no key. */
@@ -19,6 +24,22 @@ export interface ProviderOptions {
   readonly network?: Network
   /** All tokens that are accepted, the preferred first; the price in others than `token` follows from `rates`. */
   readonly acceptedMints?: readonly TokenCode[]
+  /**
+   * What the price is for: one request, a megabyte (1,000,000 bytes of body), a time window from the first use on, or a
+   * bundle of requests. Default `request`.
+   */
+  readonly per?: 'request' | 'megabyte' | { readonly seconds: number } | { readonly requests: number }
+  /** With `per: 'megabyte'`: how many bytes a request brings, so that its price is known ahead. */
+  readonly size?: number | SizeFunction
+  /** With `per: 'megabyte'` where the size is not known: how many megabytes are bought ahead. Default 1. */
+  readonly prepay?: number
+  /** How long bundles and bytes can be used after they were first used. Default 30 days. */
+  readonly allowanceTtlSeconds?: number
+  /** Requests that cost nothing, by client address; each server counts for itself. */
+  readonly free?: {
+    readonly requests: number
+    readonly per: 'minute' | 'hour' | 'day' | { readonly seconds: number }
+  }
   readonly settlementToken?: TokenCode
   readonly autoConversion?: boolean
 
@@ -34,12 +55,22 @@ export interface ProviderOptions {
   readonly rates?: RateTable
   /** Names the service inside its requestIds, where several share one secret. */
   readonly service?: string
-  /** Names the route inside its requestIds. */
+  /**
+   * Names the route inside its requestIds. Routes with the same name share what was bought for several requests; without
+   * a name it is good for the one path where it was bought.
+   */
   readonly scope?: string
   /** The address clients use, when a proxy stands in front: `https://api.example.com`. */
   readonly publicUrl?: string
-  /** Whether a payment is for the request with its query, or for the path whatever the query. */
-  readonly bind?: 'request' | 'path'
+  /**
+   * What a payment for one request is tied to, besides method and path: the whole query (`request`), nothing (`path`), or
+   * the query parameters, headers and body that are listed.
+   */
+  readonly bind?: Bind
+  /** The body as it was received, where a parser reads it before the paywall. Needed only with `bind: { body: true }`. */
+  readonly rawBody?: (request: object) => Uint8Array | undefined
+  /** The longest body with `bind: { body: true }`. Default 1,000,000. */
+  readonly bodyLimitBytes?: number
   /** `required` refuses to sell to a client whose proof could be copied from the chain. */
   readonly proofBinding?: 'negotiated' | 'required'
   readonly challengeTtlSeconds?: number
@@ -65,8 +96,12 @@ export interface ProviderOptions {
   readonly envelope?: Envelope
   /** False leaves cross-origin headers and preflights to the application. */
   readonly cors?: boolean
-  /** Former recipients and scopes whose payments may still be claimed. */
-  readonly retired?: { readonly recipients?: readonly string[]; readonly scopes?: readonly string[] }
+  /** Former recipients, scopes and bindings whose payments may still be claimed. */
+  readonly retired?: {
+    readonly recipients?: readonly string[]
+    readonly scopes?: readonly string[]
+    readonly binds?: readonly Bind[]
+  }
   /** Hears what happens. What it throws is logged and breaks no sale. */
   readonly onEvent?: (event: PaywallEvent) => void
   readonly log?: Log

@@ -4,16 +4,40 @@
  * The lease behind it is renewed while the response runs. When it is lost, nothing more may be sent: somebody else may
  * be delivering the same payment by then.
  */
+import { formatContentRange, parseContentRange } from '../core/content-range.ts'
 import type { Consequence, Ending } from '../core/delivery.ts'
 import { consequenceOf } from '../core/delivery.ts'
-import type { Clock, Ledger, Log } from '../core/ports.ts'
+import type { Answer } from '../core/http.ts'
+import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
 import type { Admission } from './admit.ts'
+import { statusHeader } from './cors.ts'
 import type { Envelope } from './envelope.ts'
+import type { Gauge } from './gauge.ts'
+import { createByteGauge, createFileGauge } from './gauge.ts'
+import { holdLease, holdNothing } from './lease.ts'
+
+/** The beginning of a response, as far as it matters here. */
+export interface Head {
+  readonly status: number
+  /** The length of its body, where it is known. */
+  readonly length: number | undefined
+  readonly contentRange: string | undefined
+}
+
+/** How a response begins instead. */
+export interface Beginning {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Measures the body; undefined where it may be as long as it likes. */
+  readonly gauge?: Gauge
+  /** To be sent instead of the handler's response, of which nothing may be sent. */
+  readonly instead?: Answer
+}
 
 export interface Pass {
   readonly envelope: Envelope
-  /** Called when the status is known and before the first byte; the last call counts. The headers to add. */
-  begin(status: number): Readonly<Record<string, string>>
+  /** Called when the status is known and before the first byte; the last call counts. */
+  begin(head: Head): Beginning
   /** Whether bytes may still be sent. Ask before every write. */
   isAlive(): boolean
   /** Calls back if the lease is lost while the response runs. */
@@ -34,65 +58,31 @@ export interface PassParts {
   readonly leaseMs: number
   /** The headers of a response with this status. */
   readonly headersFor: (status: number) => Readonly<Record<string, string>>
+  /** The answer to a handler that sends another part of a file than was asked for. */
+  readonly mismatch: () => Answer
   readonly onEnd: (consequence: Consequence, recorded: Promise<void>) => void
 }
 
 export function openPass(parts: PassParts): Pass {
   const { admission, method, envelope, ledger, clock, log, leaseMs } = parts
-  const { grant } = admission
-  let deadline = admission.takenAt + leaseMs
+  const { grant, allowance, takenAt } = admission
+  const { unit } = allowance
+  const lease = grant ? holdLease({ grant, takenAt, ledger, clock, log, leaseMs }) : holdNothing()
   let status: number | undefined
+  let gauge: Gauge | undefined
+  let isWhole = true
   let ended = false
-  let lost = false
-  let tellLost: () => void = () => {}
-  let [heartbeat, expiry]: (ReturnType<typeof setTimeout> | undefined)[] = []
-
-  const lose = (why: string): void => {
-    if (ended || lost) return
-    lost = true
-    log.warn('lease lost', { leaseMs, why })
-    tellLost()
-  }
-
-  const beat = async (): Promise<void> => {
-    if (ended || lost) return
-    const asked = clock.monotonic()
-    if (asked >= deadline) return lose('it ran out')
-    try {
-      if (!(await ledger.renew(grant, leaseMs))) return lose('somebody else has it')
-      deadline = asked + leaseMs
-    } catch (error) {
-      log.warn('lease not renewed', { why: String(error) })
-    }
-    schedule()
-  }
-  const schedule = (): void => {
-    if (ended || lost) return
-    heartbeat = setTimeout(() => void beat(), leaseMs / 3)
-    heartbeat.unref?.()
-  }
-  /** The deadline waits for nobody: not for a ledger that does not answer, nor for a handler that writes no more. */
-  const watch = (): void => {
-    if (ended || lost) return
-    const leftMs = deadline - clock.monotonic()
-    if (leftMs > 0) {
-      expiry = setTimeout(watch, Math.ceil(leftMs))
-      expiry.unref?.()
-    } else lose('it ran out')
-  }
-  schedule()
-  watch()
 
   /** A settle that the store did not take at once is tried again while the lease is ours. */
-  const record = async (consequence: Consequence): Promise<void> => {
-    const used = consequence === 'settle' ? grant.amount : 0n
+  const record = async (consequence: Consequence, used: bigint): Promise<void> => {
+    if (!grant) return
     for (let wait = 50; ; wait *= 2) {
       try {
         const held = await ledger.end(grant, consequence, used)
         if (!held) log.warn('grant ended without its lease', { consequence })
         return
       } catch (error) {
-        if (clock.monotonic() + wait >= deadline) {
+        if (clock.monotonic() + wait >= lease.deadline()) {
           log.error('grant left to lapse', { consequence, why: String(error) })
           return
         }
@@ -100,27 +90,59 @@ export function openPass(parts: PassParts): Pass {
       await new Promise((resolve) => setTimeout(resolve, wait))
     }
   }
+  const isAlive = (): boolean => !ended && lease.isAlive()
+  const openGauge = (held: Grant): Gauge | undefined => {
+    if (unit === 'file') return createFileGauge(held.amount)
+    if (unit !== 'byte') return undefined
+    return createByteGauge({ grant: held, ledger, clock, log, isAlive, lose: lease.lose })
+  }
+  /** What was used of the grant, counted from its beginning. */
+  const usedFor = (consequence: Consequence): bigint => {
+    if (!grant || (consequence !== 'settle' && consequence !== 'count')) return 0n
+    if (!gauge) return consequence === 'settle' ? grant.amount : 0n
+    // A file that came whole is done with, also where it turned out shorter than it was said to be.
+    const isDone = consequence === 'settle' && unit === 'file' && isWhole && status === 200
+    return isDone ? grant.amount : BigInt(gauge.sent())
+  }
 
   return {
     envelope,
-    begin: (chosen) => {
-      status = chosen
-      return parts.headersFor(chosen)
+    begin: (head) => {
+      status = head.status
+      const hasBody = status < 400 && status !== 304 && status !== 204 && method !== 'HEAD'
+      gauge = grant && hasBody ? openGauge(grant) : undefined
+      if (!grant || !gauge) return { status, headers: parts.headersFor(status) }
+      const range = status === 206 ? parseContentRange(head.contentRange) : undefined
+      const from = status === 206 ? range?.from : 0n
+      if (unit === 'file' && from !== grant.from) {
+        const instead = parts.mismatch()
+        status = undefined
+        gauge = undefined
+        return { status: instead.status, headers: instead.headers, instead }
+      }
+      const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
+      const headers = parts.headersFor(status)
+      if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, gauge }
+      isWhole = false
+      const start = from ?? 0n
+      const size = status === 206 ? range?.size : BigInt(head.length)
+      const part = formatContentRange({ from: start, to: start + room, size })
+      const cut = { [statusHeader]: 'partial', 'Content-Range': part, 'Content-Length': String(room) }
+      return { status: 206, headers: { ...headers, ...cut }, gauge }
     },
-    isAlive: () => !ended && !lost && clock.monotonic() < deadline,
-    onLost: (callback) => {
-      tellLost = callback
-    },
+    isAlive,
+    onLost: lease.onLost,
     end: (ending, bodyBytes) => {
       if (ended) return
-      ended = true
-      clearTimeout(heartbeat)
-      clearTimeout(expiry)
       // Broken off because our lease ran out: our failure, which does not count against the payer.
-      const isOurs = ending !== 'finished' && (lost || clock.monotonic() >= deadline)
-      const consequence = isOurs ? 'release' : consequenceOf({ method, status, bodyBytes, ending })
-      parts.onEnd(consequence, record(consequence))
+      const isOurs = ending !== 'finished' && !lease.isAlive()
+      ended = true
+      lease.stop()
+      const sent = gauge?.sent() ?? bodyBytes
+      const consequence =
+        isOurs && unit !== 'byte' ? 'release' : consequenceOf({ unit, method, status, bodyBytes: sent, ending })
+      parts.onEnd(consequence, record(consequence, usedFor(consequence)))
     },
-    lose,
+    lose: lease.lose,
   }
 }

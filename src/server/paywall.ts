@@ -3,7 +3,9 @@
  * translate to and from it.
  */
 
+import { isOneRequest } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
+import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -21,11 +23,13 @@ import { admit } from './admit.ts'
 import type { Config } from './config.ts'
 import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeader } from './cors.ts'
 import type { PaywallEvent } from './events.ts'
+import type { FreeCounter } from './free.ts'
+import { createFreeCounter } from './free.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
 import type { Probe } from './probe.ts'
 import { startProbe } from './probe.ts'
-import type { Route } from './route.ts'
+import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
 import { tellOne } from './service.ts'
@@ -77,7 +81,12 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   const standIn = (service: Service): Stand => {
     if (!stand) {
-      stand = { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+      const { free } = config.route
+      stand = {
+        route: createRoute(service, config.route, dialect),
+        probe: startProbe(service, config.route),
+        free: free && createFreeCounter(free, service.clock),
+      }
       if (gate.listener) deafen = service.listen(gate.listener)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
@@ -86,8 +95,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     return stand
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
-    const { route, probe } = standIn(service)
-    return enterRoute(gate, service, route, probe, incoming)
+    return enterRoute(gate, service, standIn(service), incoming)
   }
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -149,6 +157,7 @@ const misconfigured = refuse('chain_unavailable', { detail: 'The service is not 
 interface Stand {
   readonly route: Route
   readonly probe: Probe
+  readonly free: FreeCounter | undefined
 }
 
 interface Gate {
@@ -163,26 +172,48 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   if (listener) tellOne(listener, event, log)
 }
 
-function enterRoute(
-  gate: Gate,
-  service: Service,
-  route: Route,
-  probe: Probe,
-  incoming: Incoming,
-): Entry | Promise<Entry> {
-  const reading = gate.dialect.readProof(incoming)
+/** What somebody without a proof is told: as a rule, the price. */
+function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route, probe, free } = stand
   const { method, target } = incoming
-  if (reading === undefined) {
-    // Who has paid already is served all the same.
-    const state = probe.state()
-    if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
-    const { answer, requestId } = route.quote(incoming)
-    const { price: amount, config } = route
+  const { config } = route
+  if (admitted.get(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  if (free) {
+    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
+    if (free.admit(address)) {
+      admitted.set(incoming.request, gate)
+      tell(gate, service, { kind: 'free', method, target })
+      return { kind: 'admitted', pass: undefined }
+    }
+  }
+  // Who has paid already is served all the same.
+  const state = probe.state()
+  if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+  const answer = (quoted: Quoted | Refusal): Answer => {
+    if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
+    const { requestId, price: amount } = quoted
     // Nobody listening is the usual case, and this is the path of every unpaid request.
     if (gate.listener)
-      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.currency })
-    return answer
+      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+    return quoted.answer
   }
+  const fail = (error: unknown): Answer => {
+    service.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
+    return gate.dialect.refusal(misconfigured)
+  }
+  try {
+    const quoted = route.quote(incoming)
+    return quoted instanceof Promise ? quoted.then(answer).catch(fail) : answer(quoted)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route } = stand
+  const reading = gate.dialect.readProof(incoming)
+  const { method, target } = incoming
+  if (reading === undefined) return challenge(gate, service, stand, incoming)
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
     service.meter.count('paystile_proofs_total', { outcome: refusal.code })
     tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
@@ -257,6 +288,7 @@ function passFor(
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
+    mismatch: () => gate.dialect.refusal(refuse('range_mismatch'), proof.requestId),
     headersFor: (status) => {
       if (status >= 500) return { ...cors, [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
       const headers = { ...cors, 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
@@ -277,7 +309,7 @@ function passFor(
       return {
         ...headers,
         [receiptHeader]: formatReceipt(receipt, service.identity.sign),
-        [allowanceHeader]: `unit=request; remaining=${admission.remaining}`,
+        [allowanceHeader]: formatAllowance(admission),
       }
     },
     onEnd: (consequence, recorded) => {
@@ -290,4 +322,12 @@ function passFor(
     },
   })
   return pass
+}
+
+/** What is left: of requests and windows after this response, of bytes and files before its body. */
+function formatAllowance({ allowance, grant, remaining, usableUntil }: Admission): string {
+  const { unit } = allowance
+  const held = unit === 'byte' ? (grant?.amount ?? 0n) : 0n
+  const until = isOneRequest(allowance) ? '' : `; until=${new Date(usableUntil).toISOString()}`
+  return `unit=${unit}; remaining=${remaining + held}${until}`
 }

@@ -97,7 +97,7 @@ export const readPayment: Read = async ({ service, route, proof }, quote, option
 
 /** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
 function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Landed<Paid> | Refusal {
-  const option = quote.options.find(({ token }) => token === route.config.currency) ?? quote.options[0]
+  const option = quote.options.find(({ token }) => token === route.config.pricing.token) ?? quote.options[0]
   if (!option) return refuse('route_unknown')
   const landed = { slot: 0, paidAt: now, finality: 'finalized' } as const
   return { kind: 'paid', option, payer: proof.payer, received: option.units, ...landed }

@@ -1,96 +1,137 @@
 /**
  * A protected route: what it asks for, and how its requestIds are tied to it. Answering an unpaid request here does no
- * input or output and stores nothing, so a flood of them is harmless.
+ * input or output and stores nothing, so a flood of them is harmless; only a provider's own functions may take their time.
  */
-import { oneRequest } from '../core/allowance.ts'
-import type { Offer } from '../core/challenge.ts'
+import { isOneRequest } from '../core/allowance.ts'
+import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { asciiJson } from '../core/http.ts'
-import { formatUnits } from '../core/money.ts'
-import { decimalsOf } from '../core/network.ts'
 import type { Accept } from '../core/proof.ts'
 import { parseAccept } from '../core/proof.ts'
-import { prepareSeal } from '../core/request-id.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { Bind, BodyFacts } from './binding.ts'
+import { bindsBody, boundText, pricedRequest, readBodyFacts } from './binding.ts'
 import type { RouteConfig } from './config.ts'
+import type { PreparedOffer } from './offers.ts'
+import { createOffers } from './offers.ts'
+import type { Deal } from './pricing.ts'
+import { createDeals } from './pricing.ts'
 import type { Service } from './service.ts'
 
 export interface Quoted {
+  readonly kind: 'quoted'
   readonly answer: Answer
   readonly requestId: string
+  /** The price for people: "0.01". */
+  readonly price: string
 }
 
 export interface Route {
   readonly config: RouteConfig
-  /** The price for people: "0.01". */
-  readonly price: string
   /** Tags of its scope, and of scopes it has replaced. */
   readonly tags: readonly Uint8Array[]
   /** Its recipient, and those it has replaced. */
   readonly recipients: readonly string[]
-  quote(incoming: Incoming): Quoted
-  bindingOf(bind: RouteConfig['bind'], incoming: Incoming): Uint8Array
+  /** At once, unless a provider's function has to be asked or a body to be read. Throws where those fail. */
+  quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
+  /** Every binding under which a payment for this request may have been quoted. */
+  bindingsOf(incoming: Incoming): Promise<readonly Uint8Array[] | Refusal>
   /** The origins under which a client may have known this service. */
   originsOf(incoming: Incoming): readonly string[]
 }
 
 export function createRoute(service: Service, config: RouteConfig, dialect: Dialect): Route {
-  const { recipient, scope, challengeTtlSeconds: ttlSeconds, amounts, publicUrl } = config
+  const { recipient, scope, publicUrl, bind, pricing } = config
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
   service.register(scopes, recipients)
   service.welcome(recipient)
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
-  const terms = { keyId: service.keyring.sealing, ttlSeconds, routeTag, allowance: oneRequest, amounts }
-  const seal = prepareSeal(terms, service.sealWith(recipient), service.encode)
-  const answerWith = dialect.prepare(offerOf(service, config))
+  const dealFor = createDeals(pricing)
+  const offers = createOffers(service, config, dialect, routeTag)
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
+  const scopeTag = service.tags.binding('*', '*')
+  // A payment for several requests is for all of the scope that the provider named, or else for the one path.
+  const wideBind: Bind | 'scope' = config.hasScope ? 'scope' : 'path'
+  const bodyOptions = { mostBytes: config.bodyLimitBytes, rawBody: config.rawBody }
 
-  const bindingOf: Route['bindingOf'] = (bind, { method, target }) => {
-    if (bind === 'request') return service.tags.binding(method, target)
-    const query = target.indexOf('?')
-    // The star keeps it apart from the same path bound exactly, which must not open a request with a query.
-    return service.tags.binding(method, `${query < 0 ? target : target.slice(0, query)}\n*`)
-  }
-
+  const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
+    as === 'scope' ? scopeTag : service.tags.binding(incoming.method, boundText(as, incoming, body))
+  const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
   const placeOf = keepPlaces((incoming, origin) => ({
-    bindingTag: bindingOf(config.bind, incoming),
-    resource: asciiJson(`${publicUrl ?? origin}${incoming.target}`),
+    bindingTag: typeof bind === 'object' ? undefined : tagOf(bind, incoming),
+    wideTag: tagOf(wideBind, incoming),
+    resource: resourceOf(incoming, origin),
   }))
+
+  const write = (incoming: Incoming, accept: Accept, deal: Deal, offer: PreparedOffer, body?: BodyFacts): Quoted => {
+    const isWide = !isOneRequest(deal.allowance)
+    const proof = acceptedProof(config, accept, isWide)
+    const issuedAt = Math.floor(service.clock.now() / 1000)
+    const place = placeOf(incoming)
+    const isShared = isWide && deal.allowance.unit !== 'file'
+    const bindingTag = isShared ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
+    const requestId = offer.seal({
+      issuedAt,
+      proof: proof.kind,
+      bindingTag,
+      claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
+    })
+    const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
+    const scopeText = isShared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
+    return { kind: 'quoted', answer, requestId, price: offer.price }
+  }
+  const offerFor = (incoming: Incoming, accept: Accept, deal: Deal, body?: BodyFacts): Quoted | Refusal => {
+    const offer = offers.for(deal)
+    return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
+  }
+  const deal = (incoming: Incoming, accept: Accept, body?: BodyFacts): Quoted | Refusal | Promise<Quoted | Refusal> => {
+    const dealt = dealFor(accept, () => pricedRequest(bind, incoming, body))
+    if (!(dealt instanceof Promise)) return offerFor(incoming, accept, dealt, body)
+    return dealt.then((found) => offerFor(incoming, accept, found, body))
+  }
 
   return {
     config,
-    price: formatUnits(config.price, decimalsOf(config.currency, config.mints) ?? 0),
     tags,
     recipients,
-    bindingOf,
+    quote: (incoming) => {
+      const accept = parseAccept(incoming.header('payment-accept'))
+      if (!bindsBody(bind)) return deal(incoming, accept)
+      return readBodyFacts(incoming, false, bodyOptions).then((body) =>
+        'code' in body ? body : deal(incoming, accept, body),
+      )
+    },
+    bindingsOf: async (incoming) => {
+      const binds = [bind, 'request', 'path', 'scope', ...config.retiredBinds] as const
+      const body = binds.some((one) => one !== 'scope' && bindsBody(one))
+        ? await readBodyFacts(incoming, true, bodyOptions)
+        : undefined
+      if (body && 'code' in body) return body
+      return binds.map((one) => tagOf(one, incoming, body))
+    },
     originsOf: (incoming) => {
       if (publicOrigin !== undefined) return [publicOrigin]
       const host = incoming.origin().replace(/^https?:/, '')
       // Behind a proxy that ends TLS we see http where the client saw https; the host is what tells services apart.
       return [`https:${host}`, `http:${host}`]
     },
-    quote: (incoming) => {
-      const accept = acceptOf(config, incoming)
-      const issuedAt = Math.floor(service.clock.now() / 1000)
-      const { bindingTag, resource } = placeOf(incoming)
-      const requestId = seal({
-        issuedAt,
-        proof: accept.kind,
-        bindingTag,
-        claimTag: accept.kind === 'claim' ? service.tags.claim(accept.hash) : undefined,
-      })
-      const answer = answerWith({ requestId, resource, expiresAt: expiry(issuedAt + ttlSeconds), proof: accept.kind })
-      return { answer, requestId }
-    },
   }
+}
+
+/** Where a copied proof must be worthless, a client that announced nothing is asked for its signature. */
+function acceptedProof(config: RouteConfig, accept: Accept, isWide: boolean): Accept {
+  return accept.kind === 'bare' && (isWide || config.proofBinding === 'required') ? { kind: 'sig' } : accept
 }
 
 /** What a challenge says of the address that was asked for. */
 interface Place {
-  readonly bindingTag: Uint8Array
+  /** Undefined where more than the address counts. */
+  readonly bindingTag: Uint8Array | undefined
+  readonly wideTag: Uint8Array
   readonly resource: string
 }
 
@@ -111,29 +152,6 @@ function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incom
     if (target.length + origin.length <= longestPlace)
       known.set(JSON.parse(JSON.stringify(target)), { ...place, method, origin })
     return place
-  }
-}
-
-/** Where a copied proof must be worthless, a client that announced nothing is asked for its signature. */
-function acceptOf(config: RouteConfig, incoming: Incoming): Accept {
-  const accept = parseAccept(incoming.header('payment-accept'))
-  return accept.kind === 'bare' && config.proofBinding === 'required' ? { kind: 'sig' } : accept
-}
-
-function offerOf(service: Service, config: RouteConfig): Offer {
-  const { recipient, currency, price, acceptedMints, amounts, mints, description } = config
-  const { network } = service.config
-  return {
-    recipient,
-    currency,
-    price,
-    acceptedMints,
-    amounts,
-    mints,
-    network,
-    allowance: oneRequest,
-    ...(network === 'localnet' && { genesis: service.genesis }),
-    ...(description !== undefined && { description }),
   }
 }
 

@@ -115,7 +115,7 @@ async function visit(stage: Stage, servers: readonly Server[], client: Client): 
 async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<'used' | 'again'> {
   const { schedule, deliveries } = stage
   const clock: Clock = { now: schedule.now, monotonic: schedule.now }
-  const { tx, request, token, received, payer } = client.payment
+  const { tx, request, token, received, payer, allowance, usableUntil } = client.payment
   try {
     const state = (await ledger.peek(tx))?.state
     if (state === 'spent') return 'used'
@@ -125,7 +125,18 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
     if (taken.kind !== 'granted') return taken.kind === 'spent' ? 'used' : 'again'
     const { grant, remaining } = taken
     const pass = openPass({
-      admission: { kind: 'admitted', grant, takenAt, remaining, token, received, payer, first: true },
+      admission: {
+        kind: 'admitted',
+        grant,
+        takenAt,
+        remaining,
+        token,
+        received,
+        payer,
+        allowance,
+        usableUntil,
+        first: true,
+      },
       method: 'GET',
       envelope: 'none',
       ledger,
@@ -133,13 +144,16 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
       log: { info: () => {}, warn: () => {}, error: () => {} },
       leaseMs,
       headersFor: () => ({}),
+      mismatch: () => {
+        throw new Error('nothing is sold by position here')
+      },
       onEnd: () => {},
     })
     if (stage.chaos && schedule.chance(0.1)) {
       pass.end('failed', 0)
       return 'again'
     }
-    pass.begin(200)
+    pass.begin({ status: 200, length: undefined, contentRange: undefined })
     const chunks = schedule.between(1, most.chunks)
     for (let sent = 0; sent < chunks; sent += 1) {
       if (!pass.isAlive()) {

@@ -1,0 +1,57 @@
+/** Reads a request's body ahead of the handler, who finds it unread. */
+import type { IncomingMessage } from 'node:http'
+import type { BodyReading } from '../core/http.ts'
+
+const gone: BodyReading = { kind: 'gone' }
+
+/**
+ * Takes the bytes out of Node's stream and puts them back before the stream has noticed its end.
+ *
+ * Of a body that is too long the beginning is lost: its answer is a refusal, and nobody is to read it.
+ */
+export function readNodeBody(request: IncomingMessage, mostBytes: number): Promise<BodyReading> {
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) return Promise.resolve({ kind: 'too_long' })
+  if (request.readableDidRead || request.readableEnded || request.destroyed) return Promise.resolve(gone)
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const settle = (reading: BodyReading): void => {
+      request.off('readable', read).off('end', finish).off('close', leave)
+      resolve(reading)
+    }
+    const finish = (): void => {
+      const bytes = Buffer.concat(chunks)
+      // Not empty, so that the stream is not at its end yet.
+      if (bytes.length > 0 && !request.readableEnded) request.unshift(bytes)
+      settle({ kind: 'body', bytes })
+    }
+    const leave = (): void => settle(gone)
+    const read = (): void => {
+      for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > mostBytes) return settle({ kind: 'too_long' })
+      }
+      if (request.complete) finish()
+    }
+    request.on('readable', read).on('end', finish).on('close', leave)
+  })
+}
+
+/** A copy of a `Request`'s body, which stays as it was. */
+export async function readWebBody(request: Request, mostBytes: number): Promise<BodyReading> {
+  if (request.bodyUsed) return gone
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { kind: 'too_long' }
+  const reader = request.clone().body?.getReader()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    chunks.push(part.value)
+    length += part.value.length
+    if (length > mostBytes) {
+      await reader?.cancel()
+      return { kind: 'too_long' }
+    }
+  }
+  return { kind: 'body', bytes: Buffer.concat(chunks) }
+}

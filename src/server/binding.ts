@@ -1,0 +1,128 @@
+/**
+ * What a payment is tied to: as much of the request as the provider says, and nothing of it is written into the
+ * requestId but a keyed tag. A price may depend on these parts only, so a cheap request's payment opens no dear one.
+ */
+import { encodeBase64url } from '../core/base64url.ts'
+import type { Refusal } from '../core/errors.ts'
+import { refuse } from '../core/errors.ts'
+import type { Incoming } from '../core/http.ts'
+
+/** `request`: method, path and query as received. `path`: without the query. Else what is listed. */
+export type Bind = 'request' | 'path' | BoundParts
+
+export interface BoundParts {
+  /** The query parameters that count; left out, the whole query as received. */
+  readonly query?: readonly string[]
+  /** Headers that count, in lower case. */
+  readonly headers?: readonly string[]
+  /** Whether the body counts. */
+  readonly body?: boolean
+}
+
+/** What a price, or a size, may depend on. */
+export interface PricedRequest {
+  readonly method: string
+  readonly path: string
+  /** The bound parameters only. */
+  readonly query: URLSearchParams
+  /** A bound header; asking for another is an error, since nothing would keep a payer from changing it. */
+  header(name: string): string | undefined
+  /** Where the body is bound; 0 where there is none. */
+  readonly bodyBytes: number
+}
+
+/** The body of a request: its SHA-256 as base64url, and its length. */
+export interface BodyFacts {
+  readonly digest: string
+  readonly length: number
+}
+
+const noBody: BodyFacts = { digest: '', length: 0 }
+
+export function bindsBody(bind: Bind): boolean {
+  return typeof bind === 'object' && bind.body === true
+}
+
+/** The text under a binding tag, after the method and the path. Each kind of binding has an end of its own. */
+export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): string {
+  const { target } = incoming
+  if (bind === 'request') return target
+  const [path, search] = split(target)
+  if (bind === 'path') return `${path}\n*`
+  const parts = {
+    query: bind.query ? chosen(new URLSearchParams(search), bind.query) : search,
+    headers: (bind.headers ?? []).map((name) => incoming.header(name) ?? null),
+    ...(bind.body && { body }),
+  }
+  return `${path}\n?${JSON.stringify(parts)}`
+}
+
+/** A request as a price function sees it. */
+export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): PricedRequest {
+  const [path, search] = split(incoming.target)
+  const listed = typeof bind === 'object' ? bind : {}
+  const all = new URLSearchParams(bind === 'path' ? '' : search)
+  return {
+    method: incoming.method,
+    path,
+    query: listed.query ? new URLSearchParams(chosen(all, listed.query).map(([name, value]) => [name, value])) : all,
+    header: (name) => {
+      const wanted = name.toLowerCase()
+      if (listed.headers?.includes(wanted)) return incoming.header(wanted)
+      throw new TypeError(
+        `a price may depend on the header ${wanted} only if the payment is bound to it: bind: { headers: ['${wanted}'] }`,
+      )
+    },
+    get bodyBytes() {
+      if (listed.body) return body.length
+      throw new TypeError('a price may depend on the body only if the payment is bound to it: bind: { body: true }')
+    },
+  }
+}
+
+const longestDigest = 512
+
+/**
+ * The body's digest. A client may announce it as `Content-Digest` (RFC 9530), and then an unpaid body need not be read;
+ * a paid one always is.
+ */
+export async function readBodyFacts(
+  incoming: Incoming,
+  isPaid: boolean,
+  options: { readonly mostBytes: number; readonly rawBody: ((request: object) => unknown) | undefined },
+): Promise<BodyFacts | Refusal> {
+  const announced = isPaid ? undefined : announcedFacts(incoming)
+  if (announced) return announced
+  const given = options.rawBody?.(incoming.request)
+  const reading =
+    given instanceof Uint8Array
+      ? ({ kind: 'body', bytes: given } as const)
+      : options.rawBody
+        ? ({ kind: 'gone' } as const)
+        : await incoming.body(options.mostBytes)
+  if (reading.kind === 'gone') throw new TypeError(bodyGone)
+  if (reading.kind === 'too_long' || reading.bytes.length > options.mostBytes) return refuse('body_too_long')
+  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(reading.bytes))
+  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length }
+}
+
+const bodyGone =
+  'the body was read before the paywall saw it: mount the paywall before the body parser, or give rawBody: (request) => bytes'
+
+function announcedFacts(incoming: Incoming): BodyFacts | undefined {
+  const header = incoming.header('content-digest')
+  const length = incoming.header('content-length')
+  if (header === undefined || header.length > longestDigest || !/^\d{1,15}$/.test(length ?? '')) return undefined
+  const digest = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43})=:\s*(?:,|$)/.exec(header)?.[1]
+  if (digest === undefined) return undefined
+  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length) }
+}
+
+function chosen(all: URLSearchParams, names: readonly string[]): readonly (readonly [string, string])[] {
+  return names.flatMap((name) => all.getAll(name).map((value) => [name, value] as const))
+}
+
+function split(target: string): readonly [path: string, search: string] {
+  const at = target.indexOf('?')
+  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at)]
+}

@@ -1,0 +1,96 @@
+/** A lease that is renewed while a response runs, and whose loss is told at its deadline, whatever else stands still. */
+import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
+
+export interface HeldLease {
+  isAlive(): boolean
+  /** Monotonic milliseconds. */
+  deadline(): number
+  onLost(callback: () => void): void
+  lose(why: string): void
+  /** It is needed no longer. */
+  stop(): void
+}
+
+export interface LeaseParts {
+  readonly grant: Grant
+  readonly takenAt: number
+  readonly leaseMs: number
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: LeaseParts): HeldLease {
+  let deadline = takenAt + leaseMs
+  let stopped = false
+  let lost = false
+  let tellLost: () => void = () => {}
+  let [heartbeat, expiry]: (ReturnType<typeof setTimeout> | undefined)[] = []
+
+  const lose = (why: string): void => {
+    if (stopped || lost) return
+    lost = true
+    log.warn('lease lost', { leaseMs, why })
+    tellLost()
+  }
+  const beat = async (): Promise<void> => {
+    if (stopped || lost) return
+    const asked = clock.monotonic()
+    if (asked >= deadline) return lose('it ran out')
+    try {
+      if (!(await ledger.renew(grant, leaseMs))) return lose('somebody else has it')
+      deadline = asked + leaseMs
+    } catch (error) {
+      log.warn('lease not renewed', { why: String(error) })
+    }
+    schedule()
+  }
+  const schedule = (): void => {
+    if (stopped || lost) return
+    heartbeat = setTimeout(() => void beat(), leaseMs / 3)
+    heartbeat.unref?.()
+  }
+  /** The deadline waits for nobody: not for a ledger that does not answer, nor for a handler that writes no more. */
+  const watch = (): void => {
+    if (stopped || lost) return
+    const leftMs = deadline - clock.monotonic()
+    if (leftMs > 0) {
+      expiry = setTimeout(watch, Math.ceil(leftMs))
+      expiry.unref?.()
+    } else lose('it ran out')
+  }
+  schedule()
+  watch()
+
+  return {
+    isAlive: () => !lost && clock.monotonic() < deadline,
+    deadline: () => deadline,
+    onLost: (callback) => {
+      tellLost = callback
+    },
+    lose,
+    stop: () => {
+      stopped = true
+      clearTimeout(heartbeat)
+      clearTimeout(expiry)
+    },
+  }
+}
+
+/** Where nothing is held, because a window is not divided: there is nothing to lose but the process itself. */
+export function holdNothing(): HeldLease {
+  let lost = false
+  let tellLost: () => void = () => {}
+  return {
+    isAlive: () => !lost,
+    deadline: () => Number.POSITIVE_INFINITY,
+    onLost: (callback) => {
+      tellLost = callback
+    },
+    lose: () => {
+      lost = true
+      tellLost()
+    },
+    stop: () => {},
+  }
+}

@@ -1,0 +1,85 @@
+/** What a request costs and what the price buys: a fixed deal, or one that depends on the request. */
+import type { Allowance } from '../core/allowance.ts'
+import { oneRequest, priceOfBytes } from '../core/allowance.ts'
+import { maxUnits } from '../core/money.ts'
+import type { TokenCode } from '../core/network.ts'
+import { readPrice } from '../core/price.ts'
+import type { Accept } from '../core/proof.ts'
+import type { PricedRequest } from './binding.ts'
+
+/** Tells the price of a request, in units of `token`. */
+export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
+/** Tells how many bytes a request would bring; undefined where nobody knows. */
+export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
+
+/** What the price is for. */
+export type Per =
+  | { readonly kind: 'allowance'; readonly allowance: Allowance }
+  /** So many bytes ahead, or the size of what is asked for where that is known. */
+  | { readonly kind: 'bytes'; readonly ahead: bigint; readonly size: bigint | SizeFunction | undefined }
+
+export interface Pricing {
+  /** In base units of `token`. */
+  readonly price: bigint | PriceFunction
+  readonly token: TokenCode
+  readonly decimals: number
+  readonly per: Per
+}
+
+/** A price in base units, and what it buys. */
+export interface Deal {
+  readonly price: bigint
+  readonly allowance: Allowance
+}
+
+/** A price or a size that nobody can be charged. It is the provider's mistake, and the message is for the log. */
+export class PricingError extends Error {
+  override readonly name = 'PricingError'
+}
+
+/** The deal for a request, at once unless the provider's own functions take their time. Throws a `PricingError`. */
+export type DealFor = (accept: Accept, request: () => PricedRequest) => Deal | Promise<Deal>
+
+export function createDeals(pricing: Pricing): DealFor {
+  const { price, per } = pricing
+  const asked: DealFor = (accept, request) => askedDeal(pricing, accept, request())
+  if (typeof price === 'function') return asked
+  if (per.kind === 'bytes') {
+    const { size, ahead } = per
+    return typeof size === 'function' ? asked : (accept) => bytesDeal(price, size, ahead, accept)
+  }
+  // The same object for everybody, by which its prepared offer is found again.
+  const deal = { price, allowance: per.allowance }
+  return () => deal
+}
+
+async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<Deal> {
+  const { price, per, token, decimals } = pricing
+  const units = typeof price === 'bigint' ? price : unitsOf(await price(request), token, decimals)
+  if (per.kind === 'allowance') return { price: units, allowance: per.allowance }
+  const size = typeof per.size === 'function' ? sizeOf(await per.size(request)) : per.size
+  return bytesDeal(units, size, per.ahead, accept)
+}
+
+function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint, accept: Accept): Deal {
+  const allowance: Allowance =
+    size === undefined ? { unit: 'byte', amount: accept.bytes ?? ahead } : { unit: 'file', amount: size }
+  const price = priceOfBytes(perMegabyte, allowance.amount)
+  if (price > maxUnits) throw new PricingError(`${allowance.amount} bytes cost more than any token can express`)
+  return { price, allowance }
+}
+
+function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
+  const reading = readPrice(value, token, decimals)
+  if (reading.kind === 'price') return reading.units
+  throw new PricingError(`price: the function's answer ${reading.why}`)
+}
+
+function sizeOf(value: unknown): bigint | undefined {
+  if (value === undefined) return undefined
+  // What is empty costs as much as one byte: nothing that is sold is free.
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
+  throw new PricingError('size: the function must answer a whole number of bytes, or undefined')
+}
+
+export const perRequest: Per = { kind: 'allowance', allowance: oneRequest }
