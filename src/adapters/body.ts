@@ -30,9 +30,9 @@ export function readNodeBody(request: IncomingMessage, mostBytes: number): Promi
       for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) {
         chunks.push(chunk)
         length += chunk.length
-        if (length > mostBytes) return settle({ kind: 'too_long' })
       }
-      if (request.complete) finish()
+      if (length > mostBytes) settle({ kind: 'too_long' })
+      else if (request.complete) finish()
     }
     request.on('readable', read).on('end', finish).on('close', leave)
   })

@@ -103,14 +103,18 @@ export function deliver(delivery: Delivery, response: Response): Response {
   return new Response(body, { status, statusText, headers })
 }
 
+const flushMs = 25
+
 /** A body as far as its gauge allows. One that is cut short of what was announced breaks off: it must not look whole. */
 function metered(gauge: Gauge, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   let rest: Uint8Array = new Uint8Array()
-  const stop = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+  const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     reader.cancel().catch(() => {})
-    if (gauge.sent() === announced) controller.close()
-    else controller.error(new Error('the allowance is used up'))
+    if (gauge.sent() === announced) return controller.close()
+    // An error overtakes what is still on its way out, and nobody here can tell when that has left.
+    await new Promise((resolve) => setTimeout(resolve, flushMs))
+    controller.error(new Error('the allowance is used up'))
   }
   const stream: UnderlyingDefaultSource<Uint8Array> = {
     pull: async (controller) => {

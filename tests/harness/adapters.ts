@@ -24,7 +24,12 @@ export interface Content {
   /** The handler throws instead. */
   readonly throws?: boolean
 }
-export type Handler = (target: string) => Content | Promise<Content>
+/** The request as the handler finds it behind the paywall. */
+export interface Visit {
+  header(name: string): string | undefined
+  text(): Promise<string>
+}
+export type Handler = (target: string, visit: Visit) => Content | Promise<Content>
 
 export interface Served {
   readonly url: string
@@ -52,10 +57,25 @@ export const adapters: readonly (readonly [name: string, serve: Serve])[] = [
   ['node:http', serveNode],
 ]
 
-async function answerOf(handler: Handler, target: string): Promise<Content> {
-  const content = await handler(target)
+async function answerOf(handler: Handler, target: string, visit: Visit): Promise<Content> {
+  const content = await handler(target, visit)
   if (content.throws) throw new Error('the handler broke')
   return content
+}
+
+function nodeVisit(request: IncomingMessage): Visit {
+  return {
+    header: (name) => request.headers[name]?.toString(),
+    text: async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      return Buffer.concat(chunks).toString()
+    },
+  }
+}
+
+function webVisit(request: Request): Visit {
+  return { header: (name) => request.headers.get(name) ?? undefined, text: () => request.text() }
 }
 
 function streamOf({ body = '' }: Content): Readable {
@@ -92,7 +112,7 @@ async function serveExpress(factory: ExpressFactory, options: ProviderOptions, h
   const app = factory()
   const paid = expressMiddleware(options)
   app.all(/.*/, paid, (request, response, next) => {
-    answerOf(handler, request.originalUrl).then((content) => {
+    answerOf(handler, request.originalUrl, nodeVisit(request)).then((content) => {
       response.status(content.status ?? 200).set(content.headers ?? {})
       if (typeof content.body === 'object') pipeTo(response, content)
       else response.send(content.body === undefined ? undefined : Buffer.from(content.body))
@@ -114,7 +134,8 @@ async function serveFastify(options: ProviderOptions, handler: Handler): Promise
     url: '/*',
     onRequest: paid,
     handler: async (request, reply) => {
-      const content = await answerOf(handler, request.originalUrl)
+      const text = async () => String(request.body)
+      const content = await answerOf(handler, request.originalUrl, { ...nodeVisit(request.raw), text })
       reply.code(content.status ?? 200).headers({ ...content.headers })
       return typeof content.body === 'object' ? reply.send(streamOf(content)) : reply.send(content.body)
     },
@@ -136,7 +157,7 @@ async function serveHonoApp(options: ProviderOptions, handler: Handler): Promise
   app.onError((_error, context) => context.text('broken', 500))
   app.all('*', paid, async (context) => {
     const url = new URL(context.req.url)
-    return webResponse(await answerOf(handler, `${url.pathname}${url.search}`))
+    return webResponse(await answerOf(handler, `${url.pathname}${url.search}`, webVisit(context.req.raw)))
   })
   return listen(createServer(getRequestListener(app.fetch)), paid)
 }
@@ -145,7 +166,7 @@ async function serveNext(options: ProviderOptions, handler: Handler): Promise<Se
   const paid = nextMiddleware(options)
   const route = paid(async (request: Request) => {
     const url = new URL(request.url)
-    return webResponse(await answerOf(handler, `${url.pathname}${url.search}`))
+    return webResponse(await answerOf(handler, `${url.pathname}${url.search}`, webVisit(request)))
   })
   return listen(createServer(getRequestListener(route)), paid)
 }
@@ -154,7 +175,7 @@ async function serveNode(options: ProviderOptions, handler: Handler): Promise<Se
   const paid = nodeMiddleware(options)
   const server = createServer((request, response) =>
     paid(request, response, async () => {
-      const content = await answerOf(handler, request.url ?? '/')
+      const content = await answerOf(handler, request.url ?? '/', nodeVisit(request))
       response.writeHead(content.status ?? 200, { ...content.headers })
       if (typeof content.body === 'object') pipeTo(response, content)
       else response.end(content.body)
