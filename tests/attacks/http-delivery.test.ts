@@ -209,7 +209,8 @@ describe.each(adapters)('%s', (name, serve) => {
     await expectServed(loud.claim(proof))
     await expectRefused(loud.claim(proof), 'payment_replay')
     expect(heard).toEqual(['challenged', 'refused', 'verified', 'ended', 'refused'])
-    expect(stand.logged.filter((line) => line.includes('the listener broke'))).toHaveLength(5)
+    // What became of the payment on chain may be heard of meanwhile.
+    expect(stand.logged.filter((line) => line.includes('the listener broke')).length).toBe(heard.length)
   })
 })
 

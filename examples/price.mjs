@@ -1,0 +1,16 @@
+import express from 'express'
+import { create402Middleware } from 'paystile'
+
+const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+const paid = create402Middleware({
+  // A cent, and a tenth of a cent for every hundred bytes of text. It sees only what the payment is bound to.
+  price: ({ header, bodyBytes }) => (header('x-model') === 'large' ? 0.05 : 0.01) + Math.ceil(bodyBytes / 100) / 1000,
+  bind: { headers: ['x-model'], body: true },
+  token: 'USDC',
+  recipient,
+  network: 'localnet',
+})
+
+const app = express()
+app.post('/summary', paid, express.text(), (request, response) => response.json({ read: request.body.length }))
+app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/summary costs what it takes'))

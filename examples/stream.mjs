@@ -1,0 +1,21 @@
+import { Readable } from 'node:stream'
+import express from 'express'
+import { create402Middleware } from 'paystile'
+
+const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+const paid = create402Middleware({
+  price: 0.01, // of a megabyte
+  per: 'megabyte',
+  prepay: 0.5, // megabytes, bought ahead: nobody knows how long the answer will be
+  token: 'USDC',
+  recipient,
+  network: 'localnet',
+})
+
+function* lines() {
+  for (let line = 1; line <= 100; line += 1) yield `line ${line}\n`
+}
+
+const app = express()
+app.get('/lines', paid, (_request, response) => Readable.from(lines()).pipe(response))
+app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/lines costs 0.01 USDC a megabyte'))
