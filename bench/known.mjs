@@ -94,8 +94,8 @@ async function cpuOf(servers) {
   return used.reduce((sum, { user, system }) => sum + (user + system) / 1e6, 0)
 }
 
-async function openShop(provider) {
-  const server = startServer('node', 'ours', { provider })
+export async function openShop(provider, more = {}) {
+  const server = startServer('node', 'ours', { provider, ...more })
   const shop = { server, url: await server.ready }
   for (;;) {
     const { metrics } = await server.usage('metrics')
@@ -104,24 +104,28 @@ async function openShop(provider) {
   }
 }
 
-async function createPayer(localnet, recipient) {
+export async function createPayer(localnet, recipient) {
   const wallet = await createWallet(await generateKeyPairSigner())
   await localnet.fund(wallet.address, { SOL: 100_000_000_000n, USDC: 1_000_000_000_000n })
   const rpc = createRpc({ urls: [localnet.rpcUrl], transport: fetchTransport })
   const { address: asset, tokenProgram } = localnet.mints.USDC
-  const token = { asset, units: 10_000n, decimals: 6, tokenProgram }
-  const payOnce = async (url) => {
+  const usdc = { asset, decimals: 6, tokenProgram }
+  const payOnce = async (url, accept, more = '') => {
     for (;;) {
-      const { requestId } = await (await fetch(url)).json()
+      const headers = accept === undefined ? {} : { 'Payment-Accept': accept }
+      const { requestId, amounts } = await (await fetch(url, { headers })).json()
+      const token = { ...usdc, units: BigInt(Math.round(Number(amounts.USDC) * 1e6)) }
       const lifetime = await readLifetime(rpc)
       if (!lifetime) continue
       const signed = await signPayment({ ...lifetime, token, recipient, requestId }, wallet)
       const { kind } = await submit(rpc, signed)
       // A chain that is too busy to answer may have it all the same; then it is one payment too many.
-      if (kind === 'sent') return `tx=${signed.signature}; requestId=${requestId}; payer=${wallet.address}`
+      if (kind === 'sent') return `tx=${signed.signature}; requestId=${requestId}; payer=${wallet.address}${more}`
     }
   }
   return {
+    wallet,
+    payOnce,
     /** Payments that all of these servers have seen. */
     buy: async (servers, amount) => {
       const before = await Promise.all(servers.map(seenBy))
@@ -150,7 +154,7 @@ async function untilSeen(shop, count) {
 }
 
 /** Shows each proof once, over connections spread over the servers; answers per second. */
-async function claimAll(servers, proofs) {
+export async function claimAll(servers, proofs) {
   const waiting = [...proofs]
   const begun = performance.now()
   const urls = servers.flatMap(({ url }) => Array(connectionsPerServer).fill(url))

@@ -40,7 +40,15 @@ try {
     const { benchKnown } = await import('./known.mjs')
     results.push(...(await benchKnown({ localnet, provider, home, say })))
   }
+  if (isWanted('allowance')) {
+    const { benchAllowance } = await import('./allowance.mjs')
+    results.push(...(await benchAllowance({ localnet, provider, home, say })))
+  }
   pinSelf()
+  if (isWanted('metered')) {
+    const { benchMetered } = await import('./metered.mjs')
+    results.push(...(await benchMetered({ localnet, provider, home, say })))
+  }
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')
     results.push(...(await benchUnpaid({ provider: offline, say })))

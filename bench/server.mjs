@@ -52,9 +52,26 @@ async function protect() {
 
 function onNode() {
   return createServer((request, response) => {
-    if (paid) paid(request, response, () => response.end(resource))
+    const serve = () => (options.streamBytes ? stream(response, options.streamBytes) : response.end(resource))
+    if (paid) paid(request, response, serve)
+    else if (options.streamBytes) serve()
     else answer(response)
   })
+}
+
+/** As many bytes as are wanted, as fast as they are taken. */
+function stream(response, bytes) {
+  const chunk = Buffer.alloc(65_536, 'paystile')
+  let left = bytes
+  const write = () => {
+    while (left > 0) {
+      const part = left < chunk.length ? chunk.subarray(0, left) : chunk
+      left -= part.length
+      if (!response.write(part)) return response.once('drain', write)
+    }
+    response.end()
+  }
+  write()
 }
 
 function onExpress() {
