@@ -144,13 +144,21 @@ describe('a jump', () => {
   })
 
   it('is measured from where it led, so that nobody creeps away while it is held', () => {
-    const creeping = [200n, 230n, 250n].map((rate, index) => [10_000 + index * 145_000, rate * one] as const)
-    expect(told([0, 100n * one], ...creeping).held?.level).toBe(250n * one)
+    const creeping = [200n, 230n, 250n].map((rate, index) => [10_000 + index * 10_000, rate * one] as const)
+    expect(told([0, 100n * one], ...creeping).held).toMatchObject({ level: 250n * one, since: after(30_000).monotonic })
   })
 
   it('is not proven by silence', () => {
     const state = told([0, 100n * one], [10_000, 200n * one], [400_000, 200n * one])
     expect(kindAt(state, after(400_000))).toBe('jumped')
+  })
+
+  it('is not proven by the same reading over and over, with a clock that is set back', () => {
+    let state = told([0, 100n * one], [10_000, 200n * one])
+    for (let ms = 20_000; ms <= 400_000; ms += 10_000) {
+      state = weigh(state, sol(200n * one, 10_000), after(ms, 10_000 - ms), limits)
+      expect(kindAt(state, after(ms))).toBe('jumped')
+    }
   })
 
   it('is over when the rate comes back', () => {

@@ -111,7 +111,7 @@ function isWithin(rate: bigint, reference: bigint, limit: number): boolean {
 /** By the clock that moved more: neither a wall clock that is set back nor a machine that slept makes a rate younger. */
 function ageOf(seen: Seen, moment: Moment): number {
   const { now, monotonic } = seen.asked
-  return seen.ageMs + Math.max(0, moment.now - now, moment.monotonic - monotonic)
+  return seen.ageMs + Math.max(moment.now - now, moment.monotonic - monotonic)
 }
 
 function readRate(rate: bigint | string): bigint | undefined {

@@ -174,13 +174,26 @@ describe('asking', () => {
     expect(lines).toEqual([])
   })
 
-  it('keeps no process alive', () => {
+  it('keeps no process alive, neither with a question nor between two', async () => {
     vi.useRealTimers()
-    answer = () => new Promise(() => {})
     const unref = vi.spyOn(Object.getPrototypeOf(setTimeout(() => {}, 0)), 'unref')
     feed = createRateFeed({ source, clock, log })
     expect(unref).toHaveBeenCalledTimes(1)
+    await feed.ready()
+    await Promise.resolve()
+    expect(unref).toHaveBeenCalledTimes(2)
     unref.mockRestore()
+  })
+
+  it('goes on when the log fails', async () => {
+    const broken = () => {
+      throw new Error('disk full')
+    }
+    answer = () => Promise.reject(new Error('no'))
+    feed = createRateFeed({ source, clock, log: { info: broken, warn: broken, error: broken } })
+    await feed.ready()
+    await pass(20)
+    expect(asked).toBe(3)
   })
 })
 

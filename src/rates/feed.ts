@@ -114,11 +114,12 @@ function createBoard(limits: RateLimits, log: Log) {
   const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
     states.set(token, lapse(stateOf(token), moment, limits))
     const offer = offerOf(stateOf(token), moment, limits)
-    if (offer.kind !== (kinds.get(token) ?? 'unread')) {
+    const before = kinds.get(token) ?? 'unread'
+    kinds.set(token, offer.kind)
+    if (offer.kind !== before) {
       if (offer.kind === 'offered') log.info('rates.on', { token, rate: formatRate(offer.rate) })
       else log.warn('rates.off', { token, why: offer.why })
     }
-    kinds.set(token, offer.kind)
     return offer.kind === 'offered' ? offer.rate : undefined
   }
   return {

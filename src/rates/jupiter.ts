@@ -62,7 +62,7 @@ const priceDecimals = 40
 
 /** The price of one mint in dollars, or why it cannot be used. */
 function readPrice(answer: Json, mint: PricedMint): Decimal | string {
-  const entry = Object.hasOwn(answer, mint.address) ? answer[mint.address] : undefined
+  const entry = answer[mint.address]
   if (entry === undefined || entry === null) return 'the source has no price for its mint'
   if (!isObject(entry)) return 'the source gave a price that cannot be read'
   if (entry['decimals'] !== mint.decimals) return 'the source says that its mint has other decimals than configured'

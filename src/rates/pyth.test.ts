@@ -88,6 +88,14 @@ describe('the answer', () => {
     expect(reading).toMatchObject({ rate: 150n * 10n ** 12n, average: 150n * 10n ** 12n })
   })
 
+  it('may be finer than twelve decimals', async () => {
+    const [reading] = await readAnswer(
+      entry(solFeed, { price: '9000000000000000001', conf: '1', expo: -18 }),
+      entry(usdcFeed, { price: '1', conf: '0', expo: 0 }),
+    )
+    expect(reading).toMatchObject({ rate: 9n * 10n ** 12n })
+  })
+
   it('is as old as the older of the two prices', async () => {
     const old = entry(usdcFeed, { price: '100000000', conf: '1', publish_time: time - 7 })
     expect((await readAnswer(sol, old))[0]).toMatchObject({ at: (time - 7) * 1000 })

@@ -29,6 +29,7 @@ describe('a fixed table', () => {
       table: { USDC: '1', SOL: '150', NATIVE: '0.1' },
     })
     expect(good({ SOL: '7' }, 'localnet')).toEqual({ kind: 'fixed', table: { ...testRates, SOL: '7' } })
+    expect(readRatesOption({ SOL: undefined }, 'mainnet').problems).toEqual([])
     expect(good({})).toEqual({ kind: 'fixed', table: { USDC: '1' } })
   })
 
@@ -118,6 +119,7 @@ describe('limits', () => {
     const why = 'rates.maxAgeSeconds: must be more than refreshSeconds, which is 60'
     expect(problemsOf({ source: 'pyth', refreshSeconds: 60 })).toEqual([why])
     expect(problemsOf({ source: 'pyth', refreshSeconds: 60, maxAgeSeconds: 61 })).toEqual([])
+    expect(problemsOf({ source: 'pyth', refreshSeconds: 60, maxAgeSeconds: '61' })).toHaveLength(1)
   })
 
   it('that are left undefined are the usual ones', () => {

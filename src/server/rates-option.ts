@@ -26,13 +26,13 @@ export interface PythOption extends Partial<RateLimits> {
   readonly feeds?: FeedIds
   /** Where Hermes is. */
   readonly url?: string
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
 }
 
 export interface JupiterOption extends Partial<RateLimits> {
   readonly source: 'jupiter'
   readonly url?: string
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
 }
 
 export type FeedIds = Readonly<Partial<Record<TokenCode, string>>>
