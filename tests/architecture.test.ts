@@ -41,6 +41,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   dialects: { folders: ['core', 'dialects'], packages: [] },
   host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws'] },
   workers: { folders: ['core', 'workers'], packages: [] },
+  rates: { folders: ['core', 'rates'], packages: [] },
   server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },
   adapters: { folders: ['core', 'server', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
   client: { folders: ['core', 'chain', 'client', 'host'], packages: ['@noble/'] },
@@ -56,7 +57,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
 }
 /** The only files of the server that know which implementations there are. */
 const joiners = ['server/assemble.ts', 'server/assemble-verdict.ts']
-const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers']
+const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */
 const nodeClient = ['client/index.ts', 'client/agent-wallet.ts', 'client/file-journal.ts']
 

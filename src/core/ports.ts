@@ -35,6 +35,16 @@ export type Transport = (
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ) => Promise<{ readonly status: number; readonly text: string }>
 
+/** Asks an HTTP service. Follows no redirect, has its answer by `timeoutMs` or gives up, reads `longestAnswer`. */
+export type Get = (
+  url: string,
+  options: {
+    readonly timeoutMs: number
+    readonly signal: AbortSignal
+    readonly headers?: Readonly<Record<string, string>>
+  },
+) => Promise<{ readonly status: number; readonly text: string }>
+
 /** How much of a node's answer is read at the most: 1 MB. */
 export const longestAnswer = 1_000_000
 

@@ -100,3 +100,67 @@ describe('createHttpTransport', () => {
     expect((await slow).text).toBe('slow')
   })
 })
+
+describe('get', () => {
+  const get = (timeoutMs = 2_000, signal = new AbortController().signal, headers?: Record<string, string>) =>
+    http.get(url, { timeoutMs, signal, ...(headers && { headers }) })
+
+  it('asks the whole address with the given headers and gives back status and text', async () => {
+    answer = (_request, response) => void response.writeHead(404).end('nothing here')
+    expect(await get(2_000, undefined, { 'x-api-key': 'k' })).toEqual({ status: 404, text: 'nothing here' })
+    expect(seen[0]?.method).toBe('GET')
+    expect(seen[0]?.url).toBe('/rpc?api-key=secret')
+    expect(seen[0]?.headers['x-api-key']).toBe('k')
+    expect(seen[0]?.headers.accept).toBe('application/json')
+    expect(seen[0]?.headers['content-type']).toBeUndefined()
+  })
+
+  it('sends a name and password in the address as a header', async () => {
+    answer = (_request, response) => void response.end('{}')
+    url = url.replace('http://', 'http://me:p%40ss@')
+    await get()
+    expect(seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:p@ss').toString('base64')}`)
+  })
+
+  it('does not remember the headers of one question for the next', async () => {
+    answer = (_request, response) => void response.end('{}')
+    await get(2_000, undefined, { 'x-api-key': 'k' })
+    await get()
+    expect(seen[1]?.headers['x-api-key']).toBeUndefined()
+  })
+
+  it('follows no redirect', async () => {
+    answer = (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
+    expect((await get()).status).toBe(302)
+    expect(seen).toHaveLength(1)
+  })
+
+  it('reads no more than 1 MB', async () => {
+    answer = (_request, response) => void response.end('x'.repeat(1_000_001))
+    await expect(get()).rejects.toThrow()
+  })
+
+  it('gives up on an answer that never comes, and on one that drips', async () => {
+    answer = () => {}
+    const start = performance.now()
+    await expect(get(40)).rejects.toThrow()
+    let dripping: NodeJS.Timeout | undefined
+    answer = (_request, response) => {
+      response.writeHead(200)
+      dripping = setInterval(() => response.write(' '), 5)
+    }
+    await expect(get(40)).rejects.toThrow()
+    clearInterval(dripping)
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+
+  it('stops when it is told to', async () => {
+    answer = () => {}
+    const stop = new AbortController()
+    const waiting = get(2_000, stop.signal)
+    const start = performance.now()
+    setTimeout(() => stop.abort(), 10)
+    await expect(waiting).rejects.toThrow()
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+})

@@ -1,15 +1,17 @@
 /**
- * The RPC transport of servers: undici with connections kept open, at a fraction of what `fetch` costs per call.
+ * The HTTP transport of servers, to nodes and rate sources: undici with connections kept open, at a fraction of what
+ * `fetch` costs per call.
  *
  * It follows no redirect, reads no more than 1 MB, and sends one question at a time over a connection, so that a slow
  * answer holds up nobody else's.
  */
 import { Agent } from 'undici'
-import type { Transport } from '../core/ports.ts'
+import type { Get, Transport } from '../core/ports.ts'
 import { longestAnswer } from '../core/ports.ts'
 
 export interface HttpTransport {
   readonly transport: Transport
+  readonly get: Get
   close(): Promise<void>
 }
 
@@ -28,13 +30,24 @@ export function createHttpTransport(): HttpTransport {
   const targets = new Map<string, Target>()
   return {
     async transport(url, body, { timeoutMs, signal }) {
-      const target = targets.get(url) ?? readTarget(url)
+      const target = targets.get(url) ?? readTarget(url, { 'content-type': 'application/json' })
       targets.set(url, target)
       const response = await agent.request({
         ...target,
         method: 'POST',
         body,
         signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      })
+      return { status: response.statusCode, text: await response.body.text() }
+    },
+    async get(url, { timeoutMs, signal, headers }) {
+      const response = await agent.request({
+        ...readTarget(url, { accept: 'application/json', ...headers }),
+        method: 'GET',
+        // The limits of undici are for silence: an answer that drips would never end.
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       })
@@ -51,15 +64,15 @@ interface Target {
 }
 
 /** A name and password in the address become a header, as in every HTTP client. */
-function readTarget(text: string): Target {
+function readTarget(text: string, headers: Target['headers']): Target {
   const url = new URL(text)
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   return {
     origin: url.origin,
     path: url.pathname + url.search,
     headers: {
-      'content-type': 'application/json',
       ...(credentials !== ':' && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
+      ...headers,
     },
   }
 }

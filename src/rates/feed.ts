@@ -1,0 +1,178 @@
+/**
+ * Rates that move: a source asked again and again, and what is believed of it at this moment.
+ *
+ * Looking asks nobody and waits for nothing, so that a quote costs no I/O. The age is judged with every look: a token
+ * drops out in time even if no question is ever answered again.
+ */
+import type { TokenCode } from '../core/network.ts'
+import type { Clock, Log } from '../core/ports.ts'
+import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/rate-feed.ts'
+import {
+  formatRate,
+  lapse,
+  momentOf,
+  offerOf,
+  ratedTokens,
+  rateQuestionMs,
+  unreadRate,
+  usualRateLimits,
+  weigh,
+} from '../core/rate-feed.ts'
+import type { RateTable } from '../core/rates.ts'
+import type { Readings } from './readings.ts'
+import { readReadings } from './readings.ts'
+
+export interface RateFeedParts {
+  readonly source: RateSource
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits?: Partial<RateLimits>
+}
+
+export interface CurrentRates {
+  /** Plain rates, of the tokens that can be offered now. USDC is always there, and worth one. */
+  readonly table: RateTable
+  /** Another number whenever the table is another. */
+  readonly version: number
+}
+
+export interface RateFeed {
+  current(): CurrentRates
+  /** Why a token is not offered, in one sentence. */
+  why(token: TokenCode): string | undefined
+  /** Resolves when the source was asked once, whatever came of it. */
+  ready(): Promise<void>
+  stop(): void
+}
+
+/** Begins to ask. Never throws for what a source does: the tokens it fails are left out, and `why` says so. */
+export function createRateFeed({ source, clock, log, limits: given }: RateFeedParts): RateFeed {
+  const limits: RateLimits = { ...usualRateLimits, ...given }
+  const board = createBoard(limits, log)
+  let failure: string | undefined
+  let isAsked = false
+  let isStopped = false
+  let flight: AbortController | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const askOnce = async (): Promise<void> => {
+    const asked = momentOf(clock)
+    flight = new AbortController()
+    try {
+      board.take(readReadings(await readInTime(source, flight)), asked)
+      if (failure !== undefined) log.info('rates.recovered')
+      failure = undefined
+    } catch (error) {
+      if (isStopped) return
+      const why = explain(error)
+      if (failure === undefined) log.warn('rates.failed', { why })
+      failure = why
+      board.remark(why)
+    } finally {
+      flight = undefined
+      isAsked = true
+    }
+    board.look(momentOf(clock))
+  }
+  // Whatever is thrown on the way, by a provider's log as well: the next question is asked.
+  const ask = (): Promise<void> => askOnce().catch(() => {})
+  const later = (): void => {
+    if (isStopped) return
+    timer = setTimeout(() => void ask().then(later), limits.refreshSeconds * 1000)
+    timer.unref()
+  }
+  const first = ask()
+  void first.then(later)
+
+  return {
+    current: () => board.look(momentOf(clock)),
+    why(token) {
+      if (token === 'USDC') return undefined
+      const moment = momentOf(clock)
+      board.look(moment)
+      const offer = board.offerOf(token, moment)
+      if (offer.kind === 'offered') return undefined
+      return offer.kind === 'unread' && isAsked ? (failure ?? 'the source names no rate for it') : offer.why
+    },
+    ready: () => first,
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+      flight?.abort(new Error('nobody waits for the answer any more'))
+    },
+  }
+}
+
+/** What is known of every token, and the table that follows from it. */
+function createBoard(limits: RateLimits, log: Log) {
+  const states = new Map<RatedToken, RateState>()
+  const kinds = new Map<RatedToken, RateOffer['kind']>()
+  let rates: readonly (bigint | undefined)[] = []
+  let view: CurrentRates = { table: Object.freeze({ USDC: '1' }), version: 0 }
+  const stateOf = (token: RatedToken): RateState => states.get(token) ?? unreadRate
+
+  const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
+    states.set(token, lapse(stateOf(token), moment, limits))
+    const offer = offerOf(stateOf(token), moment, limits)
+    const before = kinds.get(token) ?? 'unread'
+    kinds.set(token, offer.kind)
+    if (offer.kind !== before) {
+      if (offer.kind === 'offered') log.info('rates.on', { token, rate: formatRate(offer.rate) })
+      else log.warn('rates.off', { token, why: offer.why })
+    }
+    return offer.kind === 'offered' ? offer.rate : undefined
+  }
+  return {
+    offerOf: (token: RatedToken, moment: Moment): RateOffer => offerOf(stateOf(token), moment, limits),
+    take(readings: Readings, asked: Moment): void {
+      for (const token of ratedTokens) {
+        const reading = readings.get(token)
+        const state = stateOf(token)
+        if (reading === undefined) {
+          if (state !== unreadRate) states.set(token, { ...state, remark: 'the source no longer names a rate for it' })
+        } else if ('why' in reading) states.set(token, { ...state, remark: reading.why })
+        else states.set(token, weigh(state, reading, asked, limits))
+      }
+    },
+    /** Notes why there was no reading at all. Of tokens that were never named there is nothing to say. */
+    remark(why: string): void {
+      for (const [token, state] of states) if (state !== unreadRate) states.set(token, { ...state, remark: why })
+    },
+    look(moment: Moment): CurrentRates {
+      const latest = ratedTokens.map((token) => judge(token, moment))
+      if (latest.every((rate, index) => rate === rates[index])) return view
+      rates = latest
+      const entries = ratedTokens.flatMap((token, index) => {
+        const rate = latest[index]
+        return rate === undefined ? [] : [[token, formatRate(rate)] as const]
+      })
+      const table: RateTable = Object.freeze({ USDC: '1', ...Object.fromEntries(entries) })
+      view = Object.freeze({ table, version: view.version + 1 })
+      return view
+    },
+  }
+}
+
+/** A source that neither answers nor heeds the signal is left behind; its answer, should it come, goes nowhere. */
+async function readInTime(source: RateSource, flight: AbortController): Promise<unknown> {
+  const { signal } = flight
+  const timer = setTimeout(() => flight.abort(new Error('the source did not answer in time')), rateQuestionMs)
+  timer.unref()
+  try {
+    const end = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    return await Promise.race([source.read({ signal }), end])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const longestReason = 200
+
+/** The text of some network errors is empty, and their code all they say. */
+function explain(error: unknown): string {
+  const { message, code } = (error instanceof Error ? error : {}) as { message?: unknown; code?: unknown }
+  if (typeof message === 'string' && message !== '') return message.slice(0, longestReason)
+  return typeof code === 'string' ? `the source failed: ${code.slice(0, longestReason)}` : 'the source failed'
+}

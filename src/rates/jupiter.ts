@@ -1,0 +1,74 @@
+/**
+ * Rates from Jupiter's price service (v3): the dollar price of the last swaps of a mint.
+ *
+ * It says neither how sure it is nor when a price was made, so that a reading is as old as the question. A mint that
+ * is not traded is missing from the answer.
+ */
+import { formatNumber, parseDecimal } from '../core/money.ts'
+import type { MintTable } from '../core/network.ts'
+import { solDecimals } from '../core/network.ts'
+import type { Get } from '../core/ports.ts'
+import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
+import { ratedTokens } from '../core/rate-feed.ts'
+import type { Decimal, Json } from './ask.ts'
+import { askObject, isObject, worthOf } from './ask.ts'
+
+export interface JupiterParts {
+  readonly get: Get
+  readonly url: string
+  readonly apiKey?: string | undefined
+  /** USDC must be among them. */
+  readonly mints: MintTable
+}
+
+export const jupiterUrl = 'https://api.jup.ag/price/v3'
+
+/** SOL goes under the mint of wrapped SOL there. */
+const solMint = { address: 'So11111111111111111111111111111111111111112', decimals: solDecimals }
+
+type PricedMint = Pick<typeof solMint, 'address' | 'decimals'>
+
+/** Asks Jupiter for the prices of SOL, USDC and, where it has a mint, NATIVE. */
+export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): RateSource {
+  const dollar = mints.USDC
+  if (dollar === undefined) throw new Error('Jupiter is asked for the price of USDC, so its mint must be known')
+  const known: Readonly<Record<RatedToken, PricedMint | undefined>> = { SOL: solMint, NATIVE: mints.NATIVE }
+  const ids = [dollar, ...Object.values(known)].flatMap((mint) => mint?.address ?? [])
+  const address = addressOf(url, ids)
+  const headers = apiKey === undefined ? {} : { 'x-api-key': apiKey }
+  return {
+    async read({ signal }) {
+      const answer = await askObject({ get, url: address, headers, signal })
+      const one = readPrice(answer, dollar)
+      return ratedTokens.flatMap((token): (RateReading | RateRefusal)[] => {
+        const mint = known[token]
+        if (mint === undefined) return []
+        if (typeof one === 'string') return [{ token, why: `the price of USDC: ${one}` }]
+        const price = readPrice(answer, mint)
+        return [typeof price === 'string' ? { token, why: price } : { token, rate: worthOf(price, one) }]
+      })
+    },
+  }
+}
+
+function addressOf(base: string, ids: readonly string[]): string {
+  const url = new URL(base)
+  url.searchParams.set('ids', ids.join(','))
+  return url.href
+}
+
+/** Enough for the shortest text of any price that a float can hold and a token can have. */
+const priceDecimals = 40
+
+/** The price of one mint in dollars, or why it cannot be used. */
+function readPrice(answer: Json, mint: PricedMint): Decimal | string {
+  const entry = answer[mint.address]
+  if (entry === undefined || entry === null) return 'the source has no price for its mint'
+  if (!isObject(entry)) return 'the source gave a price that cannot be read'
+  if (entry['decimals'] !== mint.decimals) return 'the source says that its mint has other decimals than configured'
+  const price = entry['usdPrice']
+  const text = typeof price === 'number' ? formatNumber(price) : undefined
+  const units = text === undefined ? undefined : parseDecimal(text, priceDecimals)
+  if (units === undefined || units <= 0n) return 'the source gave a price that cannot be'
+  return { units, exponent: -priceDecimals }
+}

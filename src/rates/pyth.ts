@@ -1,0 +1,116 @@
+/**
+ * Rates from Pyth, over Hermes.
+ *
+ * Pyth tells prices in dollars, each with the width of its publishers' disagreement, a moving average and the second it
+ * was made. A token's worth in USDC is its price over that of USDC.
+ */
+import type { TokenCode } from '../core/network.ts'
+import type { Get } from '../core/ports.ts'
+import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
+import { ratedTokens } from '../core/rate-feed.ts'
+import type { Decimal } from './ask.ts'
+import { askObject, isObject, worthOf } from './ask.ts'
+
+export interface PythParts {
+  readonly get: Get
+  readonly url: string
+  readonly apiKey?: string | undefined
+  /** Ids of the price feeds in dollars: 64 hex digits, with or without 0x. NATIVE has none of its own. */
+  readonly feeds?: PythFeeds | undefined
+}
+
+export type PythFeeds = Readonly<Partial<Record<TokenCode, string>>>
+
+export const pythUrl = 'https://hermes.pyth.network'
+
+const usualFeeds = {
+  SOL: 'ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d',
+  USDC: 'eaa020c61cc479712813461ce153894a96a6c00b21ed0cfc2798d1f9a9e9c94a',
+}
+
+/** Asks Hermes for the latest prices of SOL, USDC and, where a feed is given, NATIVE. */
+export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSource {
+  const ids: PythFeeds = mapFeeds({ ...usualFeeds, ...feeds })
+  const { USDC: dollar = '', ...others } = ids
+  const address = addressOf(url, [...new Set(Object.values(ids))])
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  return {
+    async read({ signal }) {
+      const { parsed } = await askObject({ get, url: address, headers, signal })
+      if (!Array.isArray(parsed)) throw new Error('the source answered without prices')
+      const one = readFeed(parsed, dollar)
+      return ratedTokens.flatMap((token): (RateReading | RateRefusal)[] => {
+        const id = others[token]
+        if (id === undefined) return []
+        return typeof one === 'string'
+          ? [{ token, why: `the price of USDC: ${one}` }]
+          : [compare(token, readFeed(parsed, id), one)]
+      })
+    },
+  }
+}
+
+function compare(token: RatedToken, price: FeedPrice | string, one: FeedPrice): RateReading | RateRefusal {
+  if (typeof price === 'string') return { token, why: price }
+  return {
+    token,
+    rate: worthOf(price.price, one.price),
+    average: worthOf(price.average, one.average),
+    at: Math.min(price.at, one.at),
+  }
+}
+
+function mapFeeds(feeds: PythFeeds): PythFeeds {
+  return Object.fromEntries(Object.entries(feeds).map(([token, id]) => [token, plainId(id)]))
+}
+
+function plainId(id: string): string {
+  return id.toLowerCase().replace(/^0x/, '')
+}
+
+function addressOf(base: string, ids: readonly string[]): string {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/v2/updates/price/latest`
+  for (const id of ids) url.searchParams.append('ids[]', id)
+  url.searchParams.set('parsed', 'true')
+  // A feed that does not exist would otherwise cost the answer for all others.
+  url.searchParams.set('ignore_invalid_price_ids', 'true')
+  return url.href
+}
+
+interface FeedPrice {
+  readonly price: Decimal
+  readonly average: Decimal
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** The price of one feed, or why it cannot be used. */
+function readFeed(parsed: readonly unknown[], id: string): FeedPrice | string {
+  const [entry, ...more] = parsed.filter(
+    (one) => isObject(one) && typeof one['id'] === 'string' && plainId(one['id']) === id,
+  )
+  if (!isObject(entry)) return 'the source gave no price for its feed'
+  if (more.length > 0) return 'the source gave two prices for its feed'
+  const price = readPrice(entry['price'])
+  const average = readPrice(entry['ema_price'])
+  if (price === undefined || average === undefined) return 'the source gave a price that cannot be read'
+  if (price.units <= 0n || average.units <= 0n) return 'the source gave a price of zero or less'
+  if (price.confidence * 100n > price.units * mostDoubtPercent) return 'the source is too unsure of its price'
+  return { price, average, at: price.at }
+}
+
+const mostDoubtPercent = 2n
+/** Feeds have exponents around -8. Far beyond, a price would be a bomb of digits. */
+const leastExponent = -18
+
+function readPrice(value: unknown): (Decimal & { readonly confidence: bigint; readonly at: number }) | undefined {
+  if (!isObject(value)) return undefined
+  const { price, conf, expo, publish_time: time } = value
+  if (typeof price !== 'string' || !/^-?\d{1,19}$/.test(price)) return undefined
+  if (typeof conf !== 'string' || !/^\d{1,20}$/.test(conf)) return undefined
+  if (typeof expo !== 'number' || !Number.isInteger(expo) || expo < leastExponent || expo > 0) return undefined
+  // In seconds: milliseconds would be the year 50000.
+  if (typeof time !== 'number' || !Number.isInteger(time) || time <= 0 || time > 1e11) return undefined
+  return { units: BigInt(price), confidence: BigInt(conf), exponent: expo, at: time * 1000 }
+}

@@ -1,0 +1,35 @@
+/** What a source answered, checked: it may be a provider's own code, and say anything. */
+import { isTokenCode, type TokenCode } from '../core/network.ts'
+import type { RateReading, RateRefusal } from '../core/rate-feed.ts'
+import { isObject } from './ask.ts'
+
+export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
+
+/** By token. Tokens that we do not know are left out; throws when it is no list. */
+export function readReadings(answer: unknown): Readings {
+  if (!Array.isArray(answer)) throw new Error('the source gave no list of readings')
+  const readings = new Map<TokenCode, RateReading | RateRefusal>()
+  for (const entry of answer) {
+    if (!isObject(entry)) throw new Error('the source gave a list of something else than readings')
+    const { token } = entry
+    if (!isTokenCode(token)) continue
+    readings.set(
+      token,
+      readings.has(token) ? { token, why: 'the source gave two rates for it' } : readOne(token, entry),
+    )
+  }
+  return readings
+}
+
+function readOne(token: TokenCode, entry: Readonly<Record<string, unknown>>): RateReading | RateRefusal {
+  const { rate, at, average, why } = entry
+  if (typeof why === 'string') return { token, why }
+  if (!isRate(rate) || !(average === undefined || isRate(average)) || !(at === undefined || typeof at === 'number')) {
+    return { token, why: 'the source gave a reading that is not { token, rate, at }' }
+  }
+  return { token, rate, ...(at !== undefined && { at }), ...(average !== undefined && { average }) }
+}
+
+function isRate(value: unknown): value is bigint | string {
+  return typeof value === 'bigint' || typeof value === 'string'
+}
