@@ -56,7 +56,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   '.': { folders: ['adapters', 'client', 'core', 'server'], packages: [] },
 }
 /** The only files of the server that know which implementations there are. */
-const joiners = ['server/assemble.ts', 'server/assemble-verdict.ts']
+const joiners = ['server/assemble.ts', 'server/assemble-rates.ts', 'server/assemble-verdict.ts']
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */
 const nodeClient = ['client/index.ts', 'client/agent-wallet.ts', 'client/file-journal.ts']

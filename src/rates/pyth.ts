@@ -21,7 +21,7 @@ export interface PythParts {
 
 export type PythFeeds = Readonly<Partial<Record<TokenCode, string>>>
 
-export const pythUrl = 'https://hermes.pyth.network'
+export const pythUrl = 'https://pyth.dourolabs.app/hermes'
 
 const usualFeeds = {
   SOL: 'ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d',

@@ -34,6 +34,7 @@ import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
+import { shareRates } from './assemble-rates.ts'
 import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { openKeyring, readConfig } from './config.ts'
@@ -176,6 +177,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       }
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
+    const rates = shareRates({ get: http.get, clock, log })
+    stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)
     const parts: ServiceParts = {
@@ -189,6 +192,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       probeMints: (mints) => probeMints(rpc, mints),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       welcome: ground.welcome,
+      openRates: rates.open,
       encode: createEncoder(),
       log,
       meter,

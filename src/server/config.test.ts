@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { testRates } from '../core/rates.ts'
 import { readConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { ProviderOptions } from './options.ts'
@@ -37,15 +38,15 @@ describe('readConfig', () => {
   })
 
   it('asks for finality from 1 USDC on, or what that is worth', () => {
-    expect(readConfig(local, {}).route.finality).toEqual({
+    expect(readConfig(local, {}).route.finality(testRates)).toEqual({
       finalizedFrom: { USDC: 1_000_000n, SOL: 6_666_667n, NATIVE: 10_000_000_000n },
       risk: { recipient: undefined, payer: undefined },
     })
     // Without a rate there is no telling what it is worth, so everything in that token must be final.
     const sol = readConfig({ ...live, token: 'SOL', price: 0.1 }, {})
-    expect(sol.route.finality.finalizedFrom.SOL).toBeUndefined()
+    expect(sol.route.finality({ USDC: '1' }).finalizedFrom.SOL).toBeUndefined()
     const said = readConfig({ ...live, token: 'SOL', price: 0.1, finalizedFrom: '0.5' }, {})
-    expect(said.route.finality.finalizedFrom).toEqual({ SOL: 500_000_000n })
+    expect(said.route.finality({ USDC: '1' }).finalizedFrom).toEqual({ SOL: 500_000_000n })
   })
 
   it.each<[string, NonNullable<ProviderOptions['maxUnfinalized']>, unknown]>([
@@ -53,7 +54,7 @@ describe('readConfig', () => {
     ['text for the recipient', '2.5', { recipient: { USDC: 2_500_000n } }],
     ['both', { recipient: 10, payer: '1' }, { recipient: { USDC: 10_000_000n }, payer: { USDC: 1_000_000n } }],
   ])('limits what is not final: %s', (_name, maxUnfinalized, risk) => {
-    expect(readConfig({ ...live, maxUnfinalized }, {}).route.finality.risk).toMatchObject(risk as object)
+    expect(readConfig({ ...live, maxUnfinalized }, {}).route.finality({ USDC: '1' }).risk).toMatchObject(risk as object)
   })
 
   it('takes mainnet for granted, with a node and a secret', () => {

@@ -19,21 +19,22 @@ import {
   tokenCodes,
 } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
-import type { RateTable } from '../core/rates.ts'
-import { convertAll, parseRate, testRates } from '../core/rates.ts'
+import { convertAll } from '../core/rates.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Bind } from './binding.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Envelope } from './envelope.ts'
 import { envelopes } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
-import type { FinalityRule } from './finality-rule.ts'
+import type { FinalityAt } from './finality-rule.ts'
 import { readFinality } from './finality-rule.ts'
 import type { FreeQuota } from './free.ts'
 import type { ProviderOptions } from './options.ts'
 import type { Pricing } from './pricing.ts'
 import { readFree, readPricing } from './pricing-option.ts'
 import { usualProofTtlSeconds } from './quote.ts'
+import type { RatesConfig } from './rates-option.ts'
+import { readRatesOption } from './rates-option.ts'
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
 export interface ServiceConfig {
@@ -51,12 +52,12 @@ export interface RouteConfig {
   readonly recipient: string
   readonly pricing: Pricing
   readonly acceptedMints: readonly TokenCode[]
-  readonly rates: RateTable
+  readonly rates: RatesConfig
   readonly mints: MintTable
   readonly verifyOnChain: boolean
   readonly waitMs: number
   readonly leaseMs: number
-  readonly finality: FinalityRule
+  readonly finality: FinalityAt
   readonly trustProxy: number
   readonly scope: string
   /** Whether the provider named it. */
@@ -132,7 +133,6 @@ const bind = z.union(
   ],
   { error: "must be 'request', 'path' or { query: [names], headers: [names], body: true }" },
 )
-const rate = z.string('must be decimal text such as "150.25"').optional()
 
 const schema = z.strictObject({
   price: z.unknown(),
@@ -154,7 +154,7 @@ const schema = z.strictObject({
     .optional(),
   secret: z.string().optional(),
   mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),
-  rates: z.strictObject({ NATIVE: rate, USDC: rate, SOL: rate }).optional(),
+  rates: z.unknown().optional(),
   service: label.default('default'),
   scope: label.optional(),
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
@@ -210,7 +210,7 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   publicUrl: 'PAYSTILE_PUBLIC_URL',
 }
 /** Options that may hold a password or a key, also where they are wrong. */
-const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl']
+const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates']
 
 /** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
@@ -238,12 +238,13 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
 function complete(read: Read, locate: (problem: string) => string): Config {
   const problems: string[] = []
   const mints = readMints(read, problems)
-  const rates = readRates(read, problems)
+  const { config: rates, problems: rateProblems } = readRatesOption(read.rates, read.network)
+  problems.push(...rateProblems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
   const pricing = readPricing({ ...read, bind: withoutUndefinedParts(read.bind) }, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
   const free = readFree(read.free, problems)
-  const finality = readFinality(read, mints, rates, problems)
+  const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
@@ -336,32 +337,27 @@ function readMints(read: Read, problems: string[]): MintTable {
   return table
 }
 
-function readRates(read: Read, problems: string[]): RateTable {
-  const rates = { ...(read.network === 'mainnet' ? { USDC: '1' } : testRates), ...withoutUndefined(read.rates ?? {}) }
-  for (const [code, rate] of Object.entries(rates)) {
-    if (parseRate(rate) === undefined) problems.push(`rates.${code}: must be a decimal above zero such as "150.25"`)
-  }
-  return rates
-}
-
 /** What is accepted must have a mint, and a rate where the price is in another token. */
 function checkTokens(
   read: Read,
   { token, decimals, price }: Pricing,
   accepted: readonly TokenCode[],
   mints: MintTable,
-  rates: RateTable,
+  rates: RatesConfig,
   problems: string[],
 ): void {
   // The price itself is told elsewhere if it is wrong; any other shows whether there is a rate.
   const units = typeof price === 'bigint' && price > 0n ? price : 1n
-  const amounts = convertAll({ token, units, decimals }, accepted, mints, rates)
+  const amounts = rates.kind === 'fixed' && convertAll({ token, units, decimals }, accepted, mints, rates.table)
   for (const code of accepted) {
     if (decimalsOf(code, mints) === undefined) {
       if (code !== token)
         problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
-    } else if (amounts[code] === undefined)
-      problems.push(`rates.${code}: ${code} is accepted for a price in ${token}, so a rate is needed for both`)
+    } else if (amounts && amounts[code] === undefined) {
+      problems.push(
+        `rates.${code}: ${code} is accepted for a price in ${token}, so a rate is needed for both: a table, 'pyth' or 'jupiter'`,
+      )
+    }
   }
 }
 

@@ -27,30 +27,32 @@ export interface FinalityOptions {
 
 const oneDollar: Amount = { token: 'USDC', units: 1_000_000n, decimals: 6 }
 
+/** The rule at the rates of the moment. */
+export type FinalityAt = (rates: RateTable) => FinalityRule
+
 /** In all tokens, because a quote in one that is no longer accepted may still be paid. */
-export function readFinality(
-  read: FinalityOptions,
-  mints: MintTable,
-  rates: RateTable,
-  problems: string[],
-): FinalityRule {
+export function readFinality(read: FinalityOptions, mints: MintTable, problems: string[]): FinalityAt {
   const decimals = decimalsOf(read.token, mints) ?? 0
-  const worth = (option: string, value: unknown): Amounts | undefined => {
+  const limitOf = (option: string, value: unknown): Amount | undefined => {
     if (value === undefined) return undefined
     const units = isNothing(value) ? 0n : readLimit(option, value, read.token, decimals, problems)
-    return convertAll({ token: read.token, units, decimals }, tokenCodes, mints, rates)
+    return { token: read.token, units, decimals }
   }
   const { maxUnfinalized } = read
   const isSplit = typeof maxUnfinalized === 'object' && maxUnfinalized !== null
   const split = (isSplit ? maxUnfinalized : { recipient: maxUnfinalized }) as Record<string, unknown>
   for (const key of Object.keys(split))
     if (key !== 'recipient' && key !== 'payer') problems.push(`maxUnfinalized.${key}: is not an option`)
-  return {
-    finalizedFrom: worth('finalizedFrom', read.finalizedFrom) ?? convertAll(oneDollar, tokenCodes, mints, rates),
-    risk: {
-      recipient: worth('maxUnfinalized', split['recipient']),
-      payer: worth('maxUnfinalized.payer', split['payer']),
-    },
+  const from = limitOf('finalizedFrom', read.finalizedFrom) ?? oneDollar
+  const recipient = limitOf('maxUnfinalized', split['recipient'])
+  const payer = limitOf('maxUnfinalized.payer', split['payer'])
+  let known: { readonly rates: RateTable; readonly rule: FinalityRule } | undefined
+  return (rates) => {
+    if (known?.rates === rates) return known.rule
+    const worth = (limit: Amount): Amounts => convertAll(limit, tokenCodes, mints, rates)
+    const risk = { recipient: recipient && worth(recipient), payer: payer && worth(payer) }
+    known = { rates, rule: { finalizedFrom: worth(from), risk } }
+    return known.rule
   }
 }
 

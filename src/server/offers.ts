@@ -7,13 +7,13 @@ import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
-import { convertAll } from '../core/rates.ts'
 import type { Subject } from '../core/request-id.ts'
 import { prepareSeal } from '../core/request-id.ts'
+import { spreadAll } from '../core/spread.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RouteConfig } from './config.ts'
 import type { Deal } from './pricing.ts'
-import type { Service } from './service.ts'
+import type { Rates, Service } from './service.ts'
 
 export interface PreparedOffer {
   seal(subject: Subject): string
@@ -29,17 +29,29 @@ export interface Offers {
 
 const mostOffers = 256
 
-export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, routeTag: Uint8Array): Offers {
+interface OfferParts {
+  readonly routeTag: Uint8Array
+  readonly rates: Rates
+}
+
+export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: Deal; readonly offer: PreparedOffer | Refusal } | undefined
+  let version: number | undefined
   const nameOf = ({ price, allowance }: Deal): string => `${price} ${allowance.unit} ${allowance.amount}`
 
   return {
     for: (deal) => {
+      const { version: current } = parts.rates.current()
+      if (current !== version) {
+        known.clear()
+        last = undefined
+        version = current
+      }
       // The usual case is one deal for all.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
-      const offer = known.get(name) ?? prepare(service, config, dialect, routeTag, deal)
+      const offer = known.get(name) ?? prepare(service, config, dialect, parts, deal)
       if (known.size >= mostOffers) known.clear()
       known.set(name, offer)
       last = { deal, offer }
@@ -52,13 +64,19 @@ function prepare(
   service: Service,
   config: RouteConfig,
   dialect: Dialect,
-  routeTag: Uint8Array,
+  { routeTag, rates }: OfferParts,
   { price, allowance }: Deal,
 ): PreparedOffer | Refusal {
-  const { recipient, acceptedMints, mints, description, pricing, rates } = config
+  const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
   const { network } = service.config
-  const amounts = convertAll({ token, units: price, decimals }, acceptedMints, mints, rates)
+  const amounts = spreadAll(
+    { token, units: price, decimals },
+    acceptedMints,
+    mints,
+    rates.current().table,
+    rates.spread,
+  )
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
   if (accepted.length === 0) return refuse('chain_unavailable', { detail: 'No token can be priced at this moment.' })
   const terms = {

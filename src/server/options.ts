@@ -3,11 +3,11 @@
  */
 import type { Network, TokenCode } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
-import type { RateTable } from '../core/rates.ts'
 import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { PriceFunction, SizeFunction } from './pricing.ts'
+import type { RatesOption } from './rates-option.ts'
 
 export interface ProviderOptions {
   /**
@@ -51,8 +51,8 @@ export interface ProviderOptions {
   readonly secret?: string
   /** Mint addresses by token code: NATIVE on mainnet, any on devnet and localnet. */
   readonly mints?: Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, MintOption>>>
-  /** Worth of one token in USDC, as decimal text. */
-  readonly rates?: RateTable
+  /** What other tokens than the price's are worth: a table, `pyth`, `jupiter`, or a source of your own. */
+  readonly rates?: RatesOption
   /** Names the service inside its requestIds, where several share one secret. */
   readonly service?: string
   /**

@@ -15,8 +15,8 @@ const problemsOf = (option: unknown) => readRatesOption(option, 'mainnet').probl
 const pyth = { kind: 'pyth', url: undefined, apiKey: undefined, feeds: {}, limits: usualRateLimits }
 
 describe('without the option', () => {
-  it('Pyth is asked on mainnet, and test networks have a table', () => {
-    expect(good(undefined)).toEqual(pyth)
+  it('nobody is asked on mainnet, and test networks have a table', () => {
+    expect(good(undefined)).toEqual({ kind: 'fixed', table: { USDC: '1' } })
     expect(good(undefined, 'devnet')).toEqual({ kind: 'fixed', table: testRates })
     expect(good(undefined, 'localnet')).toEqual({ kind: 'fixed', table: testRates })
   })

@@ -65,8 +65,7 @@ export function readRatesOption(
 }
 
 function read(option: unknown, network: Network, problems: string[]): RatesConfig {
-  if (option === undefined)
-    return network === 'mainnet' ? readSource('pyth', {}, problems) : readTable({}, network, problems)
+  if (option === undefined) return readTable({}, network, problems)
   if (isName(option) || typeof option === 'function') return readSource(option, {}, problems)
   if (typeof option === 'string') {
     const guess = nearest(option, sourceNames)

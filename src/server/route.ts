@@ -16,7 +16,7 @@ import type { PreparedOffer } from './offers.ts'
 import { createOffers } from './offers.ts'
 import type { Deal } from './pricing.ts'
 import { createDeals } from './pricing.ts'
-import type { Service } from './service.ts'
+import type { Rates, Service } from './service.ts'
 
 export interface Quoted {
   readonly kind: 'quoted'
@@ -28,6 +28,7 @@ export interface Quoted {
 
 export interface Route {
   readonly config: RouteConfig
+  readonly rates: Rates
   /** Tags of its scope, and of scopes it has replaced. */
   readonly tags: readonly Uint8Array[]
   /** Its recipient, and those it has replaced. */
@@ -49,7 +50,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
   const dealFor = createDeals(pricing)
-  const offers = createOffers(service, config, dialect, routeTag)
+  const rates = service.openRates(config.rates, config.mints)
+  const offers = createOffers(service, config, dialect, { routeTag, rates })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const scopeTag = service.tags.binding('*', '*')
@@ -96,6 +98,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
 
   return {
     config,
+    rates,
     tags,
     recipients,
     quote: (incoming) => {

@@ -8,10 +8,11 @@ import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
-import type { Mint, TokenCode } from '../core/network.ts'
+import type { Mint, MintTable, TokenCode } from '../core/network.ts'
 import type { Chain, Clock, Identity, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
+import type { RateTable } from '../core/rates.ts'
 import type { Encode, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
@@ -22,6 +23,7 @@ import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
 import type { TokenAccountOf } from './quote.ts'
+import type { RatesConfig } from './rates-option.ts'
 
 /** What `assemble` brings together. */
 export interface ServiceParts {
@@ -37,12 +39,23 @@ export interface ServiceParts {
   readonly welcome: (recipient: string) => void
   readonly tokenAccountOf: TokenAccountOf
   readonly probeMints: (mints: Readonly<Record<string, Mint>>) => Promise<MintProbe>
+  /** What tokens are worth, by a source that routes with the same settings share. */
+  readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log
   readonly meter: Meter
   readonly budget: Budget
   readonly exposure: ExposureBook
+}
+
+/** What tokens are worth at this moment. Asks nobody. */
+export interface Rates {
+  current(): { readonly table: RateTable; readonly version: number }
+  /** Why a token has no rate that is believed, in one sentence. */
+  why(token: TokenCode): string | undefined
+  /** What is added where somebody pays in another token than the price's. */
+  readonly spread: number
 }
 
 export type Recognition =
