@@ -121,6 +121,18 @@ describe('Payment-Accept', () => {
     expect(parseAccept(formatAccept({ kind: 'bare' }))).toEqual({ kind: 'bare' })
   })
 
+  it('reads how many bytes are wanted, beside the rest or alone', () => {
+    const hash = hashClaim('secret-secret-secret')
+    const both = { kind: 'claim', hash, bytes: 5_000_000n } as const
+    expect(parseAccept(formatAccept(both))).toEqual(both)
+    expect(formatAccept(both)).toMatch(/^claim=[\w-]{43}; bytes=5000000$/)
+    expect(parseAccept('bytes=7')).toEqual({ kind: 'bare', bytes: 7n })
+    expect(parseAccept('bytes=7;sig')).toEqual({ kind: 'sig', bytes: 7n })
+    expect(parseAccept('sig; bytes=1000000000000')).toEqual({ kind: 'sig', bytes: 1_000_000_000_000n })
+    for (const wrong of ['0', '-1', '1.5', '1e3', '01', '1000000000001', ''])
+      expect(parseAccept(`sig; bytes=${wrong}`)).toEqual({ kind: 'sig' })
+  })
+
   it.each(['', 'claim=', 'claim=short', 'SIG', 'sig, sig', `claim=${'A'.repeat(44)}`, `claim=${'!'.repeat(43)}`])(
     'ignores %j',
     (header) => {
