@@ -108,20 +108,16 @@ const mostBytes = 1_000_000_000_000n
 /** Reads `Payment-Accept`. What it cannot read it ignores: the challenge says in `proof` what was understood. */
 export function parseAccept(header: string | undefined): Accept {
   if (header === undefined) return bare
-  if (header === 'sig') return sig
-  if (!header.includes(';')) return readAccept(header) ?? bare
   const parts = header.split(';').map((part) => part.trim())
-  const bytes = readBytes(parts.find((part) => part.startsWith('bytes=')) ?? '')
-  const [kind] = parts.flatMap((part) => readAccept(part) ?? [])
-  return { ...(kind ?? bare), ...(bytes !== undefined && { bytes }) }
+  const [kind = bare] = parts.flatMap((part) => readKind(part) ?? [])
+  const [bytes] = parts.flatMap((part) => readBytes(part) ?? [])
+  return bytes === undefined ? kind : { ...kind, bytes }
 }
 
-function readAccept(part: string): Accept | undefined {
+function readKind(part: string): Accept | undefined {
   if (part === 'sig') return sig
   const hash = part.length === 49 && part.startsWith('claim=') ? decodeBase64url(part.slice(6)) : undefined
-  if (hash?.length === 32) return { kind: 'claim', hash }
-  const bytes = readBytes(part)
-  return bytes === undefined ? undefined : { kind: 'bare', bytes }
+  return hash?.length === 32 ? { kind: 'claim', hash } : undefined
 }
 
 function readBytes(part: string): bigint | undefined {
