@@ -158,7 +158,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }) as ServerResponse['writeHead']
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {
-    begin(response.statusCode)
+    if (!begun) begin(response.statusCode)
     if (isReplaced) return swallow(rest)
     if (stopIfLost()) return false
     const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : undefined
@@ -216,6 +216,7 @@ type Chunk = string | Uint8Array
 type Callback = (error?: Error | null) => void
 
 function callbackIn(args: readonly unknown[]): Callback | undefined {
+  if (args.length === 0) return undefined
   return args.find((argument): argument is Callback => typeof argument === 'function')
 }
 

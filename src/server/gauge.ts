@@ -16,7 +16,8 @@ export interface Gauge {
 }
 
 export const firstSlice = 65_536n
-const largestSlice = 16_777_216
+/** Each costs a durable write, so a fast stream wants them large. */
+const largestSlice = 67_108_864
 const growth = 4
 
 export function createFileGauge(amount: bigint): Gauge {
