@@ -65,6 +65,7 @@ export const untouched: Register = { request: undefined, used: 0, counted: 0, fr
 
 const mostCounted = 3
 const mostFree = 20
+const freeUseCosts = { request: 1, byte: 1_000 }
 
 /** What the register may be after a call that was answered so; the very same object where nothing changed. None: it may not. */
 export function after(terms: Terms, register: Register, call: Call): readonly Register[] {
@@ -102,7 +103,7 @@ export function after(terms: Terms, register: Register, call: Call): readonly Re
       if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
       if (!lease) return [register]
       const rest = { ...register, leases: register.leases.filter((one) => one !== lease) }
-      return [tallied(terms, rest, asked.consequence, Math.min(asked.used, lease.amount))]
+      return [tallied(terms, rest, asked.consequence, Math.min(asked.used, lease.amount), lease.amount)]
     }
   }
 }
@@ -130,18 +131,17 @@ function afterTake(
   })
 }
 
-function tallied(terms: Terms, register: Register, consequence: Consequence, used: number): Register {
+function tallied(terms: Terms, register: Register, consequence: Consequence, used: number, leased: number): Register {
   if (consequence === 'settle') return { ...register, used: register.used + used }
   if (consequence === 'count') return { ...register, counted: register.counted + 1 }
   if (consequence === 'release') return register
   const free = register.free + 1
-  const costs = terms.unit === 'request' && free >= mostFree ? 1 : 0
+  const costs = free < mostFree ? 0 : Math.min(freeUseCosts[terms.unit], leased)
   return { ...register, free, used: register.used + costs }
 }
 
-function isOver({ unit, amount }: Terms, { used, counted, free }: Register): boolean {
-  if (used >= amount) return true
-  return unit === 'request' ? counted >= mostCounted * amount : free >= mostFree
+function isOver({ unit, amount }: Terms, { used, counted }: Register): boolean {
+  return used >= amount || (unit === 'request' && counted >= mostCounted * amount)
 }
 
 interface View {

@@ -38,7 +38,7 @@ describe('a file that must not be used', () => {
         await makeLedger(path)
         runSql(path, 'PRAGMA user_version = 99')
       },
-      /newer paystile \(schema 99, this one knows 2\): run that version/,
+      /newer paystile \(schema 99, this one knows 3\): run that version/,
     ],
     [
       'is of another network',

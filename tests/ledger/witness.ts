@@ -37,8 +37,7 @@ export function createWitness(payment: PaymentRecord): Witness {
     now > payment.usableUntil ||
     (unit === 'second' && now >= (registeredAt ?? now) + Number(amount) * 1000) ||
     (unit !== 'second' && consumed === amount) ||
-    (unit === 'request' && counted >= 3n * amount) ||
-    (unit === 'byte' && free >= 20n)
+    (unit === 'request' && counted >= 3n * amount)
   const find = (fence: bigint) => grants.find((grant) => grant.fence === fence && grant.state === 'held')
 
   return {
@@ -78,7 +77,8 @@ export function createWitness(payment: PaymentRecord): Witness {
       if (consequence === 'settle') consumed += used > grant.amount ? grant.amount : used
       if (consequence === 'count') counted += 1n
       if (consequence === 'free') free += 1n
-      if (consequence === 'free' && unit === 'request' && free >= 20n) consumed += 1n
+      const price = unit === 'request' ? 1n : unit === 'byte' ? 1000n : 0n
+      if (consequence === 'free' && free >= 20n) consumed += price < grant.amount ? price : grant.amount
       ok(consumed <= amount)
     },
     sawStanding(standing, now) {
