@@ -121,7 +121,11 @@ function granted(
   return { taken: { kind: 'granted', grant, remaining }, lease: { ...part, deadline: now + Math.ceil(take.leaseMs) } }
 }
 
-/** What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same. */
+/**
+ * What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same.
+ *
+ * It may get what others had and let lapse, so, as a take does, it makes every other grant void whose deadline has passed.
+ */
 export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint, now: number) {
   const { account } = held
   const consumed = account.used + usedSince(lease, used)

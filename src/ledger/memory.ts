@@ -80,7 +80,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       const held = found && holdingOf(found.entry, time)
       if (!found || !held) return undefined
       const next = advanced(held, found.lease, used, more, time)
-      const leases = new Map([...found.entry.leases, [grant.fence, next.lease] as const])
+      const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const account = { ...found.entry.account, used: next.used }
       entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount

@@ -145,7 +145,8 @@ function createPostgresLedger(
         if (!before || !lease) return { answer: undefined }
         const now = timeOf(clock)
         const next = advanced(holdingOf(before, now), lease, used, more, now)
-        const leases = new Map([...before.leases, [fence, next.lease] as const])
+        const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
+        const leases = new Map([...live, [fence, next.lease] as const])
         const account = { ...before.account, used: next.used }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })

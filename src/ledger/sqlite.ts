@@ -92,6 +92,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         const held = lease && rows.find(grant.tx, now)
         if (!lease || !held) return undefined
         const next = advanced(held, lease, used, more, now)
+        rows.lapseOthers.run(lease.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, lease.id, grant.fence)
         rows.setUsed.run(next.used, lease.id)
         return next.lease.amount
@@ -191,6 +192,7 @@ function prepareRows(db: DatabaseSyncInstance) {
     },
     restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
     grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
