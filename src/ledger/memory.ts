@@ -4,6 +4,7 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import type { Account, Holding, Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -74,7 +75,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
     },
     async advance(grant, used, more) {
       checkTx(grant.tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       const time = now()
       const found = leaseOf(grant)
       const held = found && holdingOf(found.entry, time)

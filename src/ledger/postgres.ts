@@ -9,6 +9,7 @@ import type { Clock, Ledger, PaymentRecord, Taken } from '../core/ports.ts'
 import type { Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -139,7 +140,7 @@ function createPostgresLedger(
     },
     async advance({ tx, fence }, used, more) {
       checkTx(tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: undefined }

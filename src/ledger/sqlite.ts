@@ -13,6 +13,7 @@ import { formatPositions, parsePositions } from '../core/positions.ts'
 import type { Account, Finality, Holding, Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -85,7 +86,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
     },
     async advance(grant, used, more) {
       checkTx(grant.tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       return file.write(() => {
         const now = timeOf(clock)
         const lease = rows.lease(grant.tx, grant.fence)

@@ -174,7 +174,18 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     await expect(desk.ledger.advance(grant, -1n, 1n)).rejects.toThrow(RangeError)
     await expect(desk.ledger.advance(grant, 1n, -1n)).rejects.toThrow(RangeError)
+    await expect(desk.ledger.advance(grant, 2n ** 63n, 1n)).rejects.toThrow(RangeError)
     await expect(desk.ledger.advance({ ...grant, tx: grant.tx.subarray(1) }, 1n, 1n)).rejects.toThrow(RangeError)
     expect(await leftOf(payment)).toBe(200n)
+    expect(await desk.ledger.advance(grant, 2n ** 63n - 1n, 2n ** 64n)).toBe(200n)
+  })
+
+  it.each(['request', 'second', 'file'] as const)('throws where not bytes but a %s was sold', async (unit) => {
+    const payment = createPayment({ allowance: { unit, amount: 300n } })
+    const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
+    const before = await desk.ledger.peek(payment.tx)
+    await expect(desk.ledger.advance(grant, 100n, 200n)).rejects.toThrow(/^Ledger: only bytes are advanced\.$/)
+    expect(await desk.ledger.peek(payment.tx)).toEqual(before)
+    expect(await desk.ledger.end(grant, 'release', 0n)).toBe(true)
   })
 })
