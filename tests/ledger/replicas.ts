@@ -77,7 +77,7 @@ function paymentOf(number: number): Payment {
     number,
     unit,
     // So many bytes that they are not gone before somebody goes on.
-    amount: (1 + (number % 3)) * (unit === 'byte' ? 8 : 1),
+    amount: (1 + (number % 3)) * (unit === 'byte' ? 4 : 1),
     lasting: number % 5 !== 0,
   }
 }
