@@ -23,26 +23,32 @@ const mostStretches = 1_000
 /** The positions after a span was sent once more. */
 export function sendAgain(positions: Positions, span: Span, arrived: boolean): Positions {
   if (span.from >= span.to) return positions
-  const cuts = [...new Set([0n, ...positions.map(({ to }) => to), span.from, span.to])].sort(ascending)
   const stretches: Stretch[] = []
-  for (const [index, to] of cuts.entries()) {
-    const from = cuts[index - 1]
-    if (from === undefined) continue
-    const before = stretchAt(positions, from)
+  let [from, index] = [0n, 0]
+  for (const to of inOrder([...positions.map((stretch) => stretch.to), span.from, span.to])) {
+    const before = positions[index] ?? untouched
     const isInside = from >= span.from && to <= span.to
-    stretches.push(isInside ? { to, sent: before.sent + 1, arrived: before.arrived || arrived } : { ...before, to })
+    if (to > from) stretches.push(isInside ? sentOnce(before, to, arrived) : { ...before, to })
+    if (positions[index]?.to === to) index += 1
+    from = to
   }
   return thin(join(stretches))
 }
 
 /** How far one may send from a position on, so that none is sent more than `most` times, those under way included. */
 export function reach(positions: Positions, underWay: readonly Span[], { from, to }: Span, most: number): bigint {
-  const cuts = [...positions.map((stretch) => stretch.to), ...underWay.flatMap((span) => [span.from, span.to])]
-  let at = from
-  while (at < to) {
-    if (timesAt(positions, underWay, at) >= most) return at
-    const next = cuts.filter((cut) => cut > at)
-    at = next.length === 0 ? to : smallest(next)
+  const changes = new Map<bigint, number>()
+  for (const span of underWay) {
+    if (span.from >= span.to) continue
+    changes.set(span.from, (changes.get(span.from) ?? 0) + 1)
+    changes.set(span.to, (changes.get(span.to) ?? 0) - 1)
+  }
+  let [index, live] = [0, 0]
+  for (const at of inOrder([...positions.map((stretch) => stretch.to), ...changes.keys(), from])) {
+    if (at >= to) break
+    live += changes.get(at) ?? 0
+    if (positions[index]?.to === at) index += 1
+    if (at >= from && (positions[index]?.sent ?? 0) + live >= most) return at
   }
   return to
 }
@@ -83,12 +89,13 @@ export function parsePositions(text: string): Positions {
 
 const untouched = { sent: 0, arrived: false }
 
-function stretchAt(positions: Positions, at: bigint): Omit<Stretch, 'to'> {
-  return positions.find(({ to }) => at < to) ?? untouched
+function sentOnce({ sent, arrived }: Omit<Stretch, 'to'>, to: bigint, hasArrived: boolean): Stretch {
+  return { to, sent: sent + 1, arrived: arrived || hasArrived }
 }
 
-function timesAt(positions: Positions, underWay: readonly Span[], at: bigint): number {
-  return stretchAt(positions, at).sent + underWay.filter(({ from, to }) => from <= at && at < to).length
+/** Each once, the smallest first. */
+function inOrder(cuts: readonly bigint[]): readonly bigint[] {
+  return [...new Set(cuts)].sort((one, other) => (one < other ? -1 : 1))
 }
 
 function join(stretches: readonly Stretch[]): Stretch[] {
@@ -111,12 +118,4 @@ function thin(stretches: Stretch[]): Positions {
     })
   }
   return stretches
-}
-
-function ascending(one: bigint, other: bigint): number {
-  return one < other ? -1 : one > other ? 1 : 0
-}
-
-function smallest(values: readonly bigint[]): bigint {
-  return values.reduce((least, value) => (value < least ? value : least))
 }

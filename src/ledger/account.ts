@@ -121,9 +121,15 @@ function granted(
   return { taken: { kind: 'granted', grant, remaining }, lease: { ...part, deadline: now + Math.ceil(take.leaseMs) } }
 }
 
-/** What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same. */
+/**
+ * What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same.
+ *
+ * It may get what others had and let lapse, so, as a take does, it makes every other grant void whose deadline has passed.
+ */
 export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint, now: number) {
   const { account } = held
+  // Whatever it were given of a file, nobody would have looked at how often that was sent.
+  demand(account.allowance.unit === 'byte', 'only bytes are advanced')
   const consumed = account.used + usedSince(lease, used)
   const others = sumOf(held.live) - (lease.deadline > now ? lease.amount : 0n)
   const left = account.allowance.amount - consumed - others
@@ -252,8 +258,14 @@ export function checkLease(leaseMs: number): void {
   demand(leaseMs > 0 && leaseMs <= Number.MAX_SAFE_INTEGER / 2, 'a lease lasts longer than nothing, and not for ever')
 }
 
-export function checkUsed(used: bigint, more = 0n): void {
-  demand(used >= 0n && more >= 0n, 'what was used, and what more is wanted, is not negative')
+export function checkUsed(used: bigint): void {
+  demand(used >= 0n, 'what was used is not negative')
+}
+
+export function checkAdvance(used: bigint, more: bigint): void {
+  checkUsed(used)
+  demand(used <= largestAmount, 'nobody can have used more than 2^63 - 1')
+  demand(more >= 0n, 'what more is wanted is not negative')
 }
 
 export function spanOf({ from, amount }: Lease): Span {

@@ -4,6 +4,7 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import type { Account, Holding, Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -74,13 +75,13 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
     },
     async advance(grant, used, more) {
       checkTx(grant.tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       const time = now()
       const found = leaseOf(grant)
       const held = found && holdingOf(found.entry, time)
       if (!found || !held) return undefined
       const next = advanced(held, found.lease, used, more, time)
-      const leases = new Map([...found.entry.leases, [grant.fence, next.lease] as const])
+      const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const account = { ...found.entry.account, used: next.used }
       entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount

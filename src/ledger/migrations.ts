@@ -11,7 +11,7 @@ import { LedgerConfigurationError } from './identity.ts'
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
  * state 'late'; one that the chain took back has finality 'reverted'; grants exist only while they are held, so the row of the payment is all that stays of a delivery.
  */
-const steps: readonly string[] = [
+export const steps: readonly string[] = [
   `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE payments (

@@ -6,7 +6,7 @@ import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity, LedgerConfigurationError } from './identity.ts'
 import type { Database } from './postgres-database.ts'
 
-const steps: readonly string[] = [
+export const steps: readonly string[] = [
   `
   CREATE TABLE paystile_payments (
     tx bytea PRIMARY KEY CHECK (length(tx) = 64),

@@ -9,6 +9,7 @@ import type { Clock, Ledger, PaymentRecord, Taken } from '../core/ports.ts'
 import type { Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -139,13 +140,14 @@ function createPostgresLedger(
     },
     async advance({ tx, fence }, used, more) {
       checkTx(tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: undefined }
         const now = timeOf(clock)
         const next = advanced(holdingOf(before, now), lease, used, more, now)
-        const leases = new Map([...before.leases, [fence, next.lease] as const])
+        const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
+        const leases = new Map([...live, [fence, next.lease] as const])
         const account = { ...before.account, used: next.used }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })

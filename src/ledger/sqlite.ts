@@ -13,6 +13,7 @@ import { formatPositions, parsePositions } from '../core/positions.ts'
 import type { Account, Finality, Holding, Lease } from './account.ts'
 import {
   advanced,
+  checkAdvance,
   checkLease,
   checkRecord,
   checkTake,
@@ -85,13 +86,14 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
     },
     async advance(grant, used, more) {
       checkTx(grant.tx)
-      checkUsed(used, more)
+      checkAdvance(used, more)
       return file.write(() => {
         const now = timeOf(clock)
         const lease = rows.lease(grant.tx, grant.fence)
         const held = lease && rows.find(grant.tx, now)
         if (!lease || !held) return undefined
         const next = advanced(held, lease, used, more, now)
+        rows.lapseOthers.run(lease.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, lease.id, grant.fence)
         rows.setUsed.run(next.used, lease.id)
         return next.lease.amount
@@ -143,6 +145,8 @@ interface PaymentRow {
   readonly free_uses: bigint
   readonly fence: bigint
   readonly positions: string
+  /** `amount:deadline:first` of each grant that is live; null where there is none. */
+  readonly live: string | null
 }
 
 interface LeaseRow {
@@ -157,11 +161,13 @@ function prepareRows(db: DatabaseSyncInstance) {
     statement.setReadBigInts(true)
     return statement
   }
+  // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
-      deliveries, free_uses, fence, positions
+      deliveries, free_uses, fence, positions,
+      (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
+        WHERE payment = payments.id AND deadline > ?) AS live
     FROM payments WHERE tx = ?`)
-  const live = prepare('SELECT amount, deadline, first FROM grants WHERE payment = ? AND deadline > ?')
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
@@ -173,10 +179,8 @@ function prepareRows(db: DatabaseSyncInstance) {
 
   return {
     find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
-      const row = find.get(tx) as PaymentRow | undefined
-      if (!row) return undefined
-      const leases = live.all(row.id, BigInt(now)) as unknown as LeaseRow[]
-      return { id: row.id, account: readAccount(row), live: leases.map(readLease) }
+      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
+      return row && { id: row.id, account: readAccount(row), live: parseLive(row.live) }
     },
     register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance } = payment
@@ -191,6 +195,7 @@ function prepareRows(db: DatabaseSyncInstance) {
     },
     restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
     grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
@@ -220,6 +225,11 @@ function readAccount(row: PaymentRow): Account {
     positions: parsePositions(row.positions),
     fence,
   }
+}
+
+function parseLive(text: string | null): readonly Lease[] {
+  const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
+  return parts.map(([amount = 0n, deadline = 0n, first = 0n]) => readLease({ amount, deadline, first }))
 }
 
 function readLease({ amount, deadline, first }: LeaseRow): Lease {

@@ -23,6 +23,8 @@ export function breakLedger(fault, ledger) {
       return showsWhatWas(ledger)
     case 'ends for anybody':
       return endsForAnybody(ledger)
+    case 'adds up what was used':
+      return addsUp(ledger)
     default:
       throw new Error(`there is no fault "${fault}"`)
   }
@@ -36,7 +38,7 @@ function checksThenTakes(ledger) {
       const standing = await ledger.peek(take.tx)
       const taken = await ledger.take(take)
       if (taken.kind !== 'busy' || standing?.state !== 'open') return taken
-      return { kind: 'granted', grant: { tx: take.tx, fence: 1_000_000n, amount: 1n }, remaining: 0n }
+      return { kind: 'granted', grant: { tx: take.tx, fence: 1_000_000n, amount: 1n, from: 0n }, remaining: 0n }
     },
   }
 }
@@ -70,6 +72,20 @@ function endsForAnybody(ledger) {
     end: (grant, consequence, used) => {
       const fence = last.get(Buffer.from(grant.tx).toString('hex')) ?? grant.fence
       return ledger.end({ ...grant, fence }, consequence, used)
+    },
+  }
+}
+
+/** Takes what was used in all for what was used since the last time. */
+function addsUp(ledger) {
+  const sums = new Map()
+  return {
+    ...ledger,
+    advance: (grant, used, more) => {
+      const name = `${Buffer.from(grant.tx).toString('hex')} ${grant.fence}`
+      const sum = (sums.get(name) ?? 0n) + used
+      sums.set(name, sum)
+      return ledger.advance(grant, sum, more)
     },
   }
 }

@@ -89,9 +89,18 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
 
-    it('are spent by the twentieth free use', async () => {
+    it('pay a thousand bytes for the twentieth free use and each one after it, or what was leased if that is less', async () => {
       const payment = bytes()
-      for (let time = 1; time <= 20; time++) await desk.use(takeOf(payment), 'free', 0n)
+      const left = async () => (await desk.ledger.peek(payment.tx))?.remaining
+      const free = (amount: bigint) => desk.use(takeOf(payment, { amount }), 'free', 0n)
+      for (let time = 1; time <= 19; time++) await free(400_000n)
+      expect(await left()).toBe(1_000_000n)
+      await free(400_000n)
+      expect(await left()).toBe(999_000n)
+      await free(300n)
+      expect(await left()).toBe(998_700n)
+      await desk.use(takeOf(payment, { amount: 998_500n }), 'settle', 998_500n)
+      await free(400_000n)
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
   })

@@ -230,7 +230,9 @@ describe.each(stores)('the %s ledger', (_name, open) => {
           token: 'USDC',
           received: most,
           state: 'spent',
+          allowance,
           remaining: 0n,
+          usableUntil: payment.usableUntil,
         })
       }
     })

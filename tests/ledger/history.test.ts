@@ -22,11 +22,12 @@ const answers = [
   ...['granted', 'busy', 'spent', 'foreign', 'unknown'].map((answer) => `take ${answer}`),
   ...['open', 'busy', 'spent', 'unknown'].map((answer) => `peek ${answer}`),
   ...['renew', 'end'].flatMap((act) => [`${act} true`, `${act} false`]),
+  ...['advance advanced', 'advance false'],
 ]
 
 describe.each([
   ['a database', database, ['writes over']],
-  ['a file', file, []],
+  ['a file', file, ['adds up what was used']],
 ])('four processes on %s', (_name, newPlace, ownFaults) => {
   it(`T92, T113, T121: make a linearizable history of ${calls} calls`, async () => {
     const account = await playHistory({ ...crowd, calls, place: await newPlace() })

@@ -7,6 +7,8 @@ import { after, untouched } from './register.ts'
 
 const once: Terms = { unit: 'request', amount: 1 }
 const twice: Terms = { unit: 'request', amount: 2 }
+const both: Terms = { unit: 'byte', amount: 2 }
+const bytes: Terms = { unit: 'byte', amount: 9 }
 const lease = 600_000
 
 /** A call, in milliseconds. */
@@ -28,6 +30,11 @@ const end = (
 ): Call => call(from, to, { act: 'end', fence, consequence, used: 1 }, { kind: 'done', held })
 const renew = (from: number, to: number, fence: number, held: boolean, leaseMs = lease): Call =>
   call(from, to, { act: 'renew', fence, leaseMs }, { kind: 'done', held })
+const advance = (from: number, to: number, fence: number, used: number, more: number, amount?: number): Call => {
+  const told: Told = amount === undefined ? { kind: 'done', held: false } : { kind: 'advanced', amount }
+  return call(from, to, { act: 'advance', fence, used, more }, told)
+}
+const four = { amount: 4 }
 const granted = (fence: number, remaining = 0, amount = 1): Told => ({ kind: 'granted', fence, amount, remaining })
 const shown = (state: 'open' | 'busy' | 'spent', remaining = state === 'open' ? 1 : 0): Told => ({
   kind: 'standing',
@@ -69,6 +76,43 @@ describe('accepts', () => {
     [
       'a renewal of one that has lapsed, which holds it again',
       [take(0, 1, granted(1), { leaseMs: 5 }), renew(9, 10, 1, true), take(11, 12, busy)],
+    ],
+    [
+      'bytes that are used on the way, and said again',
+      [
+        take(0, 1, granted(1, 5, 4), four),
+        advance(2, 3, 1, 4, 3, 3),
+        advance(4, 5, 1, 4, 3, 3),
+        peek(6, 7, shown('open', 2)),
+        advance(8, 9, 1, 6, 9, 3),
+        peek(10, 11, shown('busy')),
+      ],
+      bytes,
+    ],
+    [
+      'two that go on at once, in the one order that fits',
+      [
+        take(0, 1, granted(1, 5, 4), four),
+        take(2, 3, granted(2, 1, 4), four),
+        advance(4, 9, 1, 4, 4, 0),
+        advance(5, 8, 2, 1, 9, 4),
+      ],
+      bytes,
+    ],
+    [
+      'one that goes on twice at once, of which the second might have changed nothing',
+      [take(0, 1, granted(1, 8)), advance(2, 9, 1, 0, 1, 1), advance(3, 8, 1, 1, 2, 2), peek(10, 11, shown('open', 7))],
+      bytes,
+    ],
+    [
+      'one that goes on with what another has let lapse',
+      [
+        take(0, 1, granted(1, 5, 4), { amount: 4, leaseMs: 5 }),
+        take(2, 3, granted(2, 1, 4), four),
+        advance(9, 10, 2, 4, 9, 5),
+        end(11, 12, 1, false),
+      ],
+      bytes,
     ],
     [
       'a renewal that follows a look, though it began before it',
@@ -120,6 +164,33 @@ describe('rejects', () => {
       [take(0, 2, granted(1), { leaseMs: 5 }), peek(5.1, 5.8, shown('busy')), peek(5.2, 5.9, shown('open'))],
     ],
     [
+      'bytes that are counted again when they are said again',
+      [
+        take(0, 1, granted(1, 5, 4), four),
+        advance(2, 3, 1, 4, 1, 1),
+        advance(4, 5, 1, 4, 1, 1),
+        peek(6, 7, shown('open', 3)),
+      ],
+      bytes,
+    ],
+    [
+      'bytes that are held by two',
+      [take(0, 1, granted(1, 5, 4), four), take(2, 3, granted(2, 1, 4), four), advance(4, 5, 1, 4, 9, 5)],
+      bytes,
+    ],
+    ['bytes that go on without a lease', [take(0, 1, granted(1, 5, 4), four), advance(2, 3, 2, 4, 9, 5)], bytes],
+    ['bytes that do not go on with one', [take(0, 1, granted(1, 5, 4), four), advance(2, 3, 1, 4, 9)], bytes],
+    [
+      'bytes of which one has lapsed and gone on, and the other has ended it',
+      [
+        take(0, 1, granted(1, 5, 4), { amount: 4, leaseMs: 5 }),
+        take(2, 3, granted(2, 1, 4), four),
+        advance(9, 10, 2, 4, 9, 5),
+        end(11, 12, 1),
+      ],
+      bytes,
+    ],
+    [
       'the end of a use that another has taken over',
       [take(0, 1, granted(1), { leaseMs: 5 }), take(9, 10, granted(2)), end(11, 12, 1)],
     ],
@@ -167,6 +238,19 @@ describe('any short history', () => {
     ),
     fc.tuple(
       fc.record({
+        act: fc.constant('advance' as const),
+        fence: fc.constantFrom(1, 2),
+        used: fc.constantFrom(0, 1),
+        more: fc.constantFrom(0, 1),
+      }),
+      fc.constantFrom<Told>(
+        { kind: 'done', held: false },
+        { kind: 'advanced', amount: 0 },
+        { kind: 'advanced', amount: 1 },
+      ),
+    ),
+    fc.tuple(
+      fc.record({
         act: fc.constant('end' as const),
         fence: fc.constantFrom(1, 2),
         consequence: fc.constantFrom('settle' as const, 'release' as const, 'count' as const),
@@ -202,7 +286,7 @@ describe('any short history', () => {
   it('gets the verdict that trying every order gives', () => {
     const seen = { linearizable: 0, anomaly: 0 }
     fc.assert(
-      fc.property(calls, fc.constantFrom(once, twice), (history, terms) => {
+      fc.property(calls, fc.constantFrom(once, twice, both), (history, terms) => {
         const { kind } = judge(terms, history)
         seen[kind] += 1
         expect(kind).toBe(isInOrder(terms, history, untouched) ? 'linearizable' : 'anomaly')

@@ -85,7 +85,7 @@ function nameOf(done: Uint8Array, first: number, register: Register): string {
   const ahead: number[] = []
   for (let index = first; index < done.length; index += 1) if (done[index] === 1) ahead.push(index)
   const { request, used, counted, free, fence, leases } = register
-  const held = leases.map((lease) => `${lease.fence}:${lease.amount}`)
+  const held = leases.map((lease) => `${lease.fence}:${lease.amount}:${lease.said}`)
   return [first, ahead.join(), request, used, counted, free, fence, ...held].join(' ')
 }
 

@@ -17,10 +17,14 @@ type Step =
   | {
       readonly act: 'take'
       readonly amount: bigint
+      /** The position in a file. */
+      readonly at: bigint
       readonly leaseMs: number
       readonly from: 'payer' | 'stranger' | 'again'
     }
   | { readonly act: 'renew'; readonly which: number; readonly leaseMs: number }
+  /** Where bytes are sold; else it is passed over. */
+  | { readonly act: 'advance'; readonly which: number; readonly used: bigint; readonly more: bigint }
   | { readonly act: 'end'; readonly which: number; readonly consequence: Consequence; readonly used: bigint }
   | { readonly act: 'wait'; readonly ms: number }
   | { readonly act: 'late' }
@@ -36,6 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       act: fc.constant('take' as const),
       amount: fc.bigInt({ min: 1n, max: 4n }),
+      at: fc.bigInt({ min: 0n, max: 7n }),
       leaseMs: lease,
       from: fc.constantFrom(
         'payer' as const,
@@ -47,6 +52,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ act: fc.constant('renew' as const), which, leaseMs: lease }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      act: fc.constant('advance' as const),
+      which,
+      used: fc.bigInt({ min: 0n, max: 6n }),
+      more: fc.bigInt({ min: 0n, max: 4n }),
+    }),
+  },
   {
     weight: 10,
     arbitrary: fc.record({
@@ -64,15 +78,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** The same use over and over, so that limits are reached. */
 const burst = fc.tuple(consequences, fc.integer({ min: 2, max: 21 })).map(([consequence, times]) =>
   Array.from({ length: times }, (): readonly Step[] => [
-    { act: 'take', amount: 1n, leaseMs: 60, from: 'payer' },
+    { act: 'take', amount: 1n, at: 0n, leaseMs: 60, from: 'payer' },
     { act: 'end', which: 0, consequence, used: 1n },
   ]).flat(),
 )
 const passage = fc.oneof({ weight: 30, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: burst })
 
 const history = fc.record({
-  unit: fc.constantFrom<Unit>('request', 'request', 'byte', 'second'),
-  amount: fc.bigInt({ min: 1n, max: 5n }),
+  unit: fc.constantFrom<Unit>('request', 'request', 'byte', 'byte', 'file', 'file', 'second'),
+  amount: fc.bigInt({ min: 1n, max: 6n }),
+  /** What one is worth where bytes are sold: some free uses then cost less than is held. */
+  scale: fc.constantFrom(1n, 700n),
   lifetimeMs: fc.constantFrom(150, 2500, 1_000_000),
   steps: fc.array(passage, { minLength: 5, maxLength: 40, size: 'max' }).map((passages) => passages.flat()),
 })
@@ -96,9 +112,11 @@ it('tells one story over every store, which the witness accepts', async () => {
     return answer
   }
   await fc.assert(
-    fc.asyncProperty(history, async ({ unit, amount, lifetimeMs, steps }) => {
-      const payment = createPayment({ allowance: { unit, amount }, usableUntil: clock.now() + lifetimeMs })
-      await play(payment, steps, { clock, ask, crash })
+    fc.asyncProperty(history, async ({ unit, lifetimeMs, steps, ...sizes }) => {
+      const scale = unit === 'byte' ? sizes.scale : 1n
+      const allowance = { unit, amount: sizes.amount * scale }
+      const payment = createPayment({ allowance, usableUntil: clock.now() + lifetimeMs })
+      await play(payment, steps, scale, { clock, ask, crash })
     }),
     { numRuns: 2000 },
   )
@@ -111,7 +129,8 @@ interface Stage {
   readonly crash: () => Promise<void>
 }
 
-async function play(payment: PaymentRecord, steps: readonly Step[], { clock, ask, crash }: Stage): Promise<void> {
+async function play(payment: PaymentRecord, steps: readonly Step[], scale: bigint, stage: Stage): Promise<void> {
+  const { clock, ask, crash } = stage
   const witness = createWitness(payment)
   const grants: Grant[] = []
   for (const step of steps) {
@@ -119,21 +138,28 @@ async function play(payment: PaymentRecord, steps: readonly Step[], { clock, ask
     if (step.act === 'late') await ask((ledger) => ledger.recordLate(payment))
     if (step.act === 'crash') await crash()
     if (step.act === 'take') {
-      const { amount, leaseMs, from } = step
+      const { leaseMs, from } = step
       const request = from === 'stranger' ? 'request-2' : payment.request
-      const take = { tx: payment.tx, request, amount, leaseMs, ...(from === 'payer' && { payment }) }
+      const part = { amount: step.amount * scale, ...(payment.allowance.unit === 'file' && { from: step.at }) }
+      const take = { tx: payment.tx, request, leaseMs, ...part, ...(from === 'payer' && { payment }) }
       const taken = await ask((ledger) => ledger.take(take))
       if (taken.kind === 'granted') grants.unshift(taken.grant)
       witness.sawTake(take, taken, clock.now())
     }
-    const grant = step.act === 'renew' || step.act === 'end' ? grants[step.which] : undefined
+    const grant = 'which' in step ? grants[step.which] : undefined
     if (step.act === 'renew' && grant) {
       const kept = await ask((ledger) => ledger.renew(grant, step.leaseMs))
       witness.sawRenew(grant.fence, step.leaseMs, kept, clock.now())
     }
+    if (step.act === 'advance' && grant && payment.allowance.unit === 'byte') {
+      const [used, more] = [step.used * scale, step.more * scale]
+      const held = await ask((ledger) => ledger.advance(grant, used, more))
+      witness.sawAdvance(grant.fence, used, more, held, clock.now())
+    }
     if (step.act === 'end' && grant) {
-      const done = await ask((ledger) => ledger.end(grant, step.consequence, step.used))
-      witness.sawEnd(grant.fence, step.consequence, step.used, done)
+      const used = step.used * scale
+      const done = await ask((ledger) => ledger.end(grant, step.consequence, used))
+      witness.sawEnd(grant.fence, step.consequence, used, done)
     }
     witness.sawStanding(await ask((ledger) => ledger.peek(payment.tx)), clock.now())
   }

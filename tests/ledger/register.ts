@@ -17,6 +17,7 @@ export type Asked =
     }
   | { readonly act: 'peek' }
   | { readonly act: 'renew'; readonly fence: number; readonly leaseMs: number }
+  | { readonly act: 'advance'; readonly fence: number; readonly used: number; readonly more: number }
   | { readonly act: 'end'; readonly fence: number; readonly consequence: Consequence; readonly used: number }
 
 export type Told =
@@ -29,6 +30,7 @@ export type Told =
       readonly remaining: number
     }
   | { readonly kind: 'done'; readonly held: boolean }
+  | { readonly kind: 'advanced'; readonly amount: number }
 
 /** One call of a ledger as its caller saw it: in nanoseconds of a clock that all processes share. */
 export interface Call {
@@ -46,6 +48,8 @@ export interface Terms {
 export interface Lease {
   readonly fence: number
   readonly amount: number
+  /** How much was used under it when it was last advanced. */
+  readonly said: number
   /** The deadline, in whole milliseconds: not before `earliest`, not after `latest`. */
   readonly earliest: number
   readonly latest: number
@@ -65,8 +69,12 @@ export const untouched: Register = { request: undefined, used: 0, counted: 0, fr
 
 const mostCounted = 3
 const mostFree = 20
+const freeUseCosts = { request: 1, byte: 1_000 }
 
-/** What the register may be after a call that was answered so; the very same object where nothing changed. None: it may not. */
+/**
+ * What the register may be after a call that was answered so; the very same object where a call that is answered so can
+ * never change anything. None: it may not.
+ */
 export function after(terms: Terms, register: Register, call: Call): readonly Register[] {
   const { asked, told } = call
   switch (asked.act) {
@@ -97,12 +105,14 @@ export function after(terms: Terms, register: Register, call: Call): readonly Re
       }
       return [{ ...register, leases: register.leases.map((one) => (one === lease ? longer : one)) }]
     }
+    case 'advance':
+      return afterAdvance(terms, register, call, asked)
     case 'end': {
       const lease = find(register, asked.fence)
       if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
       if (!lease) return [register]
       const rest = { ...register, leases: register.leases.filter((one) => one !== lease) }
-      return [tallied(terms, rest, asked.consequence, Math.min(asked.used, lease.amount))]
+      return [tallied(terms, rest, asked.consequence, usedOf(lease, asked.used), lease.amount)]
     }
   }
 }
@@ -126,22 +136,48 @@ function afterTake(
     if (told.amount !== amount || told.remaining !== left - amount) return []
     const [earliest, latest] = deadlineOf(call, asked.leaseMs)
     // A grant makes void what has lapsed.
-    return [{ ...register, fence: told.fence, leases: [...live, { fence: told.fence, amount, earliest, latest }] }]
+    const lease = { fence: told.fence, amount, said: 0, earliest, latest }
+    return [{ ...register, fence: told.fence, leases: [...live, lease] }]
   })
 }
 
-function tallied(terms: Terms, register: Register, consequence: Consequence, used: number): Register {
+function afterAdvance(
+  terms: Terms,
+  register: Register,
+  call: Call,
+  asked: Extract<Asked, { act: 'advance' }>,
+): readonly Register[] {
+  const { told } = call
+  const lease = find(register, asked.fence)
+  if (!lease) return only(register, told.kind === 'done' && !told.held)
+  if (told.kind !== 'advanced') return []
+  const used = register.used + usedOf(lease, asked.used)
+  const own = { ...lease, amount: told.amount, said: Math.max(lease.said, asked.used) }
+  const others = { ...register, leases: register.leases.filter((one) => one !== lease) }
+  return views(others, call).flatMap(({ leased, live }) => {
+    if (told.amount !== Math.min(asked.more, terms.amount - used - leased)) return []
+    // As a grant does, it makes void what others let lapse. A new register even where all is as it was: elsewhere the
+    // same call might have changed something.
+    return [{ ...register, used, leases: inOrder([...live, own]) }]
+  })
+}
+
+/** What was used under a lease since it was last advanced, of what it holds. */
+function usedOf({ said, amount }: Lease, used: number): number {
+  return Math.min(Math.max(used - said, 0), amount)
+}
+
+function tallied(terms: Terms, register: Register, consequence: Consequence, used: number, leased: number): Register {
   if (consequence === 'settle') return { ...register, used: register.used + used }
   if (consequence === 'count') return { ...register, counted: register.counted + 1 }
   if (consequence === 'release') return register
   const free = register.free + 1
-  const costs = terms.unit === 'request' && free >= mostFree ? 1 : 0
+  const costs = free < mostFree ? 0 : Math.min(freeUseCosts[terms.unit], leased)
   return { ...register, free, used: register.used + costs }
 }
 
-function isOver({ unit, amount }: Terms, { used, counted, free }: Register): boolean {
-  if (used >= amount) return true
-  return unit === 'request' ? counted >= mostCounted * amount : free >= mostFree
+function isOver({ unit, amount }: Terms, { used, counted }: Register): boolean {
+  return used >= amount || (unit === 'request' && counted >= mostCounted * amount)
 }
 
 interface View {
@@ -166,12 +202,19 @@ function views(register: Register, call: Call): readonly View[] {
     ])
   }
   return ways.map(({ live, lapsed }) => {
-    const leases = [...live, ...lapsed].sort((one, other) => one.fence - other.fence)
-    const seen = leases.every((lease, index) => isSame(lease, register.leases[index]))
-      ? register
-      : { ...register, leases }
+    const leases = inOrder([...live, ...lapsed])
+    const seen = isAll(leases, register.leases) ? register : { ...register, leases }
     return { live, seen, leased: live.reduce((sum, { amount }) => sum + amount, 0) }
   })
+}
+
+function inOrder(leases: readonly Lease[]): readonly Lease[] {
+  return leases.toSorted((one, other) => one.fence - other.fence)
+}
+
+/** Whether these are those, and no more is known of any deadline. */
+function isAll(leases: readonly Lease[], others: readonly Lease[]): boolean {
+  return leases.length === others.length && leases.every((lease, index) => isSame(lease, others[index]))
 }
 
 function isSame(one: Lease, other: Lease | undefined): boolean {

@@ -38,7 +38,7 @@ process.once('disconnect', () => process.exit(0))
 process.send('ready')
 
 /** What to ask next. Mostly about a grant that this process was given, and now and then about one that it guesses. */
-function choose({ fences, lasting }) {
+function choose({ fences, lasting, unit }) {
   const leaseMs = lasting ? 600_000 : between(1, 15)
   const dice = random()
   if (dice < 0.4) {
@@ -49,6 +49,7 @@ function choose({ fences, lasting }) {
   const latest = fences.at(-1) ?? 0
   const fence = chance(0.5) ? Math.max(latest, 1) : chance(0.8) ? latest + between(1, 3) : between(1, latest + 1)
   if (dice < 0.7) return { act: 'renew', fence, leaseMs }
+  if (unit === 'byte' && dice < 0.85) return { act: 'advance', fence, used: between(0, 4), more: between(0, 3) }
   const consequence = pick(['release', 'release', 'release', 'free', 'free', 'count', 'settle'])
   return { act: 'end', fence, consequence, used: between(0, 2) }
 }
@@ -76,9 +77,17 @@ async function ask({ tx, unit, amount }, asked) {
       return { kind: 'standing', request, state, remaining: Number(remaining) }
     }
     case 'renew':
-      return { kind: 'done', held: await ledger.renew({ tx, fence: BigInt(asked.fence), amount: 1n }, asked.leaseMs) }
+      return {
+        kind: 'done',
+        held: await ledger.renew({ tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }, asked.leaseMs),
+      }
+    case 'advance': {
+      const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }
+      const amount = await ledger.advance(grant, BigInt(asked.used), BigInt(asked.more))
+      return amount === undefined ? { kind: 'done', held: false } : { kind: 'advanced', amount: Number(amount) }
+    }
     case 'end': {
-      const grant = { tx, fence: BigInt(asked.fence), amount: 1n }
+      const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }
       return { kind: 'done', held: await ledger.end(grant, asked.consequence, BigInt(asked.used)) }
     }
   }

@@ -72,10 +72,12 @@ export async function playHistory({ place, fault = 'none', replicas, clients, ca
 }
 
 function paymentOf(number: number): Payment {
+  const unit = number % 4 === 3 ? 'byte' : 'request'
   return {
     number,
-    unit: number % 4 === 3 ? 'byte' : 'request',
-    amount: 1 + (number % 3),
+    unit,
+    // So many bytes that they are not gone before somebody goes on.
+    amount: (1 + (number % 3)) * (unit === 'byte' ? 4 : 1),
     lasting: number % 5 !== 0,
   }
 }

@@ -1,13 +1,15 @@
 /** What is special about SQLite: files that must not be used, how they are named, and what they remember. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { StatementSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { checkDurability } from '../../src/ledger/migrations.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { createSqliteLedger, openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
 import { granted } from './desk.ts'
 import { clock, newPath, open } from './files.ts'
 import { againOf, createPayment, identity, leaseMs, takeOf } from './payments.ts'
@@ -38,7 +40,7 @@ describe('a file that must not be used', () => {
         await makeLedger(path)
         runSql(path, 'PRAGMA user_version = 99')
       },
-      /newer paystile \(schema 99, this one knows 2\): run that version/,
+      /newer paystile \(schema 99, this one knows 3\): run that version/,
     ],
     [
       'is of another network',
@@ -178,6 +180,20 @@ describe('a file', () => {
     await makeLedger(path, { ...identity, genesis: 'genesis-1' })
   })
 
+  it('T121: shows a payment and its grants as they were at one moment, even while another process changes both', async () => {
+    const path = newPath()
+    const payment = createPayment()
+    await (await open(path)).take(takeOf(payment, { leaseMs: 1_000_000 }))
+    const file = await openSqliteFile(path, 20, () => {})
+    const between = () => runSql(path, 'BEGIN; DELETE FROM grants; UPDATE payments SET used = 1; COMMIT')
+    const prepare = (sql: string) => meddled(file.db.prepare(sql), between)
+    const db = new Proxy(file.db, { get: (target, name) => (name === 'prepare' ? prepare : Reflect.get(target, name)) })
+    const ledger = createSqliteLedger({ ...file, db }, clock)
+    const seen = [await ledger.peek(payment.tx), await ledger.peek(payment.tx)]
+    expect(seen.map((standing) => standing?.state)).toEqual(['busy', 'spent'])
+    await ledger.close()
+  })
+
   it('may be empty at first', async () => {
     const path = newPath()
     writeFileSync(path, '')
@@ -206,6 +222,21 @@ describe('a file', () => {
     expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(199)
   })
 })
+
+/** A statement after which something else happens at once. */
+function meddled(statement: StatementSyncInstance, then: () => void): StatementSyncInstance {
+  return new Proxy(statement, {
+    get: (target, name) => {
+      const own: unknown = Reflect.get(target, name)
+      if (typeof own !== 'function') return own
+      return (...values: unknown[]) => {
+        const result: unknown = own.apply(target, values)
+        if (name === 'get' || name === 'all') then()
+        return result
+      }
+    },
+  })
+}
 
 function contentOf(path: string): Buffer | undefined {
   try {

@@ -1,0 +1,130 @@
+/** Ledgers as an earlier version left them: made by its steps of the schema, with rows written as it wrote them. */
+import { DatabaseSync } from '@photostructure/sqlite'
+import { onTestFinished } from 'vitest'
+import type { Ledger, PaymentRecord, Sighting } from '../../src/core/ports.ts'
+import { steps as sqliteSteps } from '../../src/ledger/migrations.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { openDatabase } from '../../src/ledger/postgres-database.ts'
+import { steps as postgresSteps } from '../../src/ledger/postgres-schema.ts'
+import { newPath } from './files.ts'
+import { createTestClock, identity, type TestClock } from './payments.ts'
+import { postgresServer } from './stores.ts'
+
+/** A payment with what has become of it. */
+export interface Kept {
+  readonly payment: PaymentRecord
+  readonly used?: bigint
+  readonly deliveries?: bigint
+  readonly freeUses?: bigint
+  readonly late?: boolean
+  /** The grants on it, the last fence being the payment's. */
+  readonly grants?: readonly { readonly fence: bigint; readonly amount: bigint; readonly deadline: number }[]
+}
+
+export interface Old {
+  readonly kept: readonly Kept[]
+  readonly sighting: Sighting
+}
+
+export interface Place {
+  readonly clock: TestClock
+  /** Another connection each time. */
+  open(): Promise<Ledger>
+}
+
+export type MakePlace = (old?: Old) => Promise<Place>
+
+/** Stores that outlive a process. */
+export const places: readonly (readonly [name: string, make: MakePlace])[] = [
+  ['sqlite', makeFile],
+  ['postgres', makeDatabase],
+]
+
+const schema = 2
+
+async function makeFile(old?: Old): Promise<Place> {
+  const path = newPath()
+  if (old) {
+    const db = new DatabaseSync(path)
+    for (const step of sqliteSteps.slice(0, schema)) db.exec(step)
+    db.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${schema}`)
+    const insert = (table: string, row: Row) => {
+      const names = Object.keys(row)
+      const marks = names.map(() => '?').join()
+      db.prepare(`INSERT INTO ${table} (${names.join()}) VALUES (${marks})`).run(...Object.values(row))
+    }
+    for (const [index, kept] of old.kept.entries()) {
+      const { required, received, ...row } = rowOf(kept)
+      const money = { required: String(required), received: String(received) }
+      insert('payments', { id: index + 1, ...row, ...money, state: kept.late ? 'late' : 'valid' })
+      for (const grant of kept.grants ?? []) insert('grants', { payment: index + 1, ...grant })
+    }
+    const { paidAt, received, ...seen } = old.sighting
+    insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
+    insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
+    insert('meta', { key: 'network', value: identity.network })
+    db.close()
+  }
+  return placeOf(path)
+}
+
+async function makeDatabase(old?: Old): Promise<Place> {
+  const url = await (await postgresServer()).place()
+  if (old) {
+    const database = openDatabase(url, 2_000)
+    const insert = (table: string, row: Row) => {
+      const names = Object.keys(row)
+      const marks = names.map((_, index) => `$${index + 1}`).join()
+      const values = Object.values(row).map((value) => (typeof value === 'bigint' ? String(value) : value))
+      return database.query(`INSERT INTO ${table} (${names.join()}) VALUES (${marks})`, values)
+    }
+    for (const step of postgresSteps.slice(0, schema)) await database.query(step)
+    await database.query('CREATE TABLE paystile_meta (key text PRIMARY KEY, value text NOT NULL)')
+    await insert('paystile_meta', { key: 'schema', value: String(schema) })
+    for (const kept of old.kept) {
+      const leases = (kept.grants ?? []).map(({ fence, amount, deadline }) => `${fence}:${amount}:${deadline}`)
+      await insert('paystile_payments', {
+        ...rowOf(kept),
+        late: String(kept.late ?? false),
+        leases: leases.join(' '),
+        version: 5,
+      })
+    }
+    const { paidAt, ...seen } = old.sighting
+    await insert('paystile_sightings', { ...seen, paid_at: paidAt })
+    await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
+    await database.close()
+  }
+  return placeOf(url)
+}
+
+type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
+
+function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = [] }: Kept) {
+  const { allowance, paidAt, usableUntil, scope, ...columns } = payment
+  return {
+    ...columns,
+    scope: JSON.stringify(scope).slice(1, -1),
+    unit: allowance.unit,
+    amount: allowance.amount,
+    paid_at: paidAt,
+    usable_until: usableUntil,
+    registered_at: paidAt + 1000,
+    used,
+    deliveries,
+    free_uses: freeUses,
+    fence: grants.at(-1)?.fence ?? 0n,
+  }
+}
+
+function placeOf(url: string): Place {
+  const clock = createTestClock()
+  return {
+    clock,
+    open: async () => {
+      const ledger = await openLedger(url, { clock, identity })
+      onTestFinished(() => ledger.close())
+      return ledger
+    },
+  }
+}

@@ -1,0 +1,176 @@
+/** What a ledger still knows when it is opened again, by the version that wrote it or by the first that sells files. */
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it } from 'vitest'
+import type { Allowance } from '../../src/core/allowance.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import { steps } from '../../src/ledger/migrations.ts'
+import { granted } from './desk.ts'
+import { newPath, open } from './files.ts'
+import type { Kept } from './old-places.ts'
+import { places } from './old-places.ts'
+import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
+
+const payment = (unit: Allowance['unit'], amount: bigint) => createPayment({ allowance: { unit, amount } })
+const grantOf = async (ledger: Ledger, ...take: Parameters<typeof takeOf>) =>
+  granted(await ledger.take(takeOf(...take))).grant
+
+describe.each(places)('a %s ledger', (_name, make) => {
+  it('that is opened again knows which positions of a file were sent, which arrived, and which are on their way', async () => {
+    const place = await make()
+    const first = await place.open()
+    const file = payment('file', 1000n)
+    await first.end(await grantOf(first, file, { amount: 100n }), 'settle', 100n)
+    for (let time = 0; time < 3; time++) {
+      await first.end(await grantOf(first, file, { from: 300n, amount: 50n }), 'count', 50n)
+    }
+    const held = [1, 2, 3].map(() => grantOf(first, file, { from: 600n, amount: 10n }))
+    const grants = await Promise.all(held)
+    await first.close()
+
+    const second = await place.open()
+    expect(await second.peek(file.tx)).toMatchObject({ state: 'open', remaining: 900n, allowance: file.allowance })
+    const reach = async (from: bigint) => {
+      const taken = await second.take(againOf(file, { from, amount: 1000n }))
+      if (taken.kind !== 'granted') return taken.kind
+      await second.end(taken.grant, 'release', 0n)
+      return taken.grant.amount
+    }
+    expect([await reach(0n), await reach(349n), await reach(350n)]).toEqual([300n, 'spent', 250n])
+    expect([await reach(609n), await reach(610n)]).toEqual(['busy', 390n])
+    for (const grant of grants) expect(await second.end(grant, 'settle', 10n)).toBe(true)
+    expect(await reach(609n)).toBe('spent')
+    expect((await second.peek(file.tx))?.remaining).toBe(890n)
+  })
+
+  it('that is opened again knows how far the bytes under a grant were counted', async () => {
+    const place = await make()
+    const first = await place.open()
+    const bytes = payment('byte', 1000n)
+    const grant = await grantOf(first, bytes, { amount: 100n })
+    expect(await first.advance(grant, 80n, 200n)).toBe(200n)
+    await first.close()
+
+    const second = await place.open()
+    expect((await second.peek(bytes.tx))?.remaining).toBe(720n)
+    expect(await second.advance(grant, 80n, 200n)).toBe(200n)
+    expect((await second.peek(bytes.tx))?.remaining).toBe(720n)
+    expect(await second.renew(grant, leaseMs)).toBe(true)
+    expect(await second.end(grant, 'settle', 130n)).toBe(true)
+    expect((await second.peek(bytes.tx))?.remaining).toBe(870n)
+  })
+
+  describe('of the version before', () => {
+    const deadline = startOfTests + leaseMs
+    const bundle: Kept = {
+      payment: payment('request', 5n),
+      used: 2n,
+      deliveries: 14n,
+      freeUses: 19n,
+      grants: [{ fence: 7n, amount: 1n, deadline }],
+    }
+    const bytes: Kept = {
+      payment: payment('byte', 1000n),
+      used: 300n,
+      grants: [
+        { fence: 2n, amount: 150n, deadline: startOfTests - 1 },
+        { fence: 3n, amount: 200n, deadline },
+      ],
+    }
+    const hour: Kept = { payment: payment('second', 3600n), grants: [{ fence: 1n, amount: 0n, deadline }] }
+    const spent: Kept = { payment: payment('request', 1n), used: 1n, freeUses: 3n }
+    const late: Kept = { payment: payment('byte', 10n), late: true }
+    const most = 2n ** 64n - 1n
+    const odd: Kept = {
+      payment: createPayment({ scope: 'a\0b\ud800', received: most, finality: 'finalized', slot: 4 }),
+    }
+    const unclaimed = { ...createPayment({ slot: 12 }), received: most }
+    const { tx, recipient, request, payer, token, received, slot, paidAt } = unclaimed
+    const sighting = { tx, recipient, request, payer, token, received, slot, paidAt }
+    const old = { kept: [bundle, bytes, hour, spent, late, odd], sighting }
+    const grantIn = ({ payment: { tx }, grants = [] }: Kept) => ({
+      tx,
+      amount: 1n,
+      from: 0n,
+      fence: 0n,
+      ...grants.at(-1),
+    })
+
+    it('keeps every payment as it was, with the grants on it', async () => {
+      const place = await make(old)
+      const ledger = await place.open()
+      const standing = async (kept: Kept) => {
+        const { state, remaining, allowance, scope, received } = (await ledger.peek(kept.payment.tx)) ?? {}
+        expect([allowance, scope, received]).toEqual([
+          kept.payment.allowance,
+          kept.payment.scope,
+          kept.payment.received,
+        ])
+        return [state, remaining]
+      }
+      expect(await standing(bundle)).toEqual(['open', 2n])
+      expect(await standing(bytes)).toEqual(['open', 500n])
+      expect(await standing(hour)).toEqual(['open', 3600n])
+      expect(await standing(spent)).toEqual(['spent', 0n])
+      expect(await standing(late)).toEqual(['late', 0n])
+      expect(await standing(odd)).toEqual(['open', 1n])
+
+      expect(await ledger.end(grantIn(bundle), 'free', 0n)).toBe(true)
+      expect(await standing(bundle)).toEqual(['open', 2n])
+      const next = await grantOf(ledger, bundle.payment)
+      expect(next.fence).toBe(8n)
+      expect(await ledger.end(next, 'count', 1n)).toBe(true)
+      expect(await standing(bundle)).toEqual(['spent', 0n])
+
+      expect(await ledger.advance(grantIn(bytes), 150n, 100n)).toBe(100n)
+      expect(await standing(bytes)).toEqual(['open', 450n])
+      expect(await ledger.end({ ...grantIn(bytes), fence: 2n }, 'settle', 150n)).toBe(false)
+      expect(await ledger.end(grantIn(bytes), 'settle', 160n)).toBe(true)
+      expect(await standing(bytes)).toEqual(['open', 540n])
+
+      place.clock.advance(leaseMs)
+      expect(await ledger.renew(grantIn(hour), leaseMs)).toBe(true)
+      expect(await ledger.end(grantIn(hour), 'settle', 1n)).toBe(true)
+      expect((await ledger.take(againOf(late.payment))).kind).toBe('unknown')
+      expect((await ledger.take(takeOf(late.payment))).kind).toBe('granted')
+    })
+
+    it('keeps what was written down beside the payments', async () => {
+      const { journal } = await (await make(old)).open()
+      expect(await journal?.mark('address-1')).toEqual({ signature: 'signature-1', slot: 9 })
+      expect(await journal?.unclaimed(10)).toEqual([sighting])
+      const unfinal = (await journal?.unfinal(10)) ?? []
+      expect(unfinal.map(({ tx }) => Buffer.from(tx).toString('hex')).toSorted()).toEqual(
+        [bundle, bytes, hour, spent, late].map(({ payment: { tx } }) => Buffer.from(tx).toString('hex')).toSorted(),
+      )
+    })
+
+    it('may be opened by many at once, and sells files then', async () => {
+      const place = await make(old)
+      const ledgers = await Promise.all([1, 2, 3, 4].map(() => place.open()))
+      const file = payment('file', 50n)
+      const kinds = await Promise.all(ledgers.map(async (ledger) => (await ledger.take(takeOf(file))).kind))
+      expect(kinds.toSorted()).toEqual(['busy', 'granted', 'granted', 'granted'])
+      for (const ledger of ledgers) expect((await ledger.peek(bytes.payment.tx))?.remaining).toBe(500n)
+    })
+  })
+})
+
+it('a file of the version before has afterwards the shape of a new one, and nothing that refers to nothing', async () => {
+  const [old, fresh] = [newPath('old.db'), newPath('new.db')]
+  const before = new DatabaseSync(old)
+  for (const step of steps.slice(0, 2)) before.exec(step)
+  before.exec('PRAGMA application_id = 0x70617973; PRAGMA user_version = 2')
+  before.close()
+  const shapes = []
+  for (const path of [old, fresh]) {
+    await (await open(path)).close()
+    const db = new DatabaseSync(path)
+    const shape = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all()
+    shapes.push(JSON.stringify(shape))
+    expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+    expect(db.prepare('PRAGMA foreign_key_list(grants)').all()).toMatchObject([{ table: 'payments', to: 'id' }])
+    db.close()
+  }
+  expect(shapes[0]).toBe(shapes[1])
+  expect(shapes[0]).not.toContain('next_')
+})
