@@ -2,8 +2,8 @@
 import { startLocalnet } from '../dist/localnet/index.js'
 
 const localnet = await startLocalnet({ slotMs: Number(process.argv[2]) })
-const { rpcUrl, wsUrl, mints } = localnet
-process.send({ rpcUrl, wsUrl, mints })
+const { rpcUrl, wsUrl, mints, genesisHash } = localnet
+process.send({ rpcUrl, wsUrl, mints, genesisHash })
 process.on('message', async ({ address, amounts }) => {
   await localnet.fund(
     address,

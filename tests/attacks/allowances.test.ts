@@ -1,0 +1,118 @@
+/** Allowances that were bought before: who may use them, under what name, and what using them costs. */
+import { createHash } from 'node:crypto'
+import { signBytes } from '@solana/kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import { proofText } from '../../src/core/proof.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
+
+const secret = 'a-secret-of-the-client-0123456789'
+const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+async function buy(shop: Shop, path?: string): Promise<string> {
+  const challenge = await shop.challenge(path, { 'Payment-Accept': accept })
+  return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer, `; claim=${secret}`)
+}
+
+const units: readonly (readonly [string, Partial<ProviderOptions>])[] = [
+  ['a bundle', { per: { requests: 50 }, price: 0.5 }],
+  ['a window', { per: { seconds: 3_600 }, price: 0.5 }],
+  ['bytes', { per: 'megabyte', price: 0.5 }],
+]
+
+describe.each(units)('%s', (_name, options) => {
+  it('costs no question to a node after its first use', async () => {
+    const face = await stand.face()
+    const shop = await stand.open({ ...options, rpc: face.url })
+    const proof = await buy(shop)
+    await expectServed(shop.claim(proof))
+    const reads = () => face.asked.filter((method) => /getTransaction|getSignature/.test(method)).length
+    const before = reads()
+    for (let time = 0; time < 20; time += 1) await expectServed(shop.claim(proof))
+    expect(reads()).toBe(before)
+    // Nor does it need one to be there.
+    face.behave(() => 'reset')
+    await expectServed(shop.claim(proof))
+  })
+
+  it('T84, T85: of one scope is worth nothing in another', async () => {
+    const [cheap, dear] = await Promise.all(
+      ['cheap', 'dear'].map((scope) =>
+        stand.open({ ...options, scope, secret: `1:${'s'.repeat(40)}`, ledger: 'memory:' }),
+      ),
+    )
+    const proof = await buy(cheap as Shop)
+    await expectRefused((dear as Shop).claim(proof), 'binding_mismatch')
+    await expectServed((cheap as Shop).claim(proof))
+  })
+
+  it('T166: shown by a signature is the payer’s alone, and each signature is good for five minutes', async () => {
+    const shop = await stand.open(options)
+    const challenge = await shop.challenge('/data', { 'Payment-Accept': 'sig' })
+    const tx = await stand.world.pay(challenge, stand.payer)
+    const { genesisHash: genesis } = stand.world.localnet
+    const { requestId } = challenge
+    const payer = stand.payer.address
+    const proofAt = async (ts: number, signer = stand.payer) => {
+      const text = proofText({ origin: new URL(shop.url).origin, genesis, tx, requestId, payer, ts })
+      return proofOf(
+        tx,
+        challenge,
+        stand.payer,
+        `; ts=${ts}; sig=${encodeBase58(await signBytes(signer.keyPair.privateKey, text))}`,
+      )
+    }
+    const now = Math.floor(stand.world.localnet.now() / 1000)
+    await expectServed(shop.claim(await proofAt(now)))
+    await expectServed(shop.claim(await proofAt(now - 200)))
+    await expectRefused(shop.claim(await proofAt(now - 400)), 'signature_invalid')
+    const thief = await stand.world.person()
+    await expectRefused(shop.claim(await proofAt(now, thief)), 'signature_invalid')
+    await expectRefused(shop.claim(proofOf(tx, challenge, stand.payer)), 'signature_required')
+  })
+})
+
+it('outlives the key that sealed it, its recipient and the price', async () => {
+  const ledger = `${stand.directory}/kept.sqlite`
+  const [old, young] = [`1:${'a'.repeat(40)}`, `2:${'b'.repeat(40)}`]
+  const root = `root:${'r'.repeat(40)}`
+  const first = await stand.open({ per: { requests: 5 }, price: 0.5, scope: 'kept', ledger, secret: `${old},${root}` })
+  const proof = await buy(first)
+  await expectServed(first.claim(proof))
+  await first.stop()
+  const later = await stand.open({
+    per: 'request',
+    price: 0.9,
+    scope: 'kept',
+    ledger,
+    secret: `${young},${root}`,
+    recipient: (await stand.world.person()).address,
+    retired: { recipients: [stand.world.recipient.address] },
+  })
+  for (let time = 0; time < 4; time += 1) await expectServed(later.claim(proof))
+  await expectRefused(later.claim(proof), 'payment_replay')
+})
+
+it('T87: a binding that was replaced is still good for what was quoted under it', async () => {
+  const secretKey = `1:${'k'.repeat(40)}`
+  const ledger = `${stand.directory}/binds.sqlite`
+  const first = await stand.open({ bind: { query: ['size'] }, secret: secretKey, ledger })
+  const quoted = await first.challenge('/data?size=1&page=1')
+  const proof = proofOf(await stand.world.pay(quoted, stand.payer), quoted, stand.payer)
+  await expectRefused(first.claim(proof, '/data?size=9&page=1'), 'binding_mismatch')
+  await first.stop()
+  const strict = await stand.open({ secret: secretKey, ledger })
+  await expectRefused(strict.claim(proof, '/data?size=1&page=2'), 'binding_mismatch')
+  await strict.stop()
+  const kind = await stand.open({ secret: secretKey, ledger, retired: { binds: [{ query: ['size'] }] } })
+  await expectRefused(kind.claim(proof, '/data?size=2&page=2'), 'binding_mismatch')
+  await expectServed(kind.claim(proof, '/data?size=1&page=2'))
+})
