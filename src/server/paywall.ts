@@ -21,10 +21,11 @@ import { admit } from './admit.ts'
 import type { Config } from './config.ts'
 import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeader } from './cors.ts'
 import type { PaywallEvent } from './events.ts'
+import { createOffering } from './offering.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Probe } from './probe.ts'
-import { startProbe } from './probe.ts'
+import type { Probe, Readiness, ReadinessReport } from './probe.ts'
+import { reportOn, startProbe } from './probe.ts'
 import type { Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
@@ -43,8 +44,10 @@ export interface Paywall {
   enter(incoming: Incoming): Entry | Promise<Entry>
   /** The answer for a handler that failed before it had sent anything. */
   handlerFailed(error: unknown): Answer
-  /** Resolves when the service is up; rejects with the reason why not. */
-  ready(): Promise<void>
+  /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
+  ready(): Promise<Readiness>
+  /** The same for health checks: never rejects. */
+  readiness(): Promise<ReadinessReport>
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
@@ -77,7 +80,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   const standIn = (service: Service): Stand => {
     if (!stand) {
-      stand = { route: createRoute(service, config.route, dialect), probe: startProbe(service, config.route) }
+      const route = createRoute(service, config.route, dialect)
+      const probe = startProbe(service, config.route)
+      stand = { route, probe, offering: createOffering(service, route, dialect, probe) }
       if (gate.listener) deafen = service.listen(gate.listener)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
@@ -86,8 +91,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     return stand
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
-    const { route, probe } = standIn(service)
-    return enterRoute(gate, service, route, probe, incoming)
+    return enterRoute(gate, service, standIn(service), incoming)
   }
   const withCors = (entry: Entry, incoming: Incoming): Entry => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -117,6 +121,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       return dialect.refusal(refuse('handler_failed'))
     },
     ready: async () => standIn(await handle.get()).probe.result(),
+    readiness: () => reportOn(async () => standIn(await handle.get()).probe),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     metrics: async () => {
       const service = await Promise.resolve(handle.get()).catch(() => undefined)
@@ -149,6 +154,8 @@ const misconfigured = refuse('chain_unavailable', { detail: 'The service is not 
 interface Stand {
   readonly route: Route
   readonly probe: Probe
+  /** The route without the tokens that cannot be sold for at the moment. */
+  readonly offering: () => Route
 }
 
 interface Gate {
@@ -166,8 +173,7 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
 function enterRoute(
   gate: Gate,
   service: Service,
-  route: Route,
-  probe: Probe,
+  { route, probe, offering }: Stand,
   incoming: Incoming,
 ): Entry | Promise<Entry> {
   const reading = gate.dialect.readProof(incoming)
@@ -176,7 +182,7 @@ function enterRoute(
     // Who has paid already is served all the same.
     const state = probe.state()
     if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
-    const { answer, requestId } = route.quote(incoming)
+    const { answer, requestId } = offering().quote(incoming)
     const { price: amount, config } = route
     // Nobody listening is the usual case, and this is the path of every unpaid request.
     if (gate.listener)
