@@ -62,6 +62,7 @@ describe('readMint', () => {
     ['nothing', bare, {}],
     ['room for extensions and none', extended(), {}],
     ['a last byte that holds no type', Uint8Array.from([...extended(), 1]), {}],
+    ['room that is not used yet', Uint8Array.from([...extended([9, none(0)]), ...none(10)]), { isTransferable: false }],
     ['what does no harm', extended([3, ones(32)], [4, ones(65)], [18, ones(64)], [19, ones(90)], [28, ones(32)]), {}],
     ['a hook', extended([14, ones(64)]), { doubts: ['transferHook'] }],
     [
@@ -89,7 +90,7 @@ describe('readMint', () => {
     expect(read(bare, splTokenProgram)).toMatchObject({ kind: 'mint', program: splTokenProgram, traits: plain })
   })
 
-  const cut = extended([12, ones(32)])
+  const [cut, named] = [extended([12, ones(32)]), extended([19, ones(40)])]
   it.each<[string, Uint8Array, string]>([
     ['too short', bare.subarray(0, 81), token2022Program],
     ['never made', bare.with(45, 0), token2022Program],
@@ -98,6 +99,7 @@ describe('readMint', () => {
     ['not empty where it has to be', extended().with(120, 1), token2022Program],
     ['a multisig by its length', Uint8Array.from([...extended(), ...none(189)]), token2022Program],
     ['cut in a value', cut.subarray(0, cut.length - 1), token2022Program],
+    ['cut in a value that nobody reads', named.subarray(0, named.length - 1), token2022Program],
     ['cut in a length', Uint8Array.from([...extended(), 12, 0, 32]), token2022Program],
     ['ambiguous', extended([12, none(32)], [12, ones(32)]), token2022Program],
     ['a hook of another length', extended([14, ones(63)]), token2022Program],
