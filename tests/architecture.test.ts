@@ -56,7 +56,12 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   '.': { folders: ['adapters', 'client', 'core', 'server'], packages: [] },
 }
 /** The only files of the server that know which implementations there are. */
-const joiners = ['server/assemble.ts', 'server/assemble-rates.ts', 'server/assemble-verdict.ts']
+const joiners = [
+  'server/assemble.ts',
+  'server/assemble-ground.ts',
+  'server/assemble-rates.ts',
+  'server/assemble-verdict.ts',
+]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */
 const nodeClient = ['client/index.ts', 'client/agent-wallet.ts', 'client/file-journal.ts']
@@ -94,7 +99,7 @@ describe('layers', () => {
   it('finds the imports it is meant to check', () => {
     expect(imports.length).toBeGreaterThan(300)
     expect(imports).toContainEqual({
-      file: 'server/assemble.ts',
+      file: 'server/assemble-ground.ts',
       to: 'localnet/index.ts',
       isLocal: true,
       isType: false,

@@ -1,9 +1,15 @@
 /** What every adapter's middleware carries besides its own call: when it is ready, and how it ends. */
 import type { Paywall } from '../server/paywall.ts'
+import type { Readiness, ReadinessReport } from '../server/probe.ts'
 
 export interface Lifecycle {
-  /** Resolves when ledger and chain are there; rejects with the reason why not. Waiting for it is optional. */
-  ready(): Promise<void>
+  /**
+   * Resolves when ledger and chain are there and some token can be paid with, and says which; rejects with the reason why
+   * not. Waiting for it is optional.
+   */
+  ready(): Promise<Readiness>
+  /** The same for health checks: never rejects. */
+  readiness(): Promise<ReadinessReport>
   /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
   close(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
@@ -16,6 +22,6 @@ export function withLifecycle<Middleware extends object>(
   paywall: Paywall,
   middleware: Middleware,
 ): Middleware & Lifecycle {
-  const { ready, close, metrics, identity } = paywall
-  return Object.assign(middleware, { ready, close, metrics, identity })
+  const { ready, readiness, close, metrics, identity } = paywall
+  return Object.assign(middleware, { ready, readiness, close, metrics, identity })
 }

@@ -6,10 +6,11 @@ export interface Account {
   readonly lamports: bigint
   readonly owner: string
   readonly data: Uint8Array
+  readonly executable: boolean
 }
 
 /** An account that does not exist has no owner. */
-export const absent: Account = { lamports: 0n, owner: '', data: new Uint8Array() }
+export const absent: Account = { lamports: 0n, owner: '', data: new Uint8Array(), executable: false }
 const base64 = getBase64Encoder()
 
 /** Undefined when it is not an account; `absent` for null. */
@@ -21,7 +22,7 @@ export function readAccount(value: unknown): Account | undefined {
   const text: unknown = value['data'][0]
   if (lamports === undefined || typeof owner !== 'string' || typeof text !== 'string') return undefined
   try {
-    return { lamports, owner, data: new Uint8Array(base64.encode(text)) }
+    return { lamports, owner, data: new Uint8Array(base64.encode(text)), executable: value['executable'] === true }
   } catch {
     return undefined
   }

@@ -1,35 +1,83 @@
-/** Whether mints are what the configuration says they are: a wrong decimal would misprice everything a thousandfold. */
-import type { Mint } from '../core/network.ts'
-import type { MintProbe } from '../core/ports.ts'
-import { type Account, absent, readAccount } from './account.ts'
-import { isFields, readList } from './json.ts'
-import type { Rpc } from './rpc.ts'
+/** Mints as they stand on chain, under either token program: decimals, fees, and what else a payee has to know. */
+import { splTokenProgram } from '../core/network.ts'
+import type { DoubtfulTrait, MintReading } from '../core/token-rules.ts'
+import type { TransferFee } from '../core/transfer-fee.ts'
+import type { Account } from './account.ts'
+import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
+import { systemProgram, tokenPrograms } from './tokens.ts'
 
 const mintBytes = 82
 const decimalsOffset = 44
 const initializedOffset = 45
 
-export async function probeMints(rpc: Rpc, mints: Readonly<Record<string, Mint>>): Promise<MintProbe> {
-  const entries = Object.entries(mints)
-  if (entries.length === 0) return { kind: 'good' }
-  const config = { encoding: 'base64', commitment: 'confirmed', dataSlice: { offset: 0, length: mintBytes } }
-  const answer = await rpc.call('getMultipleAccounts', [entries.map(([, mint]) => mint.address), config])
-  if (answer.kind !== 'answered')
-    return { kind: 'unknown', why: answer.kind === 'refused' ? answer.message : answer.why }
-  const accounts = isFields(answer.result) ? readList(answer.result['value'], readAccount) : undefined
-  if (accounts?.length !== entries.length) return { kind: 'unknown', why: 'the accounts cannot be read' }
-  const problems = entries.flatMap(([code, mint], index) => {
-    const problem = compare(mint, accounts[index])
-    return problem === undefined ? [] : [`mints.${code}: ${mint.address} ${problem}`]
-  })
-  return problems.length === 0 ? { kind: 'good' } : { kind: 'bad', problems }
+/** What stands at a mint's address, with the fees of this epoch and the next. */
+export function readMint(account: Account, epoch: bigint): MintReading {
+  const { owner: program, data } = account
+  if (isEmpty(account)) return program === '' ? { kind: 'absent' } : { kind: 'foreign', program }
+  if (!tokenPrograms.has(program)) return { kind: 'foreign', program }
+  const malformed = (why: string) => ({ kind: 'malformed', program, why }) as const
+  if (data.length < mintBytes || data[initializedOffset] !== 1) return malformed('is not a mint')
+  // SPL Token has no extensions, and its mints exactly this length.
+  const isBare = program === splTokenProgram
+  const extensions = isBare && data.length !== mintBytes ? undefined : readExtensions(data, 'mint', mintBytes)
+  if (!extensions) return malformed('is not a mint, or has extensions that cannot be read')
+  const named = new Map<MintExtension, Uint8Array>()
+  for (const [type, value] of extensions) {
+    const name = mintExtensionOf(type)
+    if (name === undefined) continue
+    if ((lengths[name] ?? value.length) !== value.length) return malformed(`has a ${name} that cannot be read`)
+    named.set(name, value)
+  }
+  const config = named.get('transferFee')
+  const fees = config ? feesFrom(config, epoch) : []
+  if (fees.some(({ basisPoints }) => basisPoints > 10_000)) return malformed('has a transferFee of more than all')
+  const doubts = doubtsOf(named)
+  const traits = {
+    fees,
+    decimals: data[decimalsOffset] ?? 0,
+    doubts: named.size < extensions.size ? [...doubts, 'unknown' as const] : doubts,
+    isTransferable: !named.has('nonTransferable'),
+    isPaused: named.get('pausable')?.[32] === 1,
+    opensFrozen: named.get('defaultAccountState')?.[0] === 2,
+  }
+  return { kind: 'mint', program, traits }
 }
 
-function compare(mint: Mint, account: Account = absent): string | undefined {
-  if (account.owner === '') return 'does not exist on this chain'
-  if (account.owner !== mint.tokenProgram)
-    return `belongs to the program ${account.owner} and not to ${mint.tokenProgram}`
-  if (account.data.length < mintBytes || account.data[initializedOffset] !== 1) return 'is not a mint'
-  const decimals = account.data[decimalsOffset]
-  return decimals === mint.decimals ? undefined : `has ${decimals} decimals and not ${mint.decimals}`
+/** Nothing but lamports, which anybody can send anywhere. */
+export function isEmpty({ owner, data }: Account): boolean {
+  return data.length === 0 && (owner === '' || owner === systemProgram)
+}
+
+/** Those that are read here; a value of another length means something else. */
+const lengths: Readonly<Partial<Record<MintExtension, number>>> = {
+  transferFee: 108,
+  defaultAccountState: 1,
+  permanentDelegate: 32,
+  transferHook: 64,
+  pausable: 33,
+}
+
+/** A delegate or hook that was given up for good, nobody being left to set it again, is none. */
+function doubtsOf(named: ReadonlyMap<MintExtension, Uint8Array>): readonly DoubtfulTrait[] {
+  const isSet = (name: MintExtension) => named.get(name)?.some((byte) => byte !== 0) === true
+  return [
+    ...(isSet('transferHook') ? (['transferHook'] as const) : []),
+    ...(isSet('permanentDelegate') ? (['permanentDelegate'] as const) : []),
+    ...(named.has('interestBearing') ? (['interestBearing'] as const) : []),
+    ...(named.has('scaledUiAmount') ? (['scaledUiAmount'] as const) : []),
+  ]
+}
+
+const [olderOffset, newerOffset] = [72, 90]
+
+/** A new fee comes into force with the epoch it names, two after it was decided on: those of this epoch and the next are certain. */
+function feesFrom(config: Uint8Array, epoch: bigint): readonly TransferFee[] {
+  const view = new DataView(config.buffer, config.byteOffset, config.byteLength)
+  const at = (one: bigint): TransferFee => {
+    const offset = one >= view.getBigUint64(newerOffset, true) ? newerOffset : olderOffset
+    return { basisPoints: view.getUint16(offset + 16, true), maximum: view.getBigUint64(offset + 8, true) }
+  }
+  const [now, next] = [at(epoch), at(epoch + 1n)]
+  const isSame = now.basisPoints === next.basisPoints && now.maximum === next.maximum
+  return (isSame ? [now] : [now, next]).filter(({ basisPoints, maximum }) => basisPoints > 0 && maximum > 0n)
 }

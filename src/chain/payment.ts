@@ -23,6 +23,7 @@ import { getTransferSolInstruction } from '@solana-program/system'
 import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token'
 import { encodeBase58, signatureBytes } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
+import type { Mint } from '../core/network.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Wallet } from './keypair.ts'
 import { findTokenAccount, memoProgram } from './tokens.ts'
@@ -66,55 +67,94 @@ const microLamports = 10_000n
 
 /** Builds and signs. The signature is known from here on: write it down before sending. */
 export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
-  const message = await composePayment(order, wallet.address)
+  const instructions = [...budget(order), ...(await transferInstructions(order, wallet.address))]
+  return signInstructions(instructions, order, wallet, (data) => {
+    const memo = new TextEncoder().encode(order.requestId)
+    // Wallets may add instructions. One that dropped the memo would make a payment that nobody can claim.
+    if (!data.some((one) => equalBytes(one, memo))) {
+      throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
+    }
+  })
+}
+
+/** Has a wallet sign instructions that it alone pays for, and looks at what came back. */
+async function signInstructions(
+  instructions: readonly Instruction[],
+  lifetime: Lifetime,
+  wallet: Wallet,
+  check: (data: readonly Uint8Array[]) => void = () => {},
+): Promise<SignedPayment> {
+  const message = compose(instructions, lifetime, wallet.address)
   const unsigned = new Uint8Array(1 + signatureBytes + message.length)
   unsigned[0] = 1
   unsigned.set(message, 1 + signatureBytes)
   const bytes = await wallet.signTransaction(unsigned)
-  return {
-    wire: getBase64Decoder().decode(bytes),
-    signature: encodeBase58(readSignature(bytes, order, wallet.address)),
-    lastValidBlockHeight: order.lastValidBlockHeight,
-  }
-}
-
-/** Wallets may add instructions. One that dropped the memo would make a payment that nobody can claim. */
-function readSignature(bytes: Uint8Array, order: PaymentOrder, payer: string): Uint8Array {
   const decoding = decodeTransaction(bytes)
   if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
-  const { signatures, keys, instructions, lifetime } = decoding.transaction
+  const { signatures, keys, instructions: signed, lifetime: blockhash } = decoding.transaction
   const [signature, signer] = [signatures[0], keys[0]]
-  if (!signature || !signer || encodeBase58(signer) !== payer || signature.every((byte) => byte === 0)) {
+  if (!signature || !signer || encodeBase58(signer) !== wallet.address || signature.every((byte) => byte === 0)) {
     throw new TypeError('the wallet did not sign the transaction')
   }
   // Until when it can land is known only of our own blockhash: of another, a payment would be taken for dead that is not.
-  if (encodeBase58(lifetime) !== order.blockhash) throw new TypeError('the wallet changed the blockhash')
-  const memo = new TextEncoder().encode(order.requestId)
-  if (!instructions.some(({ data }) => equalBytes(data, memo))) {
-    throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
+  if (encodeBase58(blockhash) !== lifetime.blockhash) throw new TypeError('the wallet changed the blockhash')
+  check(signed.map(({ data }) => data))
+  return {
+    wire: getBase64Decoder().decode(bytes),
+    signature: encodeBase58(signature),
+    lastValidBlockHeight: lifetime.lastValidBlockHeight,
   }
-  return signature
 }
 
 /** The message bytes that the payer has to sign. */
-async function composePayment(order: PaymentOrder, payer: string): Promise<Uint8Array> {
-  const lifetime = {
-    blockhash: order.blockhash as Blockhash,
-    lastValidBlockHeight: BigInt(order.lastValidBlockHeight),
+function compose(instructions: readonly Instruction[], lifetime: Lifetime, payer: string): Uint8Array {
+  const until = {
+    blockhash: lifetime.blockhash as Blockhash,
+    lastValidBlockHeight: BigInt(lifetime.lastValidBlockHeight),
   }
-  const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (draft) => setTransactionMessageFeePayer(address(payer), draft),
-    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
+    (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
     (draft) => appendTransactionMessageInstructions(instructions, draft),
   )
   return new Uint8Array(compileTransaction(message).messageBytes)
 }
 
+/** Opens a wallet's token account at the signer's cost. Where it exists by then, it is left alone and only the fee is spent. */
+export async function signOpening(
+  owner: string,
+  mint: Pick<Mint, 'address' | 'tokenProgram'>,
+  lifetime: Lifetime,
+  wallet: Wallet,
+): Promise<SignedPayment> {
+  const units = unitsOf.base + unitsOf.createAccount
+  const account = await findTokenAccount(owner, mint.address, mint.tokenProgram)
+  const instructions = [...budgetOf(units), openInstruction(wallet.address, account, owner, mint)]
+  return signInstructions(instructions, lifetime, wallet)
+}
+
+function openInstruction(
+  payer: string,
+  account: string,
+  owner: string,
+  mint: Pick<Mint, 'address' | 'tokenProgram'>,
+): Instruction {
+  return getCreateAssociatedTokenIdempotentInstruction({
+    payer: createNoopSigner(address(payer)),
+    ata: address(account),
+    owner: address(owner),
+    mint: address(mint.address),
+    tokenProgram: address(mint.tokenProgram),
+  })
+}
+
 function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] {
   const transfer = token.asset === 'SOL' ? 0 : unitsOf.transfer
-  const units = unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0)
+  return budgetOf(unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0))
+}
+
+function budgetOf(units: number): readonly Instruction[] {
   return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
 
@@ -136,13 +176,7 @@ async function transferInstructions(order: PaymentOrder, payer: string): Promise
     { programAddress },
   )
   if (!order.createAccount) return [memo, transfer]
-  const open = getCreateAssociatedTokenIdempotentInstruction({
-    payer: signer,
-    ata: destination,
-    owner: address(recipient),
-    mint,
-    tokenProgram: programAddress,
-  })
+  const open = openInstruction(payer, destination, recipient, { address: asset, tokenProgram })
   return [open, memo, transfer]
 }
 

@@ -74,7 +74,7 @@ function createProgram(run: Run): Command {
       .option('-d, --data <text>', 'request body; @file reads it from a file')
       .option('--token <code>', 'token to pay with; may be repeated, the preferred first', collect, [])
       .option('--rpc <url>', 'node to pay through', collect, [])
-      .option('--mint <code=address>', 'a token of your own: NATIVE=<address>:<decimals>', collect, [])
+      .option('--mint <code=address>', 'a token of your own: NATIVE=<address>:<decimals>[:token-2022]', collect, [])
       .option('--allow-http', 'pay a host other than this machine over plain http')
       .addOption(networkOption())
 

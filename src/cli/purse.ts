@@ -5,7 +5,15 @@ import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/ag
 import type { ClientOptions } from '../client/options.ts'
 import { decodeAddress } from '../core/base58.ts'
 import { parseUnits } from '../core/money.ts'
-import { isTokenCode, type Mint, type Network, splTokenProgram, type TokenCode, tokenCodes } from '../core/network.ts'
+import {
+  isTokenCode,
+  type Mint,
+  type Network,
+  splTokenProgram,
+  type TokenCode,
+  token2022Program,
+  tokenCodes,
+} from '../core/network.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
@@ -106,9 +114,15 @@ function readAmount(text: string): [TokenCode, string] {
   return [readToken(code), amount]
 }
 
+const mintPattern = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)?$/
+
 function readMint(text: string): [TokenCode, Mint] {
-  const [, code = '', address = '', decimals = ''] = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})$/.exec(text) ?? []
-  if (decodeAddress(address) === undefined)
-    throw usage(`"${text}" is not a mint; write it as NATIVE=<address>:<decimals>.`)
-  return [readToken(code), { address, decimals: Number(decimals), tokenProgram: splTokenProgram }]
+  const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []
+  if (decodeAddress(address) === undefined) {
+    throw usage(
+      `"${text}" is not a mint; write it as NATIVE=<address>:<decimals>, with :token-2022 if it is one of those.`,
+    )
+  }
+  const tokenProgram = is2022 === undefined ? splTokenProgram : token2022Program
+  return [readToken(code), { address, decimals: Number(decimals), tokenProgram }]
 }

@@ -93,12 +93,12 @@ export type ConnectSocket = (
   listener: { opened(): void; received(text: string): void; closed(): void },
 ) => { send(text: string): void; close(): void }
 
-/** Whether mints are on chain as configured. */
-export type MintProbe =
-  | { readonly kind: 'good' }
-  /** One sentence for each mint that is not as configured. */
-  | { readonly kind: 'bad'; readonly problems: readonly string[] }
-  | { readonly kind: 'unknown'; readonly why: string }
+/** What became of an attempt to open a token account. */
+export type Opening =
+  | { readonly kind: 'opened'; readonly tx: string }
+  | { readonly kind: 'failed'; readonly why: string }
+  /** It was tried a short while ago. */
+  | { readonly kind: 'resting' }
 
 /** What the ledger keeps of a payment. People appear as pseudonyms only. */
 export interface PaymentRecord {

@@ -1,46 +1,35 @@
 /**
  * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. With
- * `assemble-verdict.ts` the only file of the server that knows which implementations there are.
+ * `assemble-ground.ts` and `assemble-verdict.ts` the only file of the server that knows which implementations there are.
  */
-import { readGenesis } from '../chain/genesis.ts'
-import { probeMints } from '../chain/mints.ts'
-import type { Rpc } from '../chain/rpc.ts'
+import { createOpener } from '../chain/opening.ts'
+import { createInspector } from '../chain/receiver.ts'
 import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
-import { readChainTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
+import { walletFrom } from '../chain/wallet-source.ts'
 import type { WatchJournal } from '../chain/watcher.ts'
 import { encodeBase64url } from '../core/base64url.ts'
-import type { Keyring } from '../core/keys.ts'
 import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
-import { genesisHashes } from '../core/network.ts'
-import type { Clock, Ledger, Log } from '../core/ports.ts'
+import type { Ledger, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { createEncoder } from '../host/base64url.ts'
-import { createFollowingClock, createWallClock } from '../host/clock.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
-import {
-  announceLocalnet,
-  freshSecret,
-  localLedgerFile,
-  localnetDirectory,
-  localSecret,
-  usualLedger,
-  withdrawLocalnet,
-} from '../host/home.ts'
+import { readKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
+import type { Stops } from './assemble-ground.ts'
+import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
 import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
-import { openKeyring, readConfig } from './config.ts'
-import { ConfigurationError } from './configuration-error.ts'
+import { readConfig } from './config.ts'
 import { createExposureBook } from './exposure.ts'
-import type { ProviderOptions } from './options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
 import type { Service, ServiceParts } from './service.ts'
@@ -141,9 +130,6 @@ interface Started {
   stop(): Promise<void>
 }
 
-/** What was opened and has to be closed, the last first. */
-type Stops = (() => Promise<void> | void)[]
-
 async function start(config: ServiceConfig, log: Log): Promise<Started> {
   const stops: Stops = []
   const stop = async (): Promise<void> => {
@@ -181,6 +167,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)
+    const opener = createOpener({ rpc, clock, genesis })
+    stops.push(opener.stop)
     const parts: ServiceParts = {
       chain,
       ledger,
@@ -189,10 +177,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       verifier,
       identity: createIdentity(keyring.identitySeed),
       genesis,
-      probeMints: (mints) => probeMints(rpc, mints),
+      inspect: createInspector(rpc, genesis),
+      openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
-      welcome: ground.welcome,
       openRates: rates.open,
+      welcome: (recipient) => void ground.welcome(recipient),
+      welcomed: ground.welcome,
       encode: createEncoder(),
       log,
       meter,
@@ -218,87 +208,11 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
   }
 }
 
+async function walletFor(key: AccountKey) {
+  return walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
+}
+
 /** Whatever kept the ledger from opening, customers are told that it is the ledger. */
 function blameLedger(error: unknown): never {
   throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
-}
-
-/** What differs between a public cluster, a local chain elsewhere and one in this process. */
-interface Ground {
-  readonly clock: Clock
-  readonly rpc: Rpc
-  readonly urls: readonly string[]
-  readonly genesis: string
-  readonly keyring: Keyring
-  /** The ledger of a service that names none. */
-  readonly usualLedger: () => string
-  /** Makes a recipient able to receive, where test money is free. */
-  readonly welcome: (recipient: string) => void
-}
-
-type Connect = (urls: readonly string[]) => Rpc
-
-async function standOn(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
-  if (config.network !== 'localnet') return standOnCluster(config, connect)
-  return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
-}
-
-function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): Ground {
-  const genesis = genesisHashes[network]
-  if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
-  const common = { clock: createWallClock(), genesis, keyring, welcome: () => {} }
-  return { ...common, rpc: connect(rpc), urls: rpc, usualLedger: () => usualLedger(network) }
-}
-
-async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
-  const rpc = connect(config.rpc)
-  const genesis = await readGenesis(rpc.call)
-  if (genesis === undefined) {
-    throw new Error('the local chain given as rpc does not answer; start one with: npx paystile localnet')
-  }
-  const clock = createFollowingClock(() => readChainTime(rpc))
-  stops.push(clock.stop)
-  await clock.sync()
-  const directory = localnetDirectory(genesis)
-  const keyring = config.keyring ?? madeKeyring(localSecret(directory))
-  return {
-    clock,
-    rpc,
-    urls: config.rpc,
-    genesis,
-    keyring,
-    usualLedger: () => localLedgerFile(directory),
-    welcome: () => {},
-  }
-}
-
-/** A chain of its own that ends with this process, so its ledger needs no file either. */
-async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
-  const { startLocalnet } = await import('../localnet/index.ts')
-  const localnet = await startLocalnet()
-  const genesis = localnet.genesisHash
-  stops.push(localnet.close)
-  announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
-  stops.push(() => withdrawLocalnet(genesis))
-  log.info('a local chain runs in this process', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
-  const { monotonic } = createWallClock()
-  return {
-    clock: { now: localnet.now, monotonic },
-    rpc: connect([localnet.rpcUrl]),
-    urls: [localnet.rpcUrl],
-    genesis,
-    keyring: config.keyring ?? madeKeyring(freshSecret()),
-    usualLedger: () => 'memory:',
-    welcome: (recipient) => {
-      localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n }).catch(() => {})
-    },
-  }
-}
-
-/** From a secret that no person wrote. */
-function madeKeyring(secret: string): Keyring {
-  const problems: string[] = []
-  const keyring = openKeyring(secret, problems)
-  if (!keyring) throw new ConfigurationError(problems)
-  return keyring
 }

@@ -12,7 +12,7 @@ const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, r
 const optionNames = (
   'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion rpc ledger secret mints rates ' +
   'service scope publicUrl bind proofBinding challengeTtlSeconds proofTtlSeconds waitSeconds leaseSeconds description ' +
-  'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy'
+  'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy accountKey'
 ).split(' ')
 
 /** Options as they come from JavaScript, where nothing checks them before us. */
@@ -108,6 +108,26 @@ describe('readConfig', () => {
     expect(route).toMatchObject({ pricing: { price: 1n }, mints: { NATIVE: { decimals: 5 } } })
   })
 
+  it('takes what a mint may have, and keeps it out of what customers see', () => {
+    const mints = { NATIVE: { address: recipient, decimals: 5, allow: ['transferHook'] } } as const
+    const { route } = readConfig({ ...local, mints }, {})
+    expect(route.allowedTraits).toEqual({ NATIVE: ['transferHook'] })
+    expect(route.mints.NATIVE).toEqual({ address: recipient, decimals: 5, tokenProgram: expect.any(String) })
+  })
+
+  it('takes the key that opens accounts as a path, bytes or a signer, and from the environment', () => {
+    for (const accountKey of ['key.json', new Uint8Array(64), new Array<number>(64).fill(1), { address: recipient }]) {
+      expect(readConfig({ ...local, accountKey }, {}).route.accountKey).toBe(accountKey)
+    }
+    expect(readConfig(local, { PAYSTILE_ACCOUNT_KEY: 'key.json' }).route.accountKey).toBe('key.json')
+  })
+
+  it.each([[new Uint8Array(63)], [''], [{}], [5], [['a secret']]])('does not repeat a wrong key: %o', (accountKey) => {
+    expect(problemsOf({ ...local, accountKey })).toEqual([
+      'accountKey: must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet',
+    ])
+  })
+
   it('is frozen', () => {
     const config = readConfig(local, {})
     expect(Object.isFrozen(config) && Object.isFrozen(config.service) && Object.isFrozen(config.route)).toBe(true)
@@ -158,6 +178,11 @@ describe('readConfig', () => {
     ],
     ['T78: a node that is no URL', { ...live, rpc: 'ftp://x' }, 'rpc: '],
     ['memory outside a localnet', { ...live, ledger: 'memory:' }, 'ledger: memory forgets payments'],
+    [
+      'a danger of mints that is none',
+      { ...local, mints: { NATIVE: { address: recipient, decimals: 5, allow: ['everything'] } } },
+      'allow may list transferHook, permanentDelegate',
+    ],
     ['another USDC on mainnet', { ...live, mints: { USDC: recipient } }, 'mints.USDC: is fixed on mainnet'],
     ['NATIVE on mainnet without a mint', { ...live, token: 'NATIVE' }, 'mints.NATIVE: NATIVE has no mint on mainnet'],
     [

@@ -2,22 +2,11 @@
  * Options as they are used: checked all at once, completed from the environment and the defaults, frozen.
  */
 import { z } from 'zod'
-import { decodeAddress } from '../core/base58.ts'
 import type { Keyring } from '../core/keys.ts'
 import { readKeyring } from '../core/keys.ts'
 import { parseLedgerUrl } from '../core/ledger-url.ts'
-import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
-import {
-  decimalsOf,
-  isUnspendable,
-  knownMints,
-  networks,
-  parseNodes,
-  publicNodes,
-  splTokenProgram,
-  token2022Program,
-  tokenCodes,
-} from '../core/network.ts'
+import type { MintTable, Network, TokenCode } from '../core/network.ts'
+import { decimalsOf, isUnspendable, networks, parseNodes, publicNodes, tokenCodes } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { convertAll } from '../core/rates.ts'
 import { nearest } from '../core/suggest.ts'
@@ -29,7 +18,9 @@ import type { PaywallEvent } from './events.ts'
 import type { FinalityAt } from './finality-rule.ts'
 import { readFinality } from './finality-rule.ts'
 import type { FreeQuota } from './free.ts'
-import type { ProviderOptions } from './options.ts'
+import type { MintRules } from './mint-options.ts'
+import { accountKeyOption, address, mintsOption, readMints } from './mint-options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Pricing } from './pricing.ts'
 import { readFree, readPricing } from './pricing-option.ts'
 import { usualProofTtlSeconds } from './quote.ts'
@@ -54,6 +45,9 @@ export interface RouteConfig {
   readonly acceptedMints: readonly TokenCode[]
   readonly rates: RatesConfig
   readonly mints: MintTable
+  readonly allowedTraits: MintRules['allowedTraits']
+  /** Pays for token accounts that the recipient lacks. */
+  readonly accountKey: AccountKey | undefined
   readonly verifyOnChain: boolean
   readonly waitMs: number
   readonly leaseMs: number
@@ -88,8 +82,6 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const notAddress = 'is not a Solana address'
-const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, notAddress)
 const wallet = address.refine(
   (text) => !isUnspendable(text),
   'is a program or a mint, not a wallet: nobody could spend it',
@@ -107,17 +99,6 @@ const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)
 const flag = z.boolean({ error: 'must be true or false' })
 const nodeUrl = z.string().refine((text) => isUrl(text), { error: 'must be an http or https URL' })
 const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
-const mint = z.union(
-  [
-    address,
-    z.strictObject({
-      address,
-      decimals: z.int().min(0).max(18).optional(),
-      tokenProgram: z.enum([splTokenProgram, token2022Program]).optional(),
-    }),
-  ],
-  { error: 'must be the address of a mint, or { address, decimals, tokenProgram } with decimals from 0 to 18' },
-)
 const headerName = z
   .string('must be the name of a header')
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the name of a header')
@@ -153,7 +134,8 @@ const schema = z.strictObject({
     )
     .optional(),
   secret: z.string().optional(),
-  mints: z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({}),
+  mints: mintsOption,
+  accountKey: accountKeyOption,
   rates: z.unknown().optional(),
   service: label.default('default'),
   scope: label.optional(),
@@ -206,11 +188,12 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   rpc: 'PAYSTILE_RPC',
   ledger: 'PAYSTILE_LEDGER',
   secret: 'PAYSTILE_SECRET',
+  accountKey: 'PAYSTILE_ACCOUNT_KEY',
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
 }
 /** Options that may hold a password or a key, also where they are wrong. */
-const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates']
+const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey']
 
 /** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
@@ -237,7 +220,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
 
 function complete(read: Read, locate: (problem: string) => string): Config {
   const problems: string[] = []
-  const mints = readMints(read, problems)
+  const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
   const { config: rates, problems: rateProblems } = readRatesOption(read.rates, read.network)
   problems.push(...rateProblems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
@@ -258,6 +241,8 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       acceptedMints,
       rates,
       mints,
+      allowedTraits,
+      accountKey: read.accountKey,
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
       leaseMs: read.leaseSeconds * 1000,
@@ -314,27 +299,6 @@ function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems:
         `accept only ${settlementToken}, or leave autoConversion out`,
     )
   }
-}
-
-function readMints(read: Read, problems: string[]): MintTable {
-  const known = knownMints[read.network]
-  const table: Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>> = { ...known }
-  for (const code of ['NATIVE', 'USDC'] as const) {
-    const option = read.mints[code]
-    if (option === undefined) continue
-    if (read.network === 'mainnet' && known[code]) {
-      problems.push(`mints.${code}: is fixed on mainnet and cannot be replaced`)
-      continue
-    }
-    const given = typeof option === 'string' ? { address: option } : option
-    const decimals = given.decimals ?? known[code]?.decimals
-    if (decimals === undefined) {
-      problems.push(`mints.${code}.decimals: must be given, as the mint says`)
-      continue
-    }
-    table[code] = { address: given.address, decimals, tokenProgram: given.tokenProgram ?? splTokenProgram }
-  }
-  return table
 }
 
 /** What is accepted must have a mint, and a rate where the price is in another token. */

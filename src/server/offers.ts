@@ -7,12 +7,16 @@ import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
-import type { Subject } from '../core/request-id.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { RateTable } from '../core/rates.ts'
+import type { Amounts, Subject } from '../core/request-id.ts'
 import { prepareSeal } from '../core/request-id.ts'
 import { spreadAll } from '../core/spread.ts'
+import { grossFor } from '../core/transfer-fee.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RouteConfig } from './config.ts'
 import type { Deal } from './pricing.ts'
+import type { Probe } from './probe.ts'
 import type { Rates, Service } from './service.ts'
 
 export interface PreparedOffer {
@@ -32,21 +36,24 @@ const mostOffers = 256
 interface OfferParts {
   readonly routeTag: Uint8Array
   readonly rates: Rates
+  readonly probe: Probe
 }
 
 export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: Deal; readonly offer: PreparedOffer | Refusal } | undefined
-  let version: number | undefined
+  let priced: { readonly table: RateTable; readonly offered: Offered } | undefined
   const nameOf = ({ price, allowance }: Deal): string => `${price} ${allowance.unit} ${allowance.amount}`
 
   return {
     for: (deal) => {
-      const { version: current } = parts.rates.current()
-      if (current !== version) {
+      const { table } = parts.rates.current()
+      const offered = parts.probe.offered()
+      // Both stay the same objects for as long as they say the same.
+      if (table !== priced?.table || offered !== priced.offered) {
         known.clear()
         last = undefined
-        version = current
+        priced = { table, offered }
       }
       // The usual case is one deal for all.
       if (last?.deal === deal) return last.offer
@@ -64,19 +71,15 @@ function prepare(
   service: Service,
   config: RouteConfig,
   dialect: Dialect,
-  { routeTag, rates }: OfferParts,
+  { routeTag, rates, probe }: OfferParts,
   { price, allowance }: Deal,
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
   const { network } = service.config
-  const amounts = spreadAll(
-    { token, units: price, decimals },
-    acceptedMints,
-    mints,
-    rates.current().table,
-    rates.spread,
-  )
+  const { table } = rates.current()
+  const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, table, rates.spread)
+  const { amounts, gross } = payable(prices, probe.offered())
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
   if (accepted.length === 0) return refuse('chain_unavailable', { detail: 'No token can be priced at this moment.' })
   const terms = {
@@ -89,9 +92,10 @@ function prepare(
   const offer: Offer = {
     recipient,
     currency: token,
-    price,
+    // What has to be sent, where it can be paid in this token: SPEC's client goes by it.
+    price: gross[token] ?? price,
     acceptedMints: accepted,
-    amounts,
+    amounts: gross,
     mints,
     network,
     allowance,
@@ -103,4 +107,21 @@ function prepare(
     answerWith: dialect.prepare(offer),
     price: formatUnits(price, decimals),
   }
+}
+
+type Offered = ReturnType<Probe['offered']>
+
+/** What has to arrive of each token that can be paid with, and what has to be sent for that: more, where the mint takes a fee. */
+function payable(prices: Amounts, offered: Offered): { readonly amounts: Amounts; readonly gross: Amounts } {
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  const gross: Partial<Record<TokenCode, bigint>> = {}
+  for (const [code, { fees, leastUnits }] of offered) {
+    const units = prices[code]
+    if (units === undefined || units < leastUnits) continue
+    const sent = grossFor(units, fees)
+    if (sent === undefined) continue
+    amounts[code] = units
+    gross[code] = sent
+  }
+  return { amounts, gross }
 }

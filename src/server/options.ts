@@ -3,6 +3,7 @@
  */
 import type { Network, TokenCode } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
+import type { DoubtfulTrait } from '../core/token-rules.ts'
 import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
@@ -51,6 +52,11 @@ export interface ProviderOptions {
   readonly secret?: string
   /** Mint addresses by token code: NATIVE on mainnet, any on devnet and localnet. */
   readonly mints?: Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, MintOption>>>
+  /**
+   * A key that pays, once, for each token account that the recipient lacks: the path of a key file, 64 secret bytes, a kit
+   * signer or a wallet. It need not be the recipient's, and is used for nothing else.
+   */
+  readonly accountKey?: AccountKey
   /** What other tokens than the price's are worth: a table, `pyth`, `jupiter`, or a source of your own. */
   readonly rates?: RatesOption
   /** Names the service inside its requestIds, where several share one secret. */
@@ -109,4 +115,16 @@ export interface ProviderOptions {
 
 export type MintOption =
   | string
-  | { readonly address: string; readonly decimals?: number; readonly tokenProgram?: string }
+  | {
+      readonly address: string
+      readonly decimals?: number
+      readonly tokenProgram?: string
+      /** What the mint may have although it can cost you payments, or mislead about amounts. */
+      readonly allow?: readonly DoubtfulTrait[]
+    }
+
+export type AccountKey =
+  | string
+  | ArrayLike<number>
+  | { readonly address: string }
+  | { readonly publicKey: { toBytes(): Uint8Array }; readonly secretKey: Uint8Array }

@@ -27,8 +27,8 @@ import type { FreeCounter } from './free.ts'
 import { createFreeCounter } from './free.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Probe } from './probe.ts'
-import { startProbe } from './probe.ts'
+import type { Probe, Readiness, ReadinessReport } from './probe.ts'
+import { reportOn, startProbe } from './probe.ts'
 import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
@@ -47,8 +47,10 @@ export interface Paywall {
   enter(incoming: Incoming): Entry | Promise<Entry>
   /** The answer for a handler that failed before it had sent anything. */
   handlerFailed(error: unknown): Answer
-  /** Resolves when the service is up; rejects with the reason why not. */
-  ready(): Promise<void>
+  /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
+  ready(): Promise<Readiness>
+  /** The same for health checks: never rejects. */
+  readiness(): Promise<ReadinessReport>
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
@@ -82,11 +84,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const standIn = (service: Service): Stand => {
     if (!stand) {
       const { free } = config.route
-      stand = {
-        route: createRoute(service, config.route, dialect),
-        probe: startProbe(service, config.route),
-        free: free && createFreeCounter(free, service.clock),
-      }
+      const probe = startProbe(service, config.route)
+      const route = createRoute(service, config.route, dialect, probe)
+      stand = { route, probe, free: free && createFreeCounter(free, service.clock) }
       if (gate.listener) deafen = service.listen(gate.listener)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
@@ -125,6 +125,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       return dialect.refusal(refuse('handler_failed'))
     },
     ready: async () => standIn(await handle.get()).probe.result(),
+    readiness: () => reportOn(async () => standIn(await handle.get()).probe),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     metrics: async () => {
       const service = await Promise.resolve(handle.get()).catch(() => undefined)

@@ -1,72 +1,235 @@
 /**
- * Before anything is sold for a token that the provider named, the chain is asked whether it is what the configuration
- * says: with wrong decimals every price would be wrong a thousandfold.
+ * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
+ * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
  */
+import type { Mint, TokenCode } from '../core/network.ts'
 import { isSameMint, knownMints, mintOf, pickMints } from '../core/network.ts'
+import { convertAll } from '../core/rates.ts'
+import type { Inspection, Offering, TokenTerms } from '../core/token-rules.ts'
+import { judgeToken } from '../core/token-rules.ts'
 import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Service } from './service.ts'
 
+export type { Offering } from '../core/token-rules.ts'
+
+export interface Readiness {
+  readonly offered: readonly TokenCode[]
+  /** Why a token is not offered, one sentence each. */
+  readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
+}
+
+export interface ReadinessReport extends Readiness {
+  readonly ready: boolean
+  /** Why it is not ready, for the operator. */
+  readonly why?: string
+}
+
 export interface Probe {
-  /** What the chain has said so far: `waiting` only for mints that the provider gave, since known ones are pinned here. */
+  /** Tokens that can be sold for now, with what the quote has to mind. The same object as long as nothing changed. */
+  offered(): ReadonlyMap<TokenCode, Offering>
+  /** `waiting` and `bad`: nothing can be offered, yet or at all. */
   state(): 'good' | 'waiting' | 'bad'
-  /** Resolves when they are found to be right; rejects with the reason why not, or why nobody can tell yet. */
-  result(): Promise<void>
+  /** Why a token is not offered, one sentence each. */
+  withheld(): ReadonlyMap<TokenCode, string>
+  /**
+   * Resolves when the chain was asked and at least one token is offered. Rejects with a `ConfigurationError` when none can
+   * be, and with the reason when no node has told anything yet, also where known tokens are offered meanwhile.
+   */
+  result(): Promise<Readiness>
   stop(): void
 }
 
-const retryMs = 5_000
+/** While nothing can be sold, or nobody knows; while some tokens cannot; and when all is well: fees and accounts change. */
+const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
+const notAskedYet = 'the chain has not been asked yet'
 
-/** Asks at once, and until all is good, again and again: a node that knows no better today may tomorrow. */
+/** Where test money is free, the payer's client opens the recipient's account. On mainnet that would be a price beyond the price. */
+const isOpenedByPayer = (service: Service): boolean => service.config.network !== 'mainnet'
+
+/** What is known of each accepted token, in the order in which they are accepted. */
+interface Stand {
+  readonly offered: ReadonlyMap<TokenCode, Offering>
+  readonly withheld: ReadonlyMap<TokenCode, string>
+  /** What an operator should know of tokens that are offered. */
+  readonly doubts: readonly string[]
+}
+
+/** Asks at once, and again and again. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
-  const mints = pickMints(config.acceptedMints, config.mints)
-  const known = knownMints[service.config.network]
-  const isPinned = config.acceptedMints.every((code) => {
-    const mint = mintOf(code, mints)
-    return !mint || isSameMint(mint, mintOf(code, known))
-  })
-  let state: 'good' | 'waiting' | 'bad' = isPinned || !config.verifyOnChain ? 'good' : 'waiting'
+  const { recipient, acceptedMints, verifyOnChain } = config
+  const tell = createTeller(service)
+  let stand = firstStand(service, config)
+  let hasAsked = !verifyOnChain
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
 
-  let last: string | undefined
-  const later = (): void => {
-    if (!stopped) timer = setTimeout(again, retryMs)
-    timer?.unref?.()
+  const look = async (): Promise<readonly Unopened[]> => {
+    const inspection = await service.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
+    if (inspection.kind === 'unknown') {
+      service.log.warn('tokens not checked', { why: inspection.why })
+      throw new Error(`the chain cannot be read yet: ${inspection.why}`)
+    }
+    const judged = judgeAll(service, config, inspection)
+    hasAsked = true
+    if (nameOf(judged.stand) !== nameOf(stand)) stand = judged.stand
+    return judged.unopened
   }
 
-  const ask = async (): Promise<void> => {
-    if (!config.verifyOnChain) return
-    const probe = await service.probeMints(mints)
-    if (probe.kind === 'good') {
-      state = 'good'
-      return
+  const ask = async (): Promise<Readiness> => {
+    await service.welcomed(recipient)
+    try {
+      const unopened = verifyOnChain ? await look() : []
+      if (!stopped && (await openAll(service, config, unopened))) await look()
+    } catch (error) {
+      // What was found before stays true for as long as nobody says otherwise.
+      if (!hasAsked) throw error
     }
-    if (probe.kind === 'bad') {
-      state = 'bad'
-      const error = new ConfigurationError(probe.problems)
-      if (last !== error.message) service.log.error('nothing is sold', { why: error.message })
-      last = error.message
-      later()
-      throw error
+    tell(stand)
+    if (stand.offered.size === 0) throw new ConfigurationError([...stand.withheld.values()])
+    return { offered: [...stand.offered.keys()], withheld: Object.fromEntries(stand.withheld) }
+  }
+
+  const rest = (): void => {
+    if (stopped || !verifyOnChain) return
+    const isWell = hasAsked && stand.offered.size > 0
+    timer = setTimeout(repeat, !isWell ? hurriedMs : stand.withheld.size > 0 ? patientMs : calmMs)
+    timer.unref?.()
+  }
+  // Who asks meanwhile is told what was found last.
+  const repeat = (): void => {
+    const asking = ask()
+    const done = (): void => {
+      latest = asking
+      rest()
     }
-    service.log.warn('mints not checked yet', { why: probe.why })
-    later()
-    throw new Error(`the chain cannot be read yet: ${probe.why}`)
+    asking.then(done, done)
   }
   let latest = ask()
-  const again = (): void => {
-    latest = ask()
-    latest.catch(() => {})
-  }
-  latest.catch(() => {})
+  latest.then(rest, rest)
 
   return {
-    state: () => state,
+    offered: () => stand.offered,
+    withheld: () => stand.withheld,
+    state: () => (stand.offered.size > 0 ? 'good' : hasAsked ? 'bad' : 'waiting'),
     result: () => latest,
     stop: () => {
       stopped = true
       clearTimeout(timer)
     },
   }
+}
+
+/** How a paywall stands, for health checks, also when it could not even start. */
+export async function reportOn(open: () => Promise<Probe>): Promise<ReadinessReport> {
+  let probe: Probe | undefined
+  try {
+    probe = await open()
+    return { ready: true, ...(await probe.result()) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    const withheld = Object.fromEntries(probe?.withheld() ?? [])
+    return { ready: false, offered: [...(probe?.offered().keys() ?? [])], withheld, why }
+  }
+}
+
+/** Before anybody has answered: what is known here is right unless the chain says otherwise, what a provider gave is not. */
+function firstStand(service: Service, { acceptedMints, mints, verifyOnChain }: RouteConfig): Stand {
+  const known = knownMints[service.config.network]
+  const offered = new Map<TokenCode, Offering>()
+  const withheld = new Map<TokenCode, string>()
+  for (const code of acceptedMints) {
+    const mint = mintOf(code, mints)
+    const isTrusted = !verifyOnChain || !mint || isSameMint(mint, mintOf(code, known))
+    if (isTrusted) offered.set(code, { fees: [], leastUnits: 0n })
+    else withheld.set(code, notAskedYet)
+  }
+  return { offered, withheld, doubts: [] }
+}
+
+interface Unopened {
+  readonly code: TokenCode
+  readonly mint: Mint
+}
+
+function judgeAll(
+  service: Service,
+  config: RouteConfig,
+  inspection: Extract<Inspection, { kind: 'seen' }>,
+): { readonly stand: Stand; readonly unopened: readonly Unopened[] } {
+  const offered = new Map<TokenCode, Offering>()
+  const withheld = new Map<TokenCode, string>()
+  const unopened: Unopened[] = []
+  const doubts: string[] = []
+  for (const code of config.acceptedMints) {
+    const terms = termsOf(config, code)
+    const verdict = judgeToken(terms, inspection)
+    if (verdict.kind === 'unopened' && terms.mint) unopened.push({ code, mint: terms.mint })
+    const isUnopened = verdict.kind === 'unopened'
+    if (verdict.kind === 'good' || (isUnopened && isOpenedByPayer(service))) offered.set(code, verdict.offering)
+    else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : verdict.why)
+    if (verdict.kind === 'good') doubts.push(...verdict.warnings)
+  }
+  return { stand: { offered, withheld, doubts }, unopened }
+}
+
+const beingOpened = (code: TokenCode): string =>
+  `recipient: has no ${code} account yet; it is opened with accountKey, and the log says if that fails`
+
+function termsOf(config: RouteConfig, code: TokenCode): TokenTerms {
+  const { recipient, mints, allowedTraits } = config
+  return {
+    code,
+    recipient,
+    mint: mintOf(code, mints),
+    units: unitsOf(config, code),
+    allowed: allowedTraits[code] ?? [],
+  }
+}
+
+/** The price, where it is the same for everybody and for good. Others are looked at as they are quoted. */
+function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
+  const { price, per, token, decimals } = pricing
+  if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
+  return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
+}
+
+/** True when one was opened, so that another look is worth it. */
+async function openAll(
+  { log, openAccount }: Service,
+  { recipient, accountKey }: RouteConfig,
+  unopened: readonly Unopened[],
+): Promise<boolean> {
+  if (accountKey === undefined) return false
+  let any = false
+  for (const { code, mint } of unopened) {
+    const opening = await openAccount({ recipient, mint, key: accountKey })
+    if (opening.kind === 'opened') log.info('token account opened', { token: code, recipient, tx: opening.tx })
+    if (opening.kind === 'failed') log.error('token account not opened', { token: code, why: opening.why })
+    any ||= opening.kind === 'opened'
+  }
+  return any
+}
+
+/** Says what changed, once. */
+function createTeller({ log }: Service): (stand: Stand) => void {
+  let last: Stand = { offered: new Map(), withheld: new Map(), doubts: [] }
+  let wasSold = true
+  return (stand) => {
+    const { offered, withheld, doubts } = stand
+    for (const [token, why] of withheld)
+      if (last.withheld.get(token) !== why) log.error('token not offered', { token, why })
+    for (const token of offered.keys()) if (last.withheld.has(token)) log.info('token offered again', { token })
+    for (const why of doubts)
+      if (!last.doubts.includes(why)) log.warn('somebody else has rights in an account', { why })
+    const isSold = offered.size > 0
+    if (wasSold && !isSold) log.error('nothing is sold', { why: [...withheld.values()].join('; ') })
+    wasSold = isSold
+    last = stand
+  }
+}
+
+function nameOf({ offered, withheld, doubts }: Stand): string {
+  const write = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)
+  return JSON.stringify([[...offered], [...withheld], doubts], write)
 }

@@ -16,6 +16,7 @@ import type { PreparedOffer } from './offers.ts'
 import { createOffers } from './offers.ts'
 import type { Deal } from './pricing.ts'
 import { createDeals } from './pricing.ts'
+import type { Probe } from './probe.ts'
 import type { Rates, Service } from './service.ts'
 
 export interface Quoted {
@@ -41,7 +42,7 @@ export interface Route {
   originsOf(incoming: Incoming): readonly string[]
 }
 
-export function createRoute(service: Service, config: RouteConfig, dialect: Dialect): Route {
+export function createRoute(service: Service, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
   const { recipient, scope, publicUrl, bind, pricing } = config
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
@@ -51,7 +52,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const [routeTag = new Uint8Array()] = tags
   const dealFor = createDeals(pricing)
   const rates = service.openRates(config.rates, config.mints)
-  const offers = createOffers(service, config, dialect, { routeTag, rates })
+  const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const scopeTag = service.tags.binding('*', '*')

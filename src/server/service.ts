@@ -9,7 +9,7 @@ import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Mint, MintTable, TokenCode } from '../core/network.ts'
-import type { Chain, Clock, Identity, Ledger, Log, MintProbe, Verifier } from '../core/ports.ts'
+import type { Chain, Clock, Identity, Ledger, Log, Opening, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { RateTable } from '../core/rates.ts'
@@ -17,11 +17,13 @@ import type { Encode, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
 import { createTags } from '../core/tags.ts'
+import type { Inspection } from '../core/token-rules.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Budget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
+import type { AccountKey } from './options.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
 
@@ -37,8 +39,17 @@ export interface ServiceParts {
   readonly genesis: string
   /** Makes a recipient able to receive, where test money is free. */
   readonly welcome: (recipient: string) => void
+  /** Resolves when a recipient that was welcomed can receive. */
+  readonly welcomed: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
-  readonly probeMints: (mints: Readonly<Record<string, Mint>>) => Promise<MintProbe>
+  /** What nodes say of a recipient and of what it is to be paid in. */
+  readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
+  /** Opens the recipient's account for a mint at the cost of a key. */
+  readonly openAccount: (order: {
+    readonly recipient: string
+    readonly mint: Mint
+    readonly key: AccountKey
+  }) => Promise<Opening>
   /** What tokens are worth, by a source that routes with the same settings share. */
   readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
   /** base64url as fast as the platform has it: every 402 passes through. */

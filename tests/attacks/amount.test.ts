@@ -4,6 +4,7 @@ import { getApproveInstruction, getMintToInstruction } from '@solana-program/tok
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeSignature } from '../../src/core/base58.ts'
 import type { Mint } from '../../src/core/network.ts'
+import { doubtfulTraits } from '../../src/core/token-rules.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { succeed, u64 } from '../harness/message.ts'
@@ -179,7 +180,8 @@ async function openFor(mint: Mint, scope: string, more: Partial<ProviderOptions>
     [bench.honest.address]: 10n ** 9n,
     [recipient.address]: 0n,
   })
-  return bench.open({ token: 'NATIVE', price: '0.01', mints: { NATIVE: mint }, scope, ...more })
+  const mints = { NATIVE: { ...mint, allow: doubtfulTraits } }
+  return bench.open({ token: 'NATIVE', price: '0.01', mints, scope, ...more })
 }
 
 describe('mints that have rules of their own', () => {

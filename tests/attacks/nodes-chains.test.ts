@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Challenge } from '../../src/core/challenge.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
 import { readConfig } from '../../src/server/config.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
@@ -57,9 +58,16 @@ describe('another chain', () => {
   it('T73: is never believed where the network has a known genesis hash', async () => {
     const secret = `1:${'s'.repeat(32)}`
     const ledger = join(stand.directory, 'devnet.sqlite')
-    const devnet = await stand.open({ network: 'devnet', secret, ledger })
-    const proof = await devnet.buy(stand.payer)
-    await expectRefused(devnet.claim(proof), 'chain_unavailable')
+    const { rpcUrl: rpc } = world.localnet
+    const common = { price: 0.01, token: 'USDC', recipient: world.recipient.address, waitSeconds: 0 } as const
+    const devnet = await serveNode({ ...common, network: 'devnet', secret, ledger, rpc, log: stand.log }, () => ({
+      body: 'the secret',
+    }))
+    stand.defer(() => devnet.close())
+    await expect(devnet.ready()).rejects.toThrow('does not speak for this chain')
+    const challenge = (await (await fetch(`${devnet.url}/data`)).json()) as Challenge
+    const proof = proofOf(await world.pay(challenge, stand.payer), challenge, stand.payer)
+    await expectRefused(fetch(`${devnet.url}/data`, { headers: { 'Payment-Proof': proof } }), 'chain_unavailable')
     expect(stand.logged.join('')).toContain('chain.wrong_cluster')
   })
 

@@ -97,6 +97,8 @@ describe('an evil host that relays our challenge', () => {
 describe('a payment that was signed and never sent', () => {
   it('T167: one lying node vouches for it, the other does not know it', async () => {
     const liar = await startLocalnet({ slotMs: 20 })
+    // It knows better than to lie about who can be paid.
+    await liar.fund(world.recipient.address, { SOL: 1_000_000_000n, USDC: 0n })
     const challenge = await till.challenge()
     const real = await bench.commit(till, payer, [await usdc()])
     const transaction = await signMessage(world, [memo(challenge.requestId), await usdc()], payer)

@@ -63,6 +63,12 @@ describe('npm start -- --json', () => {
     expect((await fetch(ready.faucetUrl, { method: 'POST', body: '{"address":"nobody"}' })).status).toBe(400)
     expect((await fetch(`${ready.url}/api/nothing`)).status).toBe(404)
   })
+
+  it('says that it is ready, and for which tokens it sells', async () => {
+    const response = await fetch(`${ready.url}/readyz`)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ ready: true, offered: ['NATIVE', 'USDC', 'SOL'], withheld: {} })
+  })
 })
 
 describe('paystile', () => {

@@ -14,6 +14,7 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Readiness, ReadinessReport } from '../../src/server/probe.ts'
 
 /** What the protected handler answers. */
 export interface Content {
@@ -34,7 +35,8 @@ export type Handler = (target: string, visit: Visit) => Content | Promise<Conten
 export interface Served {
   readonly url: string
   /** Resolves when the paywall is up. */
-  readonly ready: () => Promise<void>
+  readonly ready: Lifecycle['ready']
+  readonly readiness: Lifecycle['readiness']
   readonly metrics: () => Promise<string>
   /** Ends it as an operator does; `close` is for tests that are over. */
   readonly stop: () => Promise<void>
@@ -43,7 +45,8 @@ export interface Served {
 export type Serve = (options: ProviderOptions, handler: Handler) => Promise<Served>
 
 export interface Lifecycle {
-  ready(): Promise<void>
+  ready(): Promise<Readiness>
+  readiness(): Promise<ReadinessReport>
   metrics(): Promise<string>
   close(): Promise<void>
 }
@@ -193,6 +196,7 @@ export async function listen(server: Server, paid: Lifecycle): Promise<Served> {
   return {
     url: `http://127.0.0.1:${port}`,
     ready: paid.ready,
+    readiness: paid.readiness,
     metrics: paid.metrics,
     stop: () => drain(server, paid),
     close: async () => {

@@ -22,9 +22,9 @@ export interface Extension {
 const keyOf = (text: string) => decodeAddress(text) as Uint8Array
 
 export const extensions = {
-  transferFee: (basisPoints: number, authority: string): Extension => ({
+  transferFee: (basisPoints: number, authority: string, maximum = 2n ** 63n): Extension => ({
     bytes: 108,
-    data: [26, 0, 1, keyOf(authority), 1, keyOf(authority), basisPoints & 255, basisPoints >> 8, u64(2n ** 63n)],
+    data: [26, 0, 1, keyOf(authority), 1, keyOf(authority), basisPoints & 255, basisPoints >> 8, u64(maximum)],
   }),
   permanentDelegate: (delegate: string): Extension => ({ bytes: 32, data: [35, keyOf(delegate)] }),
   transferHook: (program: string, authority: string): Extension => ({
@@ -39,6 +39,11 @@ export const extensions = {
     bytes: 56,
     data: [43, 0, keyOf(authority), new Uint8Array(new Float64Array([multiplier]).buffer)],
   }),
+  nonTransferable: (): Extension => ({ bytes: 0, data: [32] }),
+  pausable: (authority: string): Extension => ({ bytes: 33, data: [44, 0, keyOf(authority)] }),
+  /** 1 opens accounts as usual, 2 frozen. */
+  accountState: (state: 1 | 2): Extension => ({ bytes: 1, data: [28, 0, state] }),
+  closeAuthority: (authority: string): Extension => ({ bytes: 32, data: [25, 1, keyOf(authority)] }),
 } as const
 
 export interface MintOptions {

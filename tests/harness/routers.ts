@@ -23,7 +23,7 @@ export interface App {
 type Build = (options: ProviderOptions) => Promise<App>
 
 interface Paid {
-  ready(): Promise<void>
+  ready(): Promise<unknown>
   close(): Promise<void>
 }
 

@@ -59,7 +59,7 @@ function stackOf<Paid extends Lifecycle>(
     const served = await listen(createServer(await mount(outer, inner)), outer)
     return {
       ...served,
-      ready: () => Promise.all([outer.ready(), inner.ready()]).then(() => {}),
+      ready: () => Promise.all([outer.ready(), inner.ready()]).then(([readiness]) => readiness),
       close: () => served.close().then(() => inner.close()),
     }
   }

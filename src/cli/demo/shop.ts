@@ -7,6 +7,7 @@ import { create402Middleware, drain } from '../../adapters/hono.ts'
 import { tokenCodes } from '../../core/network.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
+import type { ReadinessReport } from '../../server/probe.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
 
@@ -49,6 +50,10 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
   app.get('/.well-known/paystile', async (context) =>
     context.json({ network: 'localnet', identityKey: await paywalls[0]?.identity() }),
   )
+  app.get('/readyz', async (context) => {
+    const readiness = joinReports(await Promise.all(paywalls.map((paid) => paid.readiness())))
+    return context.json(readiness, readiness.ready ? 200 : 503)
+  })
   app.post('/faucet', async (context) => {
     const answer = await fetch(`${localnet.rpcUrl}/faucet`, {
       method: 'POST',
@@ -71,6 +76,17 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () => drain(server, ...paywalls),
+  }
+}
+
+/** All resources have to be for sale. What one of them does not take is not offered, with its reason. */
+function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
+  const why = reports.find((report) => report.why !== undefined)?.why
+  return {
+    ready: reports.every(({ ready }) => ready),
+    offered: tokenCodes.filter((code) => reports.every(({ offered }) => offered.includes(code))),
+    withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
+    ...(why !== undefined && { why }),
   }
 }
 
