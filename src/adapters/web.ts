@@ -110,7 +110,8 @@ function metered(gauge: Gauge, source: ReadableStream<Uint8Array>, announced: nu
   const reader = source.getReader()
   let rest: Uint8Array = new Uint8Array()
   const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    reader.cancel().catch(() => {})
+    // Not at once: Node's own streams do not bear it while a chunk is on its way, and end the process.
+    setTimeout(() => reader.cancel().catch(() => {}), flushMs)
     if (gauge.sent() === announced) return controller.close()
     // An error overtakes what is still on its way out, and nobody here can tell when that has left.
     await new Promise((resolve) => setTimeout(resolve, flushMs))
