@@ -100,7 +100,7 @@ describe('an outage', () => {
     const path = newPath()
     const file = await openSqliteFile(path, 20, () => {})
     onTestFinished(file.close)
-    const orphan = 'PRAGMA defer_foreign_keys = ON; INSERT INTO grants VALUES (999, 1, 1, 1)'
+    const orphan = 'PRAGMA defer_foreign_keys = ON; INSERT INTO grants VALUES (999, 1, 1, 1, 0)'
     await expect(file.write(() => file.db.exec(orphan))).rejects.toThrow(/FOREIGN KEY/)
     await file.write(() => file.db.exec("INSERT INTO meta VALUES ('a', 'b')"))
   })
