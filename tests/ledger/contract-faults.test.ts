@@ -18,6 +18,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       () => desk.ledger.peek(payment.tx),
       () => desk.ledger.take(takeOf(payment)),
       () => desk.ledger.renew(grant, leaseMs),
+      () => desk.ledger.advance(grant, 1n, 1n),
       () => desk.ledger.end(grant, 'settle', 1n),
       () => desk.ledger.recordLate(createPayment()),
     ]

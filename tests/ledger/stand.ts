@@ -193,6 +193,13 @@ export function createStand({ unit, amount, scale }: Goods) {
       equal(await had(place), isOver || sent >= mostSends ? 'spent' : reach)
     }
   }
+  /** To the millisecond. */
+  const seeWindowEnd = async (endsAt: number) => {
+    for (const moment of [endsAt - 1, endsAt]) {
+      clock.advance(Math.max(0, moment - clock.now()))
+      await checkUsable()
+    }
+  }
 
   const act = async ([act, which, steps, place]: Deed): Promise<void> => {
     const size = unit === 'byte' ? steps * scale : unit === 'file' ? steps : 1
@@ -231,6 +238,7 @@ export function createStand({ unit, amount, scale }: Goods) {
       }
       await rest()
       checkSold()
+      if (unit === 'second' && registeredAt !== undefined) await seeWindowEnd(registeredAt + amount * 1000)
     },
     /** How many bytes were sent that the ledger does not know of. */
     lost: () => lost,
