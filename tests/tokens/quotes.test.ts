@@ -1,0 +1,44 @@
+/** What the quote says of tokens that take a fee, and of wallets that cannot receive little. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Mint } from '../../src/core/network.ts'
+import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
+import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { memo, newSigner, proofOf } from '../harness/world.ts'
+
+let stand: Stand
+let mint: Mint
+beforeAll(async () => {
+  stand = await createStand()
+  const issuer = await stand.world.person()
+  mint = await createMint(stand.world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })
+  await mintTo(stand.world, mint, issuer, {
+    [stand.payer.address]: 1_000_000_000n,
+    [stand.world.recipient.address]: 0n,
+  })
+})
+afterAll(() => stand.close())
+
+it('T33: the quote tells the gross amount, the seal wants the net one, and nothing less', async () => {
+  const { world, payer } = stand
+  const shop = await stand.open({ price: 1, token: 'NATIVE', mints: { NATIVE: mint }, finalizedFrom: 100 })
+  const buy = async (units: bigint) => {
+    const challenge = await shop.challenge()
+    expect(challenge).toMatchObject({ amount: '1.010102', currency: 'NATIVE', amounts: { NATIVE: '1.010102' } })
+    const transfer = await move(world, mint, payer, world.recipient.address, units)
+    return proofOf(await world.send([memo(challenge.requestId), transfer], payer), challenge, payer)
+  }
+  await expectServed(shop.claim(await buy(1_010_102n)))
+  await expectRefused(shop.claim(await buy(1_010_101n)), 'underpaid')
+  await expectRefused(shop.claim(await buy(1_000_000n)), 'underpaid')
+})
+
+it('SOL is left out of a quote that is too small to open an empty wallet, and is in a larger one', async () => {
+  const empty = await newSigner()
+  const shop = await stand.open({
+    price: ({ query }) => (query.has('large') ? 1 : 0.01),
+    acceptedMints: ['USDC', 'SOL'],
+    recipient: empty.address,
+  })
+  expect((await shop.challenge('/data')).acceptedMints).toEqual(['USDC'])
+  expect((await shop.challenge('/data?large')).acceptedMints).toEqual(['USDC', 'SOL'])
+})
