@@ -64,7 +64,14 @@ const joiners = [
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */
-const nodeClient = ['client/index.ts', 'client/agent-wallet.ts', 'client/file-journal.ts']
+const nodeClient = [
+  'client/index.ts',
+  'client/agent-wallet.ts',
+  'client/file-journal.ts',
+  'client/journal-schema.ts',
+  'client/download.ts',
+  'client/part-file.ts',
+]
 
 function isAllowed({ file, to, isLocal }: Import): boolean {
   const rule = rules[folderOf(file)]

@@ -20,9 +20,11 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   ],
   './server': ['ConfigurationError', 'checkPayment', 'openPaywall', 'verifyPayment'],
   './client': [
+    'DownloadError',
     'PaymentError',
     'createMemoryJournal',
     'createWallet',
+    'downloadWith402',
     'fetchWith402',
     'initAgentWallet',
     'isReceiptGenuine',

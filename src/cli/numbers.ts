@@ -8,3 +8,11 @@ export function readWhole(option: string, text: string | undefined, least: numbe
   if (value >= least && value <= most) return value
   throw usage(`${option} must be a whole number from ${least} to ${most}, not "${text}".`)
 }
+
+/** Megabytes as bytes, or undefined when they were not given. */
+export function readMegabytes(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const bytes = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * 1_000_000) : 0
+  if (bytes >= 1 && bytes <= 1_000_000_000_000) return bytes
+  throw usage(`${option} must be a number of megabytes, such as 5 or 0.5, not "${text}".`)
+}

@@ -21,6 +21,8 @@ export const exitCodes = {
   unreachable: 7,
   /** The answer has a status of 400 or more. It is written out all the same. */
   status: 8,
+  /** What was paid for ended before the resource did. The message names the command that goes on. */
+  exhausted: 9,
 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 

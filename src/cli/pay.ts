@@ -1,16 +1,20 @@
 /** `paystile pay`: `curl` for resources that cost something. The resource goes to stdout, everything said to stderr. */
-import { Readable } from 'node:stream'
-import { fetchWith402 } from '../client/index.ts'
-import type { ClientEvent } from '../client/options.ts'
+import type { DownloadOptions } from '../client/download.ts'
+import { PaymentError } from '../client/errors.ts'
+import { downloadWith402, fetchWith402 } from '../client/index.ts'
+import type { ClientOptions } from '../client/options.ts'
 import { defaultMaxPrice, isLoopback } from '../client/policy.ts'
 import { readJson } from '../client/read-json.ts'
 import { type Challenge, readChallenge } from '../core/challenge.ts'
 import { findLocalnets } from '../host/home.ts'
 import { ask, unknownPayment } from './ask.ts'
-import { readWhole } from './numbers.ts'
-import { CommandError, type ExitCode, exitCodes, paint, short, type Terminal } from './output.ts'
+import { readMegabytes, readWhole } from './numbers.ts'
+import { type ExitCode, exitCodes, paint, type Terminal, usage } from './output.ts'
+import { brokenOff, exhausted, unsaved } from './pay-errors.ts'
+import { describe, type Paid, remember } from './pay-words.ts'
+import { showProgress } from './progress.ts'
 import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl } from './purse.ts'
-import { checkWritable, writeResource } from './resource.ts'
+import { type Body, canHaveParts, checkWritable, writeResource } from './resource.ts'
 
 interface PayOptions extends BuyerOptions {
   readonly include?: boolean
@@ -20,16 +24,8 @@ interface PayOptions extends BuyerOptions {
   readonly dryRun?: boolean
   readonly wallet?: string
   readonly json?: boolean
-}
-
-/** What is told about the payment in the end. */
-interface Paid {
-  tx?: string
-  requestId?: string
-  amount?: string
-  token?: string
-  recipient?: string
-  network?: string
+  readonly prepay?: string
+  readonly buyMore?: boolean
 }
 
 export async function pay(terminal: Terminal, address: string, options: PayOptions): Promise<ExitCode> {
@@ -37,7 +33,10 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   const limits = readLimits(options, options.max)
   const request = readRequest(options)
   const timeoutMs = (readWhole('--timeout', options.timeout, 1, 3600) ?? 120) * 1000
-  if (options.output !== undefined) checkWritable(options.output)
+  const prepayBytes = readMegabytes('--prepay', options.prepay)
+  const { output } = options
+  if (output !== undefined) checkWritable(output)
+  else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
   const named = options.wallet ?? process.env['PAYSTILE_WALLET']
   // Where a demo runs, the chain decides whose wallet pays. What has no price is answered by the question already.
   const asked = !named && mayBeDemo(url) ? await ask(url, request, timeoutMs / 2) : undefined
@@ -45,10 +44,11 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   await asked?.response.body?.cancel()
   const purse = await openPurse(named, asked?.challenge?.genesis)
   const paid: Paid = {}
-  const response = await fetchWith402(url, request, {
+  const client: ClientOptions = {
     ...limits,
     wallet: purse.wallet,
     timeoutMs,
+    ...(prepayBytes !== undefined && { prepayBytes }),
     ...(options.sig && { proof: 'sig' }),
     ...(options.dryRun && { dryRun: true }),
     onEvent: (event) => {
@@ -57,8 +57,11 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
       const line = describe(event, purse.name, String(limit))
       if (line !== undefined && !options.json) terminal.note(line)
     },
-  })
-  return tell(terminal, response, paid, options)
+  }
+  const isRanged = new Headers(request.headers).has('range')
+  if (output !== undefined && !options.dryRun && !isRanged && canHaveParts(output))
+    return save(terminal, url, output, { ...request, ...client }, paid, options)
+  return tell(terminal, await fetchWith402(url, request, client), paid, options)
 }
 
 /** Whether an address of this machine could be a service of a demo. */
@@ -66,59 +69,60 @@ function mayBeDemo({ hostname }: URL): boolean {
   return isLoopback(hostname) && findLocalnets().some(({ walletFile }) => walletFile !== undefined)
 }
 
+/** Downloads into a file, and goes on where an earlier command broke off. */
+async function save(
+  terminal: Terminal,
+  url: URL,
+  path: string,
+  client: DownloadOptions & RequestInit,
+  paid: Paid,
+  options: PayOptions,
+): Promise<ExitCode> {
+  const progress = showProgress(options.json === true)
+  const download = await downloadWith402(url, path, {
+    ...client,
+    ...(options.buyMore && { buyMore: true }),
+    onProgress: progress.show,
+    overflow: terminal.write,
+  })
+    .catch((error: unknown) => {
+      progress.end()
+      throw unsaved(error, path, paid, options.buyMore === true)
+    })
+    .finally(progress.end)
+  if (download.kind === 'answered') return tell(terminal, download.response, paid, options)
+  const { response, bytes } = download
+  if (options.json) {
+    const head = { status: response?.status ?? 200, headers: Object.fromEntries(response?.headers ?? []) }
+    terminal.write(`${JSON.stringify({ ok: true, ...head, payment: paymentOf(paid), file: { path, bytes } })}\n`)
+    return exitCodes.ok
+  }
+  if (response) {
+    if (paid.tx === undefined) noteUnpaid(terminal, response)
+    if (options.include) writeHead(terminal, response)
+  }
+  terminal.note(`written to ${path}`)
+  return exitCodes.ok
+}
+
 async function tell(terminal: Terminal, response: Response, paid: Paid, options: PayOptions): Promise<ExitCode> {
-  const { status, statusText } = response
+  const { status } = response
   const challenge = options.dryRun && status === 402 ? readChallenge(await readJson(response, 10_000)) : undefined
   if (challenge) return tellDryRun(terminal, response, challenge)
-  const unpaid = status === 402 ? `${unknownPayment}; nothing was paid` : 'nothing had to be paid'
-  if (!paid.tx && !options.json) terminal.note(paint.dim(`${status} ${statusText}: ${unpaid}`))
+  if (!paid.tx && !options.json) noteUnpaid(terminal, response)
   try {
-    await (options.json ? tellJson(terminal, response, paid) : writeOut(terminal, response, options))
+    if (options.json) return await tellJson(terminal, response, paid)
+    await writeOut(terminal, response, options)
   } catch (error) {
+    if (error instanceof PaymentError && error.code === 'allowance_exhausted') throw exhausted(error)
     throw error instanceof TypeError && error.message === 'terminated' ? brokenOff(paid) : error
   }
   return status < 400 ? exitCodes.ok : exitCodes.status
 }
 
-function brokenOff({ tx }: Paid): CommandError {
-  return tx === undefined
-    ? new CommandError(exitCodes.unreachable, 'unreachable', 'The answer broke off; run the same command again.')
-    : new CommandError(
-        exitCodes.undelivered,
-        'paid_not_delivered',
-        'The answer broke off; run the same command again, and the same payment is used.',
-      )
-}
-
-function remember(paid: Paid, event: ClientEvent): void {
-  if (event.kind === 'paying') {
-    const { requestId, amount, token, recipient, network } = event
-    Object.assign(paid, { requestId, amount, token, recipient, network })
-  }
-  if (event.kind === 'sent' || event.kind === 'resumed') paid.tx = event.tx
-  if (event.kind === 'resumed') paid.requestId = event.requestId
-}
-
-function describe(event: ClientEvent, purse: string, limit: string): string | undefined {
-  switch (event.kind) {
-    case 'paying': {
-      const what = event.description === undefined ? '' : ` for "${event.description}"`
-      return (
-        `${paint.yellow('402')}  ${new URL(event.url).host} asks ${paint.bold(`${event.amount} ${event.token}`)}${what}\n` +
-        `pay  ${event.amount} ${event.token} from ${purse} to ${event.recipient} on ${event.network} (limit ${limit} ${event.token} a request)`
-      )
-    }
-    case 'sent':
-      return `sent ${event.tx}`
-    case 'confirmed':
-      return paint.green('paid')
-    case 'resumed':
-      return `using payment ${short(event.tx)}, which was made before and not used yet`
-    case 'retrying':
-      return `not received yet (${event.reason}); showing the same payment again in ${(event.afterMs / 1000).toFixed(1)} s`
-    case 'delivered':
-      return `${(event.status < 400 ? paint.green : paint.red)(String(event.status))}  requestId ${event.requestId}`
-  }
+function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void {
+  const unpaid = status === 402 ? `${unknownPayment}; nothing was paid` : 'nothing had to be paid'
+  terminal.note(paint.dim(`${status} ${statusText}: ${unpaid}`))
 }
 
 async function tellDryRun(terminal: Terminal, response: Response, challenge: Challenge): Promise<ExitCode> {
@@ -128,20 +132,35 @@ async function tellDryRun(terminal: Terminal, response: Response, challenge: Cha
   ])
 }
 
-async function tellJson(terminal: Terminal, response: Response, paid: Paid): Promise<void> {
-  const bytes = Buffer.from(await response.arrayBuffer())
+/** What came of a body before it ended or the paid bytes did: in JSON, too, it is not lost. */
+async function tellJson(terminal: Terminal, response: Response, paid: Paid): Promise<ExitCode> {
+  const chunks: Uint8Array[] = []
+  let cut: PaymentError | undefined
+  try {
+    for await (const chunk of response.body ?? []) chunks.push(chunk)
+  } catch (error) {
+    if (!(error instanceof PaymentError && error.code === 'allowance_exhausted')) throw error
+    cut = error
+  }
+  const bytes = Buffer.concat(chunks)
   const text = bytes.toString('utf8')
   const isText = Buffer.from(text, 'utf8').equals(bytes)
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
   terminal.write(
     `${JSON.stringify({
-      ok: response.status < 400,
+      ok: response.status < 400 && !cut,
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      payment: paid.tx === undefined ? null : paid,
+      payment: paymentOf(paid),
       ...(isText ? { body: isJson ? parse(text) : text } : { bodyBase64: bytes.toString('base64') }),
     })}\n`,
   )
+  if (cut) throw exhausted(cut)
+  return response.status < 400 ? exitCodes.ok : exitCodes.status
+}
+
+function paymentOf(paid: Paid): Paid | null {
+  return paid.tx === undefined ? null : paid
 }
 
 function parse(text: string): unknown {
@@ -153,12 +172,14 @@ function parse(text: string): unknown {
 }
 
 async function writeOut(terminal: Terminal, response: Response, options: PayOptions): Promise<void> {
-  if (options.include) {
-    const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`)
-    terminal.write([`HTTP ${response.status} ${response.statusText}`, ...headers, '', ''].join('\n'))
-  }
-  const body = response.body ? Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]) : []
-  if (options.output !== undefined) return writeResource(terminal, body as AsyncIterable<Uint8Array>, options.output)
-  for await (const chunk of body) terminal.write(chunk as Uint8Array)
+  if (options.include) writeHead(terminal, response)
+  const body: Body = response.body ?? []
+  if (options.output !== undefined) return writeResource(terminal, body, options.output)
+  for await (const chunk of body) terminal.write(chunk)
   if (process.stdout.isTTY) terminal.write('\n')
+}
+
+function writeHead(terminal: Terminal, response: Response): void {
+  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`)
+  terminal.write([`HTTP ${response.status} ${response.statusText}`, ...headers, '', ''].join('\n'))
 }

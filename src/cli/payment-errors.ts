@@ -23,6 +23,7 @@ const codes: Readonly<Record<PaymentErrorCode, ExitCode>> = {
   payment_refused: exitCodes.refused,
   paid_not_delivered: exitCodes.undelivered,
   redirect_refused: exitCodes.refused,
+  allowance_exhausted: exitCodes.exhausted,
 }
 
 export function exitCodeOf(code: PaymentErrorCode): ExitCode {
@@ -36,6 +37,8 @@ const flags: Readonly<Record<string, string>> = {
   rpc: '--rpc',
   allowHttp: '--allow-http',
   timeoutMs: '--timeout',
+  prepayBytes: '--prepay',
+  buyMore: '--buy-more',
 }
 
 /** A sentence that names options of the client, with the flags of the command line for them. */

@@ -1,7 +1,9 @@
 /** `paystile quote`: what a resource costs, and whether your limits would allow it. */
 import { PaymentError } from '../client/errors.ts'
 import { candidatesOf, checkChallenge } from '../client/policy.ts'
+import { readOffered } from '../core/allowance.ts'
 import { createWallClock } from '../host/clock.ts'
+import { boughtText } from './allowance-words.ts'
 import { ask, unknownPayment } from './ask.ts'
 import { readWhole } from './numbers.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
@@ -25,6 +27,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     candidatesOf(challenge, network, limits)
   })
   const amounts = challenge.amounts ?? { [challenge.currency]: challenge.amount }
+  const bought = readOffered(challenge.allowance)
   const rows = [
     [
       'Price',
@@ -32,6 +35,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
         .map(([token, amount]) => `${amount} ${token}`)
         .join('  or  '),
     ],
+    ...(bought ? [['Buys', boughtText(bought)]] : []),
     ...(challenge.description === undefined ? [] : [['For', challenge.description]]),
     ['Pay to', challenge.recipient],
     ['Network', challenge.network ?? 'not said'],

@@ -1,5 +1,5 @@
 /** Where `pay -o` writes the resource. */
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CommandError, type Terminal, usage } from './output.ts'
@@ -16,8 +16,21 @@ export function checkWritable(path: string): void {
   }
 }
 
+export type Body = AsyncIterable<Uint8Array> | readonly Uint8Array[]
+
+/** Whether a download can be put together beside it: devices and pipes take bytes only as they come. */
+export function canHaveParts(path: string): boolean {
+  try {
+    const file = statSync(path, { throwIfNoEntry: false })
+    accessSync(dirname(file ? realpathSync(path) : path), constants.W_OK)
+    return file === undefined || file.isFile()
+  } catch {
+    return false
+  }
+}
+
 /** What the file does not take goes to stdout: it may have been paid for. */
-export async function writeResource(terminal: Terminal, body: AsyncIterable<Uint8Array>, path: string): Promise<void> {
+export async function writeResource(terminal: Terminal, body: Body, path: string): Promise<void> {
   let failure: string | undefined
   let bytes = 0
   const fail = (error: unknown) => {

@@ -3,6 +3,8 @@
  * sent again, and no other payment is made.
  */
 import type { Wallet } from '../chain/keypair.ts'
+import type { AllowanceLeft } from '../core/allowance.ts'
+import { allowanceHeader, parseAllowanceLeft } from '../core/allowance.ts'
 import type { Clock } from '../core/ports.ts'
 import { formatProof, proofHeader, proofText } from '../core/proof.ts'
 import { PaymentError } from './errors.ts'
@@ -18,6 +20,8 @@ export interface DeliverParts {
   /** Whether the caller has given up. */
   readonly isCancelled: () => boolean
   readonly tell: (event: ClientEvent) => void
+  /** Whether nobody has said yet that the payment is for this request. */
+  readonly isGuess: boolean
   /** Sends the request with more headers; never follows a redirect. */
   readonly send: (headers: Readonly<Record<string, string>>) => Promise<Response>
 }
@@ -30,8 +34,15 @@ type Outcome =
   | { readonly kind: 'refused'; readonly response: Response; readonly code: string; readonly detail: string }
   | { readonly kind: 'again'; readonly reason: string; readonly afterMs: number }
 
-/** The beginning of the resource, or a `PaymentError`; `used` tells that the payment was found to be used up. */
-export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Response | 'used'> {
+export type Delivery =
+  | { readonly kind: 'delivered'; readonly response: Response; readonly left: AllowanceLeft | undefined }
+  /** The payment was found to be used up. */
+  | { readonly kind: 'used' }
+  /** The guess was wrong: the payment is good, but not for this request. */
+  | { readonly kind: 'elsewhere' }
+
+/** The beginning of the resource, or a `PaymentError`. */
+export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Delivery> {
   const { clock, journal, timeoutMs, tell } = parts
   const { requestId, tx = '' } = intent
   const deadline = clock.monotonic() + timeoutMs
@@ -40,8 +51,10 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
     const proof = await proofFor(parts, intent, url, skewMs)
     const outcome = await attempt(parts, proof)
     if (outcome.kind === 'delivered') {
-      tell({ kind: 'delivered', tx, requestId, status: outcome.response.status })
-      return outcome.response
+      const { response } = outcome
+      const left = parseAllowanceLeft(response.headers.get(allowanceHeader))
+      tell({ kind: 'delivered', tx, requestId, status: response.status, ...(left && { allowance: left }) })
+      return { kind: 'delivered', response, left }
     }
     if (outcome.kind === 'refused') {
       // One of the two clocks is wrong. The server's is the one that counts, and a second try shows whether it was that.
@@ -49,9 +62,9 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
         skewMs = skewOf(outcome.response, clock.now())
         if (skewMs !== 0) continue
       }
-      // A signature that is not valid now may be so when this machine's clock is right.
-      if (outcome.code !== 'signature_invalid') await journal.change(requestId, { state: 'done' })
-      if (outcome.code === 'payment_replay') return 'used'
+      if (parts.isGuess && isOther(outcome.code)) return { kind: 'elsewhere' }
+      if (!isStillGood(outcome.code)) await journal.change(requestId, { state: 'done' })
+      if (outcome.code === 'payment_replay') return { kind: 'used' }
       throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
         requestId,
         tx,
@@ -71,6 +84,15 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
     tell({ kind: 'retrying', reason: outcome.reason, afterMs })
     await new Promise((resolve) => setTimeout(resolve, afterMs))
   }
+}
+
+function isOther(code: string): boolean {
+  return code === 'binding_mismatch' || code === 'unknown_request'
+}
+
+/** A signature may be valid when this machine's clock is right, and the whole may come where a part does not. */
+function isStillGood(code: string): boolean {
+  return code === 'signature_invalid' || code === 'range_mismatch'
 }
 
 async function proofFor({ clock, wallet }: DeliverParts, intent: Intent, url: URL, skewMs: number): Promise<string> {
@@ -128,42 +150,4 @@ async function readProblem(response: Response, timeoutMs: number): Promise<Probl
 function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get('retry-after') ?? 0)
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestPauseMs) : 0
-}
-
-/**
- * The same response, with a word when its body has come to its end, or has broken off before: only then is it known
- * whether the payment has brought what it was made for.
- */
-export async function watchBody(response: Response, end: (whole: boolean) => Promise<void>): Promise<Response> {
-  const { body, status, statusText, headers, url, redirected, type } = response
-  // A fetch that is not the platform's may have a body of another kind.
-  if (typeof body?.getReader !== 'function') {
-    await end(true)
-    return response
-  }
-  const reader = body.getReader()
-  const stream: UnderlyingDefaultSource<Uint8Array> = {
-    pull: async (controller) => {
-      try {
-        const { done, value } = await reader.read()
-        if (!done) return controller.enqueue(value)
-        await end(true)
-        controller.close()
-      } catch (error) {
-        await end(false)
-        controller.error(error)
-      }
-    },
-    cancel: async (reason) => {
-      await end(false)
-      await reader.cancel(reason)
-    },
-  }
-  const watched = new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, statusText, headers })
-  // What a response that was not fetched cannot say of itself.
-  return Object.defineProperties(watched, {
-    url: { value: url },
-    redirected: { value: redirected },
-    type: { value: type },
-  })
 }

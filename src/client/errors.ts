@@ -23,6 +23,8 @@ export const paymentErrorCodes = [
   'payment_refused',
   'paid_not_delivered',
   'redirect_refused',
+  /** The bytes that were paid for ended before the resource did. Those that came were given to the caller. */
+  'allowance_exhausted',
 ] as const
 export type PaymentErrorCode = (typeof paymentErrorCodes)[number]
 
@@ -34,6 +36,12 @@ export interface PaymentErrorFacts {
   /** The server's own code, where it refused. */
   readonly refusal?: string
   readonly status?: number
+  /** With `allowance_exhausted`: the position of the next byte in the resource. */
+  readonly offset?: number
+  /** With `allowance_exhausted`: how long the whole resource is, where that is known. */
+  readonly size?: number
+  /** With `allowance_exhausted` of a download: whether the next call goes on there. */
+  readonly resumable?: boolean
 }
 
 export class PaymentError extends Error {

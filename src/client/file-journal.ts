@@ -4,34 +4,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { isNameAlive, processName } from '../host/alive.ts'
 import type { Intent, Journal } from './journal.ts'
-import { findExceeded } from './journal.ts'
-
-/** Number 1 of its kind: a journal of another number was written by another version. */
-const version = 1
-const schema = `
-  create table intents (
-    request_id text primary key,
-    key text not null,
-    url text not null,
-    host text not null,
-    day text not null,
-    network text not null,
-    genesis text not null,
-    token text not null,
-    units text not null,
-    payer text not null,
-    proof text not null,
-    claim text,
-    state text not null,
-    tx text,
-    wire text,
-    last_valid_block_height integer,
-    holder text
-  ) strict;
-  create index intents_by_key on intents (key) where state in ('signed', 'landed');
-  create index intents_by_day on intents (day, network, token) where state <> 'dead';
-  pragma user_version = ${version};
-`
+import { findExceeded, isUsable } from './journal.ts'
+import { migrate } from './journal-schema.ts'
 
 const ownName = processName(process.pid)
 
@@ -39,6 +13,7 @@ interface Row {
   readonly request_id: string
   readonly units: string
   readonly last_valid_block_height: number | null
+  readonly under_way: number
   readonly holder: string | null
   readonly [column: string]: unknown
 }
@@ -47,6 +22,8 @@ interface Row {
 export function openFileJournal(path: string): Journal {
   const database = open(path)
   const held = new Set<string>()
+  const turns = new Set<string>()
+  const queries = prepare(database)
   const atomically = <Result>(work: () => Result): Result => {
     database.exec('begin immediate')
     try {
@@ -58,66 +35,95 @@ export function openFileJournal(path: string): Journal {
       throw error
     }
   }
-  const known = database.prepare('select 1 from intents where request_id = ?')
-  const spentBy = database.prepare(
-    "select units, host from intents where day = ? and network = ? and token = ? and state <> 'dead'",
-  )
-  const insert = database.prepare(
-    `insert into intents (request_id, key, url, host, day, network, genesis, token, units, payer, proof, claim, state, holder)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const update = database.prepare(
-    `update intents set state = coalesce(?, state), tx = coalesce(?, tx), wire = coalesce(?, wire),
-     last_valid_block_height = coalesce(?, last_valid_block_height) where request_id = ?`,
-  )
-  const unfinished = database.prepare("select * from intents where key = ? and state in ('signed', 'landed')")
-  const hold = database.prepare('update intents set holder = ? where request_id = ?')
+  const isTaken = (scope: string): boolean => {
+    const turn = queries.turn.get(scope) as { holder: string } | undefined
+    return turn !== undefined && (turns.has(scope) || isHeldElsewhere(turn.holder))
+  }
+  const find = (scope: string, now: number): Intent | undefined =>
+    (queries.landed.all(scope) as unknown as Row[])
+      .map((row) => ({ intent: toIntent(row), underWay: row.under_way }))
+      .find(({ intent, underWay }) => isUsable(intent, underWay, now))?.intent
 
   return {
     reserve: async (intent, limits) =>
       atomically(() => {
-        if (known.get(intent.requestId)) return { kind: 'repeated' } as const
-        const rows = spentBy.all(intent.day, intent.network, intent.token) as { units: string; host: string }[]
+        if (queries.known.get(intent.requestId)) return { kind: 'repeated' } as const
+        const rows = queries.spent.all(intent.day, intent.network, intent.token) as { units: string; host: string }[]
         const counted = rows.map((row) => ({ host: row.host, units: BigInt(row.units) }))
         const exceeded = findExceeded(counted, intent, limits)
         if (exceeded) return exceeded
-        const { requestId, key, url, host, day, network, genesis, token, units, payer, proof, claim, state } = intent
-        insert.run(
-          requestId,
-          key,
-          url,
-          host,
-          day,
-          network,
-          genesis,
-          token,
-          String(units),
-          payer,
-          proof,
-          claim ?? null,
-          state,
-          ownName,
-        )
-        held.add(requestId)
+        queries.insert.run(...toColumns(intent), ownName)
+        held.add(intent.requestId)
         return { kind: 'reserved' } as const
       }),
-    change: async (requestId, { state, tx, wire, lastValidBlockHeight }) => {
-      update.run(state ?? null, tx ?? null, wire ?? null, lastValidBlockHeight ?? null, requestId)
+    change: async (requestId, change) => {
+      const { state, tx, wire, lastValidBlockHeight, remaining, until } = change
+      const values = [state, tx, wire, lastValidBlockHeight, remaining, until].map((value) => value ?? null)
+      queries.update.run(...values, requestId)
     },
     adopt: async (key) =>
       atomically(() => {
-        const rows = unfinished.all(key) as unknown as Row[]
+        const rows = queries.unfinished.all(key) as unknown as Row[]
         const free = rows.find((row) => !held.has(row.request_id) && !isHeldElsewhere(row.holder))
         if (!free) return undefined
-        hold.run(ownName, free.request_id)
+        queries.hold.run(ownName, free.request_id)
         held.add(free.request_id)
         return toIntent(free)
       }),
     release: async (requestId) => {
       held.delete(requestId)
-      hold.run(null, requestId)
+      queries.hold.run(null, requestId)
+    },
+    find: async (scope, now) => (isTaken(scope) ? undefined : find(scope, now)),
+    share: async (scope, now) =>
+      atomically(() => {
+        if (isTaken(scope)) return { kind: 'busy' } as const
+        const landed = find(scope, now)
+        if (landed) return { kind: 'landed', intent: landed } as const
+        queries.takeTurn.run(scope, ownName)
+        turns.add(scope)
+        const signed = queries.signed.get(scope) as unknown as Row | undefined
+        return signed ? ({ kind: 'unfinished', intent: toIntent(signed) } as const) : ({ kind: 'turn' } as const)
+      }),
+    passTurn: async (scope) => {
+      if (turns.delete(scope)) queries.passTurn.run(scope, ownName)
+    },
+    begin: async (requestId) => {
+      queries.begin.run(requestId)
+    },
+    end: async (requestId, { remaining, until }) => {
+      queries.end.run(remaining ?? null, until ?? null, requestId)
     },
   }
+}
+
+const columns =
+  'request_id, key, url, host, day, network, genesis, token, units, payer, proof, claim, state, unit, scope, holder'
+
+function prepare(database: DatabaseSyncInstance) {
+  const query = (text: string) => database.prepare(text)
+  return {
+    known: query('select 1 from intents where request_id = ?'),
+    spent: query("select units, host from intents where day = ? and network = ? and token = ? and state <> 'dead'"),
+    insert: query(`insert into intents (${columns}) values (${columns.replaceAll(/\w+/g, '?')})`),
+    update: query(
+      `update intents set state = coalesce(?, state), tx = coalesce(?, tx), wire = coalesce(?, wire),
+       last_valid_block_height = coalesce(?, last_valid_block_height), remaining = coalesce(?, remaining),
+       until = coalesce(?, until) where request_id = ?`,
+    ),
+    unfinished: query("select * from intents where key = ? and scope is null and state in ('signed', 'landed')"),
+    hold: query('update intents set holder = ? where request_id = ?'),
+    landed: query("select * from intents where scope = ? and state = 'landed' order by rowid"),
+    signed: query("select * from intents where scope = ? and state = 'signed' order by rowid"),
+    turn: query('select holder from turns where scope = ?'),
+    takeTurn: query('insert or replace into turns (scope, holder) values (?, ?)'),
+    passTurn: query('delete from turns where scope = ? and holder = ?'),
+    begin: query('update intents set under_way = under_way + 1 where request_id = ?'),
+    end: query(
+      `update intents set under_way = under_way - 1, remaining = coalesce(?, remaining), until = coalesce(?, until)
+       where request_id = ?`,
+    ),
+  } as const
 }
 
 /** Somebody has to do something about the file. The message says what. */
@@ -132,8 +138,7 @@ function open(path: string): DatabaseSyncInstance {
     closeSync(openSync(path, 'a', 0o600))
     const database = new DatabaseSync(path, { timeout: 5000 })
     database.exec('pragma journal_mode = wal; pragma synchronous = full;')
-    if (versionOf(database) === 0) create(database)
-    if (versionOf(database) !== version) throw new Error('it was written by another version of paystile')
+    migrate(database)
     return database
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
@@ -143,25 +148,24 @@ function open(path: string): DatabaseSyncInstance {
   }
 }
 
-function versionOf(database: DatabaseSyncInstance): number {
-  return (database.prepare('pragma user_version').get() as { user_version: number }).user_version
-}
-
-function create(database: DatabaseSyncInstance): void {
-  database.exec('begin immediate')
-  // Another process may have been quicker.
-  if (versionOf(database) === 0) database.exec(schema)
-  database.exec('commit')
-}
-
 /** A payment in the hands of another process is left to it, as long as that process lives. */
 function isHeldElsewhere(holder: string | null): boolean {
   return holder !== null && holder !== ownName && isNameAlive(holder)
 }
 
+function toColumns(intent: Intent): (string | null)[] {
+  const { requestId, key, url, host, day, network, genesis, token, units, payer, proof, state } = intent
+  const { claim = null, unit = null, scope = null } = intent
+  return [
+    ...[requestId, key, url, host, day, network, genesis, token, String(units), payer, proof],
+    ...[claim, state, unit, scope],
+  ]
+}
+
 function toIntent(row: Row): Intent {
   const { last_valid_block_height: height } = row
-  const optional = (name: 'claim' | 'tx' | 'wire') => (typeof row[name] === 'string' ? { [name]: row[name] } : {})
+  const optional = (...names: readonly string[]) =>
+    Object.fromEntries(names.filter((name) => row[name] !== null).map((name) => [name, row[name]]))
   return {
     requestId: row.request_id,
     key: row['key'],
@@ -175,9 +179,7 @@ function toIntent(row: Row): Intent {
     payer: row['payer'],
     proof: row['proof'],
     state: row['state'],
-    ...optional('claim'),
-    ...optional('tx'),
-    ...optional('wire'),
+    ...optional('claim', 'tx', 'wire', 'unit', 'scope', 'remaining', 'until'),
     ...(height !== null && { lastValidBlockHeight: height }),
   } as Intent
 }

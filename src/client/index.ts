@@ -5,6 +5,7 @@ import { parseNodes } from '../core/network.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, homeDirectory } from '../host/home.ts'
 import { createHttpTransport } from '../host/transport.ts'
+import { createDownloadWith402 } from './download.ts'
 import { createFetchWith402 } from './fetch.ts'
 import type { Journal } from './journal.ts'
 import { createNodes } from './nodes.ts'
@@ -15,10 +16,12 @@ export type { Challenge } from '../core/challenge.ts'
 export type { Receipt, SignedReceipt } from '../core/receipt.ts'
 export { isReceiptGenuine, parseReceipt } from '../core/receipt.ts'
 export { type AgentWallet, type AgentWalletOptions, initAgentWallet } from './agent-wallet.ts'
+export type { Download, DownloadOptions, DownloadWith402, Progress } from './download.ts'
 export { PaymentError, type PaymentErrorCode } from './errors.ts'
 export type { FetchWith402 } from './fetch.ts'
 export { createMemoryJournal, type Journal } from './journal.ts'
 export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
+export { DownloadError, type DownloadErrorCode } from './part-file.ts'
 
 const journals = new Map<string, Journal>()
 
@@ -52,3 +55,13 @@ export const fetchWith402 = createFetchWith402({
     return parseNodes(process.env['PAYSTILE_RPC'])
   },
 })
+
+/**
+ * Downloads a resource into a file, pays if it has to, and goes on where an earlier call broke off.
+ *
+ * The bytes are in `<path>.part` until all of them are there. Throws a `PaymentError`, or a `DownloadError` about the file.
+ *
+ * @example
+ * await downloadWith402('https://data.example.com/set.parquet', 'set.parquet', { wallet, maxPrice: { USDC: 5 } })
+ */
+export const downloadWith402 = createDownloadWith402({ fetchWith402, journal: journalOfUser })

@@ -1,4 +1,5 @@
 /** What a caller of `fetchWith402` may say. */
+import type { AllowanceLeft, Offered } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Journal } from './journal.ts'
@@ -15,16 +16,25 @@ export interface PaymentOffer {
   readonly token: TokenCode
   readonly network: string
   readonly description?: string
+  /** What it buys, where the server says so. */
+  readonly allowance?: Offered
 }
 
 export type ClientEvent =
   | ({ readonly kind: 'paying' } & PaymentOffer)
   | { readonly kind: 'sent'; readonly tx: string }
   | { readonly kind: 'confirmed'; readonly tx: string }
-  /** A payment of an earlier call that was not used yet is used now. */
+  /** A payment of an earlier call, of which something is left, is used now. */
   | { readonly kind: 'resumed'; readonly tx: string; readonly requestId: string }
   | { readonly kind: 'retrying'; readonly reason: string; readonly afterMs: number }
-  | { readonly kind: 'delivered'; readonly tx: string; readonly requestId: string; readonly status: number }
+  | {
+      readonly kind: 'delivered'
+      readonly tx: string
+      readonly requestId: string
+      readonly status: number
+      /** What is left of it, where the server says so. */
+      readonly allowance?: AllowanceLeft
+    }
 
 export interface ClientOptions extends PolicyOptions {
   /** Who pays: `initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard account. */
@@ -37,6 +47,8 @@ export interface ClientOptions extends PolicyOptions {
   readonly dryRun?: boolean
   /** How a payment is shown to be ours: by a secret (default), or by the wallet's signature, from any machine. */
   readonly proof?: 'claim' | 'sig'
+  /** How many bytes to buy ahead where the server sells them so. Default: what the server proposes. */
+  readonly prepayBytes?: number
   /** How long to wait for the payment, and then for the resource. Default two minutes each. */
   readonly timeoutMs?: number
   readonly journal?: Journal
@@ -59,6 +71,7 @@ const optionNames: readonly (keyof ClientOptions)[] = [
   'approve',
   'dryRun',
   'proof',
+  'prepayBytes',
   'timeoutMs',
   'journal',
   'onEvent',
@@ -84,6 +97,9 @@ const initNames: readonly string[] = [
   'window',
 ]
 
+/** What the protocol can ask for: a terabyte. */
+const mostBytes = 1_000_000_000_000
+
 export interface Call {
   readonly init: RequestInit
   readonly options: ClientOptions
@@ -108,6 +124,9 @@ export function readCall(first: RequestInit | ClientOptions | undefined, second:
     const guess = nearest(name, [...optionNames, ...(second ? [] : initNames)])
     problems.push(`${name} is not an option${guess ? ` (did you mean ${guess}?)` : ''}`)
   }
+  const { prepayBytes } = options
+  if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytes))
+    problems.push(`prepayBytes must be a whole number from 1 to ${mostBytes}`)
   if (options.wallet === undefined)
     problems.push('wallet is missing: pass initAgentWallet(), a kit signer or a Keypair')
   if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)

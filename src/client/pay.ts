@@ -8,6 +8,7 @@ import type { PaymentOrder } from '../chain/payment.ts'
 import { signPayment } from '../chain/payment.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { confirm, fateOf, readLifetime, submit } from '../chain/send.ts'
+import type { Offered } from '../core/allowance.ts'
 import type { Challenge } from '../core/challenge.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Network } from '../core/network.ts'
@@ -35,6 +36,9 @@ export interface Purchase {
   readonly candidates: readonly Candidate[]
   readonly url: URL
   readonly key: string
+  readonly allowance: Offered | undefined
+  /** Where it is for more than one request. */
+  readonly scope: string | undefined
   readonly claim: string | undefined
   readonly proof: Intent['proof']
 }
@@ -51,7 +55,7 @@ const smallestBalance = 890_880n
  */
 export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
   const { rpc, clock, journal, wallet, options, tell } = parts
-  const { challenge, network, genesis, url } = purchase
+  const { challenge, network, genesis, url, allowance, scope } = purchase
   const { recipient, requestId } = challenge
   // Before anybody is asked: what is approved too late then cannot land at all, and so never after the challenge's end.
   const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
@@ -69,6 +73,7 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     token,
     network,
     ...(description !== undefined && { description }),
+    ...(allowance && { allowance }),
   }
   if (options.approve && (await options.approve(offer)) !== true) {
     throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
@@ -87,6 +92,8 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     proof: purchase.proof,
     ...(purchase.claim !== undefined && { claim: purchase.claim }),
     state: 'reserved',
+    ...(allowance && { unit: allowance.unit }),
+    ...(scope !== undefined && { scope }),
   }
   await reserve(journal, intent, candidate, options)
   tell({ kind: 'paying', ...offer })

@@ -28,3 +28,39 @@ export const megabyte = 1_000_000n
 export function priceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
   return (perMegabyte * bytes + megabyte - 1n) / megabyte
 }
+
+export const allowanceHeader = 'Payment-Allowance'
+
+/** What a paid answer says of the rest. A number, unlike an amount of money, holds any of it exactly. */
+export interface AllowanceLeft {
+  readonly unit: Unit
+  /** Requests after this one, seconds, or bytes before the body of this answer. */
+  readonly remaining: number
+  /** RFC 3339. */
+  readonly until?: string
+}
+
+/** Reads `Payment-Allowance`. Undefined for anything that is not one. */
+export function parseAllowanceLeft(header: string | null): AllowanceLeft | undefined {
+  const pairs = (header ?? '').split(';').map((part) => part.trim().split('=', 2))
+  const { unit, remaining = '', until = '' }: Record<string, string | undefined> = Object.fromEntries(pairs)
+  if (!isUnit(unit) || !/^\d{1,15}$/.test(remaining)) return undefined
+  return { unit, remaining: Number(remaining), ...(Number.isFinite(Date.parse(until)) && { until }) }
+}
+
+/** What a challenge offers, in numbers that can be counted with. */
+export interface Offered {
+  readonly unit: Unit
+  readonly amount: number
+}
+
+export function readOffered(
+  value: { readonly unit: string; readonly amount: string } | undefined,
+): Offered | undefined {
+  if (!value || !isUnit(value.unit) || !/^[1-9]\d{0,14}$/.test(value.amount)) return undefined
+  return { unit: value.unit, amount: Number(value.amount) }
+}
+
+function isUnit(text: string | undefined): text is Unit {
+  return units.includes(text as Unit)
+}

@@ -6,6 +6,9 @@
  */
 import type { Unit } from './allowance.ts'
 
+/** `retry`: the payment is kept, ask again. `partial`: no more than this was paid for. */
+export const statusHeader = 'Payment-Status'
+
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
 

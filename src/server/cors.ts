@@ -1,11 +1,11 @@
 /** Browsers of other origins may pay too: what they may send, and what their scripts may read. */
-
+import { allowanceHeader } from '../core/allowance.ts'
+import { statusHeader } from '../core/delivery.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { acceptHeader, proofHeader } from '../core/proof.ts'
 import { receiptHeader } from '../core/receipt.ts'
 
-export const allowanceHeader = 'Payment-Allowance'
-export const statusHeader = 'Payment-Status'
+export { allowanceHeader, statusHeader }
 
 /** No cookies are involved: who holds a proof may read, from anywhere. */
 export const corsHeaders: Readonly<Record<string, string>> = {

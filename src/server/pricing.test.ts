@@ -49,6 +49,9 @@ describe('a deal', () => {
       { per: 'megabyte', size: () => undefined },
       { price: 10_000n, allowance: { unit: 'byte', amount: 1_000_000n } },
     ],
+    [{ price: () => 0.05 + 0.002 }, { price: 52_000n, allowance: oneRequest }],
+    [{ price: () => 0.1 + 0.2 }, { price: 300_000n, allowance: oneRequest }],
+    [{ price: () => 123456.789012 }, { price: 123_456_789_012n, allowance: oneRequest }],
     [{ price: () => '0.5' }, { price: 500_000n, allowance: oneRequest }],
     [
       { price: async () => 1, per: 'megabyte', size: 500_000 },

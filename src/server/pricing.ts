@@ -69,8 +69,12 @@ function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint,
   return { price, allowance }
 }
 
+/** Digits of a number that arithmetic leaves true: 0.05 + 0.002 is 0.052, and not 0.052000000000000005. */
+const trueDigits = 14
+
 function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
-  const reading = readPrice(value, token, decimals)
+  const price = typeof value === 'number' ? Number(value.toPrecision(trueDigits)) : value
+  const reading = readPrice(price, token, decimals)
   if (reading.kind === 'price') return reading.units
   throw new PricingError(`price: the function's answer ${reading.why}`)
 }

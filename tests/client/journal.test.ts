@@ -6,6 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openFileJournal } from '../../src/client/file-journal.ts'
 import { createMemoryJournal, type Intent, type Journal } from '../../src/client/journal.ts'
+import { processName } from '../../src/host/alive.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'paystile-journal-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -126,6 +127,81 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await journal.reserve(intentOf('b', { units: 1n }), { perDay: most })).toEqual({ kind: 'reserved' })
   })
 
+  describe('of what is shared', () => {
+    const now = 1_000_000
+    const shared = (requestId: string, more: Partial<Intent> = {}) =>
+      intentOf(requestId, { scope: 'scope', unit: 'request', ...more })
+    const landed = async (journal: Journal, requestId: string, more: Partial<Intent> = {}) => {
+      await signed(journal, requestId, shared(requestId, more))
+      await journal.change(requestId, { state: 'landed' })
+    }
+
+    it('lets everybody use what has landed, the oldest first, and nobody adopt it', async () => {
+      const journal = open()
+      await landed(journal, 'a')
+      await landed(journal, 'b')
+      const a = { ...shared('a'), state: 'landed', tx: 'tx a', wire: 'wire', lastValidBlockHeight: 77 }
+      expect(await journal.adopt('key')).toBeUndefined()
+      expect(await Promise.all([journal.find('scope', now), journal.find('scope', now)])).toEqual([a, a])
+      expect(await journal.share('scope', now)).toEqual({ kind: 'landed', intent: a })
+      await journal.change('a', { state: 'done' })
+      expect((await journal.find('scope', now))?.requestId).toBe('b')
+      expect(await journal.find('another', now)).toBeUndefined()
+    })
+
+    it('gives the turn to one at a time, for each scope', async () => {
+      const journal = open()
+      expect(await journal.share('scope', now)).toEqual({ kind: 'turn' })
+      expect(await journal.share('scope', now)).toEqual({ kind: 'busy' })
+      expect(await journal.share('another', now)).toEqual({ kind: 'turn' })
+      await landed(journal, 'a')
+      expect([await journal.find('scope', now), await journal.share('scope', now)]).toEqual([
+        undefined,
+        { kind: 'busy' },
+      ])
+      await journal.passTurn('scope')
+      await journal.passTurn('scope')
+      expect((await journal.share('scope', now)).kind).toBe('landed')
+    })
+
+    it('gives what was signed to one who follows it up, and what was only reserved to nobody', async () => {
+      const journal = open()
+      await journal.reserve(shared('a'), {})
+      expect(await journal.share('scope', now)).toEqual({ kind: 'turn' })
+      await journal.passTurn('scope')
+      await signed(journal, 'b', shared('b'))
+      expect(await journal.find('scope', now)).toBeUndefined()
+      expect(await journal.share('scope', now)).toMatchObject({ kind: 'unfinished', intent: { requestId: 'b' } })
+      expect(await journal.share('scope', now)).toEqual({ kind: 'busy' })
+    })
+
+    it.each<[string, Parameters<Journal['change']>[1], boolean]>([
+      ['nothing is known', {}, true],
+      ['one is left', { remaining: 1 }, true],
+      ['nothing is left', { remaining: 0 }, false],
+      ['it lasts', { until: now + 1 }, true],
+      ['it is over', { until: now }, false],
+      ['much is left of what is over', { remaining: 100, until: now - 1 }, false],
+    ])('of which %s: usable is %s', async (_name, left, isUsable) => {
+      const journal = open()
+      await landed(journal, 'a')
+      await journal.change('a', left)
+      expect((await journal.find('scope', now)) !== undefined).toBe(isUsable)
+      expect((await journal.share('scope', now)).kind).toBe(isUsable ? 'landed' : 'turn')
+    })
+
+    it('takes nothing for used up while something is under way, or was given back', async () => {
+      const journal = open()
+      await landed(journal, 'a')
+      await journal.begin('a')
+      await journal.begin('a')
+      await journal.end('a', { remaining: 0, until: now + 5 })
+      expect(await journal.find('scope', now)).toMatchObject({ remaining: 0, until: now + 5 })
+      await journal.end('a', {})
+      expect(await journal.find('scope', now)).toBeUndefined()
+    })
+  })
+
   it('changes only what is named, and nothing that is not there', async () => {
     const journal = open()
     await journal.change('nobody', { state: 'done' })
@@ -136,11 +212,82 @@ describe.each(stores)('%s', (_name, open) => {
   })
 })
 
+/** As version 0.1 of the journal wrote it, byte for byte. */
+function writeVersion1(path: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(`
+  create table intents (
+    request_id text primary key,
+    key text not null,
+    url text not null,
+    host text not null,
+    day text not null,
+    network text not null,
+    genesis text not null,
+    token text not null,
+    units text not null,
+    payer text not null,
+    proof text not null,
+    claim text,
+    state text not null,
+    tx text,
+    wire text,
+    last_valid_block_height integer,
+    holder text
+  ) strict;
+  create index intents_by_key on intents (key) where state in ('signed', 'landed');
+  create index intents_by_day on intents (day, network, token) where state <> 'dead';
+  pragma user_version = 1;`)
+  const insert = database.prepare(`insert into intents values (?, 'key', 'https://a.example/data', 'a.example',
+    '2026-01-31', 'localnet', 'genesis', 'USDC', '18446744073709551615', 'payer', 'claim', 'secret', ?, 'tx', 'wire', 77, null)`)
+  for (const state of ['reserved', 'signed', 'landed', 'done', 'dead']) insert.run(state, state)
+  database.close()
+}
+
 describe('a journal in a file', () => {
   it('remembers across processes, as far as one can see from here', async () => {
     const path = newPath()
     const intent = await signed(openFileJournal(path), 'a')
     expect(await openFileJournal(path).adopt('key')).toEqual(intent)
+  })
+
+  it('lets another process take the turn of one that has died, and of no other', async () => {
+    const path = newPath()
+    await openFileJournal(path).share('scope', 0)
+    const database = new DatabaseSync(path)
+    const holdBy = (name: string) => database.prepare('update turns set holder = ?').run(name)
+    holdBy(processName(process.ppid))
+    expect(await openFileJournal(path).share('scope', 0)).toEqual({ kind: 'busy' })
+    expect(await openFileJournal(path).find('scope', 0)).toBeUndefined()
+    holdBy('999999999:1')
+    const [one, other] = [openFileJournal(path), openFileJournal(path)]
+    expect(await one.share('scope', 0)).toEqual({ kind: 'turn' })
+    // Who has not got the turn cannot pass it on.
+    await other.passTurn('scope')
+    expect(await one.share('scope', 0)).toEqual({ kind: 'busy' })
+  })
+
+  it('of version 1 is brought up to date, and loses nothing', async () => {
+    const path = newPath()
+    writeVersion1(path)
+    const journal = openFileJournal(path)
+    const known = {
+      key: 'key',
+      tx: 'tx',
+      wire: 'wire',
+      lastValidBlockHeight: 77,
+      claim: 'secret',
+      units: 2n ** 64n - 1n,
+    }
+    expect(await journal.adopt('key')).toEqual({ ...intentOf('signed'), ...known, state: 'signed' })
+    expect(await journal.adopt('key')).toEqual({ ...intentOf('landed'), ...known, state: 'landed' })
+    expect(await journal.adopt('key')).toBeUndefined()
+    for (const state of ['reserved', 'signed', 'landed', 'done', 'dead'])
+      expect(await journal.reserve(intentOf(state), {})).toEqual({ kind: 'repeated' })
+    expect(await journal.reserve(intentOf('new'), { perDay: 1n })).toMatchObject({ spent: 4n * (2n ** 64n - 1n) })
+    expect(await journal.reserve(intentOf('new', { scope: 'scope' }), {})).toEqual({ kind: 'reserved' })
+    // Again and elsewhere, as by a process that came second.
+    expect((await openFileJournal(path).share('scope', 0)).kind).toBe('turn')
   })
 
   it('can be read by its owner only', () => {

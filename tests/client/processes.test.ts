@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { Face } from '../harness/face.ts'
 import type { Shop } from '../harness/shop.ts'
@@ -148,4 +148,49 @@ it('T162: two processes with ten calls each do not exceed one budget', async () 
   expect(lines.filter((line) => line === 'got the secret')).toHaveLength(7)
   expect(lines.filter((line) => line === 'error budget_exceeded')).toHaveLength(13)
   expect(await desk.received()).toBe(7)
+})
+
+describe('a bundle', () => {
+  let bundles = 0
+  const bundle = async (requests: number) => {
+    bundles += 1
+    const other = await desk.open({ waitSeconds: 5, scope: `bundle-${bundles}`, per: { requests } })
+    return (count: number) => Array.from({ length: count }, (_, index) => `${other.url}/data?${index}`)
+  }
+
+  it('is bought once by all processes together, and the next when it is used up', async () => {
+    const urls = await bundle(4)
+    const agents = Array.from({ length: 3 }, () => start({ urls: urls(3), timeoutMs: 30_000 }))
+    const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
+    expect(lines.filter((line) => line === 'got the secret')).toHaveLength(9)
+    expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([3, 3])
+  })
+
+  it.each(['paying', 'sent'])(
+    'whose buyer dies when %s is bought once all the same by those who waited',
+    async (stopAt) => {
+      const urls = await bundle(5)
+      const buyer = start({ urls: urls(1), stopAt })
+      await buyer.said(stopAt)
+      const others = Array.from({ length: 2 }, () => start({ urls: urls(2), timeoutMs: 30_000 }))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await buyer.kill()
+      const lines = (await Promise.all(others.map((agent) => agent.ended()))).flat()
+      expect(lines.filter((line) => line === 'got the secret')).toHaveLength(4)
+      expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([
+        stopAt === 'paying' ? 1 : 0,
+        1,
+      ])
+    },
+  )
+
+  it('whose buyer lives and is slow is waited for', async () => {
+    const urls = await bundle(5)
+    const buyer = start({ urls: urls(1), stopAt: 'sent' })
+    await buyer.said('sent')
+    expect(await start({ urls: urls(1), timeoutMs: 500 }).ended()).toEqual(['error payment_unknown'])
+    await buyer.kill()
+    const lines = await start({ urls: urls(1) }).ended()
+    expect([lines[0], lines.at(-1), await desk.received()]).toEqual(['resumed', 'got the secret', 1])
+  })
 })

@@ -212,6 +212,7 @@ function dying(journal: Journal, step: string): Journal {
     return work().then((result) => (step === `after ${name}` ? die() : result))
   }
   return {
+    ...journal,
     reserve: (intent, limits) => guard('reserve', () => journal.reserve(intent, limits)),
     change: (id, change) => guard(change.state ?? 'change', () => journal.change(id, change)),
     adopt: (key) => guard('adopt', () => journal.adopt(key)),

@@ -1,12 +1,16 @@
 /** Every example runs as a newcomer would run it: as a program of its own, on the built package. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { initAgentWallet } from '../../src/client/agent-wallet.ts'
+import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
+import { createWorld } from '../harness/world.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -45,6 +49,110 @@ describe('examples', () => {
     await run(process.execPath, ['dist/cli/main.js', 'faucet'], { cwd: root })
     const { stdout } = await run(process.execPath, node(onPort('agent.mjs', port)), { cwd: root })
     expect(stdout.trim()).toBe('{ sales: 42 }')
+  })
+
+  /** Starts an example, and waits for the line that says so. */
+  const start = async (file: string, env: Readonly<Record<string, string>> = {}): Promise<number> => {
+    const port = await freePort()
+    server = spawn(process.execPath, node(onPort(file, port)), {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
+    })
+    await new Promise((resolve) => server?.stdout?.once('data', resolve))
+    return port
+  }
+  const paystile = (...args: string[]) => run(process.execPath, ['dist/cli/main.js', ...args], { cwd: root })
+
+  it('bundle.mjs sells a hundred requests, and bundle-agent.mjs uses some of them at once', async () => {
+    const port = await start('bundle.mjs')
+    await paystile('faucet')
+    const { stdout } = await run(process.execPath, node(onPort('bundle-agent.mjs', port)), { cwd: root })
+    const lines = stdout.trim().split('\n')
+    const german = ['one', 'two', 'three', 'four', 'five'].map((word) => `${word}, auf Deutsch`)
+    expect(lines.slice(0, 5)).toEqual(german)
+    // The first request of the day is free; the others come out of one bundle.
+    const again = await run(process.execPath, node(onPort('bundle-agent.mjs', port)), { cwd: root })
+    expect(again.stdout).toMatch(/unit=request; remaining=(9[1-5]); until=/)
+  })
+
+  it('pass.mjs sells an hour of everything below a path', async () => {
+    const port = await start('pass.mjs')
+    await paystile('faucet')
+    const first = await paystile('pay', `http://127.0.0.1:${port}/weather/oslo`)
+    expect(JSON.parse(first.stdout)).toEqual({ city: 'oslo', sky: 'clear' })
+    expect(first.stderr).toContain('sent ')
+    const second = await paystile('pay', `http://127.0.0.1:${port}/weather/rome`)
+    expect(JSON.parse(second.stdout)).toEqual({ city: 'rome', sky: 'clear' })
+    expect(second.stderr).not.toContain('sent ')
+  })
+
+  it('file.mjs sells a file by the megabyte, and pay -o brings it', async () => {
+    const file = join(home.path, 'large.bin')
+    const content = randomBytes(3_000_000)
+    writeFileSync(file, content)
+    const port = await start('file.mjs', { FILE: file })
+    await paystile('faucet')
+    const url = `http://127.0.0.1:${port}/file`
+    expect(await (await fetch(url)).json()).toMatchObject({
+      amount: '0.03',
+      allowance: { unit: 'file', amount: '3000000' },
+    })
+    const copy = join(home.path, 'copy.bin')
+    const { stderr } = await paystile('pay', url, '-o', copy)
+    expect(readFileSync(copy).equals(content)).toBe(true)
+    expect(stderr).toContain('0.03 USDC')
+  })
+
+  it('stream.mjs sells bytes ahead', async () => {
+    const port = await start('stream.mjs')
+    await paystile('faucet')
+    const { stdout, stderr } = await paystile('pay', `http://127.0.0.1:${port}/lines`)
+    expect(stdout.trim().split('\n')).toHaveLength(100)
+    expect(stderr).toContain('0.005 USDC')
+  })
+
+  it('price.mjs asks for what the request takes', async () => {
+    const port = await start('price.mjs')
+    await paystile('faucet')
+    const ask = (...more: string[]) =>
+      paystile(
+        'pay',
+        `http://127.0.0.1:${port}/summary`,
+        '-d',
+        'x'.repeat(150),
+        '-H',
+        'Content-Type: text/plain',
+        ...more,
+      )
+    const { stdout, stderr } = await ask()
+    expect([JSON.parse(stdout), stderr.includes('0.012 USDC')]).toEqual([{ read: 150 }, true])
+    expect((await ask('-H', 'X-Model: large')).stderr).toContain('0.052 USDC')
+  })
+
+  it('token-2022.mjs asks for the transfer fee on top', async () => {
+    const world = await createWorld()
+    onTestFinished(() => world.close())
+    const issuer = await world.person()
+    const mint = await createMint(world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })
+    const wallet = join(home.path, 'payer.json')
+    const { address } = await initAgentWallet({ path: wallet })
+    await world.localnet.fund(address, { SOL: 1_000_000_000n })
+    const recipient = world.recipient.address
+    await mintTo(world, mint, issuer, { [address]: 50_000_000n, [recipient]: 0n })
+    const port = await start('token-2022.mjs', {
+      MINT: mint.address,
+      RECIPIENT: recipient,
+      PAYSTILE_RPC: world.localnet.rpcUrl,
+      PAYSTILE_LEDGER: 'memory:',
+    })
+    const { stdout, stderr } = await paystile(
+      'pay',
+      `http://127.0.0.1:${port}/report`,
+      ...['--wallet', wallet, '--rpc', world.localnet.rpcUrl, '--mint', `NATIVE=${mint.address}:6:token-2022`],
+    )
+    expect(JSON.parse(stdout)).toEqual({ sales: 42 })
+    expect(stderr).toContain('5.050506 NATIVE')
   })
 
   it('next.mjs is a route handler', async () => {

@@ -1,0 +1,211 @@
+/**
+ * A download on its way: the bytes in `<path>.part`, and beside them in `<path>.part.json` what they are of. The note names
+ * an ETag only while the bytes are of it, so whatever dies when, nothing is put together that does not belong together.
+ */
+import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isNameAlive, processName } from '../host/alive.ts'
+import type { Part } from './part.ts'
+import { isValidator, nothing } from './part.ts'
+
+export const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
+export type DownloadErrorCode = (typeof downloadErrorCodes)[number]
+
+/** The file, and not the payment, is what went wrong. */
+export class DownloadError extends Error {
+  override readonly name = 'DownloadError'
+  readonly code: DownloadErrorCode
+  /** How many bytes were kept in `<path>.part`. */
+  readonly kept: number
+  /** Whether what the file did not take was given to `overflow`, to its end. */
+  readonly isOverflowed: boolean
+  constructor(code: DownloadErrorCode, message: string, kept = 0, isOverflowed = false) {
+    super(message)
+    this.code = code
+    this.kept = kept
+    this.isOverflowed = isOverflowed
+  }
+}
+
+export interface PartFile {
+  part(): Part
+  /** Throws away what is here. */
+  restart(validator: string | undefined, size: number | undefined): Promise<void>
+  /** The size of the whole has become known. */
+  learn(size: number | undefined): Promise<void>
+  /** Resolves with how many it took: all of them, or fewer and why. */
+  write(bytes: Uint8Array): Promise<{ readonly taken: number; readonly failure?: string }>
+  /** Puts the file in its place, once it is safely on the disk. */
+  finish(): Promise<void>
+  /** Lets go. What can be gone on with stays. */
+  close(): Promise<void>
+}
+
+interface Note {
+  readonly url: string
+  readonly validator?: string
+  readonly size?: number
+  /** The process that is at it. */
+  readonly holder?: string | undefined
+}
+
+const ownName = processName(process.pid)
+const active = new Set<string>()
+
+/** Opens what there is for this address, and keeps others away. Throws a `DownloadError`. */
+export async function openPartFile(path: string, url: string): Promise<PartFile> {
+  const paths = { path, partPath: `${path}.part`, notePath: `${path}.part.json` }
+  const before = await readNote(paths.notePath)
+  const holder = before?.holder
+  if (active.has(paths.partPath) || (holder !== undefined && holder !== ownName && isNameAlive(holder))) {
+    throw new DownloadError(
+      'file_busy',
+      `Another download into ${path} is under way; wait for it, or name another file.`,
+    )
+  }
+  active.add(paths.partPath)
+  let handle: FileHandle | undefined
+  try {
+    // Not truncated before there is something to take the place of what is in it.
+    handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT)
+    const { size: bytes } = await handle.stat()
+    await writeNote(paths.notePath, { ...(before ?? { url }), holder: ownName })
+    const isOurs = before?.url === url && before.validator !== undefined && bytes <= (before.size ?? bytes)
+    return createPartFile(
+      paths,
+      handle,
+      url,
+      before,
+      isOurs ? { bytes, validator: before.validator, size: before.size } : nothing,
+    )
+  } catch (error) {
+    await handle?.close()
+    active.delete(paths.partPath)
+    throw unwritable(path, error)
+  }
+}
+
+interface Paths {
+  readonly path: string
+  readonly partPath: string
+  readonly notePath: string
+}
+
+function unwritable(path: string, error: unknown, kept = 0): DownloadError {
+  return new DownloadError('file_unwritable', `The file ${path} cannot be written (${codeOf(error)}).`, kept)
+}
+
+function createPartFile(
+  paths: Paths,
+  handle: FileHandle,
+  url: string,
+  before: Note | undefined,
+  found: Part,
+): PartFile {
+  const { path, partPath, notePath } = paths
+  let part = found
+  /** Whether the bytes in the file are still those of somebody else. */
+  let isForeign = found === nothing
+  let isPlaced = false
+  const noteOf = (): Note => {
+    const { validator, size } = part
+    return { url, ...(validator !== undefined && { validator }), ...(size !== undefined && { size }) }
+  }
+  const note = () => writeNote(notePath, { ...noteOf(), holder: ownName })
+  const guard = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    work().catch((error: unknown) => Promise.reject(unwritable(path, error, part.bytes)))
+  const tidy = async (): Promise<void> => {
+    await handle.sync()
+    const { size: bytes } = await handle.stat()
+    await handle.close()
+    if (isPlaced) return
+    const left = isForeign ? before : noteOf()
+    if (bytes > 0 && left?.validator !== undefined) await writeNote(notePath, { ...left, holder: undefined })
+    else await rm(notePath, { force: true })
+    if (bytes === 0) await rm(partPath, { force: true })
+  }
+  return {
+    part: () => part,
+    restart: (validator, size) =>
+      guard(async () => {
+        isForeign = false
+        part = nothing
+        await note()
+        await handle.truncate(0)
+        part = { bytes: 0, validator, size }
+        await note()
+      }),
+    learn: (size) =>
+      guard(async () => {
+        if (part.size === size) return
+        part = { ...part, size }
+        await note()
+      }),
+    write: async (bytes) => {
+      let taken = 0
+      try {
+        while (taken < bytes.length) {
+          const { bytesWritten } = await handle.write(bytes, taken, bytes.length - taken, part.bytes)
+          taken += bytesWritten
+          part = { ...part, bytes: part.bytes + bytesWritten }
+        }
+        return { taken }
+      } catch (error) {
+        return { taken, failure: codeOf(error) }
+      }
+    },
+    finish: () =>
+      guard(async () => {
+        await putInPlace(handle, paths)
+        isPlaced = true
+      }),
+    close: async () => {
+      try {
+        await tidy()
+      } catch {
+        // What is not tidied up is recognised by the next download.
+      } finally {
+        active.delete(partPath)
+      }
+    },
+  }
+}
+
+async function putInPlace(handle: FileHandle, { path, partPath, notePath }: Paths): Promise<void> {
+  const old = await stat(path).catch(() => undefined)
+  if (old?.isFile()) await handle.chmod(old.mode & 0o777)
+  await handle.sync()
+  await rename(partPath, path)
+  await rm(notePath, { force: true })
+  // Not everywhere can a directory be opened.
+  const directory = await open(dirname(path), 'r').catch(() => undefined)
+  await directory?.sync().catch(() => {})
+  await directory?.close()
+}
+
+async function readNote(path: string): Promise<Note | undefined> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Record<keyof Note, unknown>>
+    const { url, validator, size, holder } = value
+    if (typeof url !== 'string') return undefined
+    return {
+      url,
+      ...(typeof validator === 'string' && isValidator(validator) && { validator }),
+      ...(Number.isSafeInteger(size) && { size: Number(size) }),
+      ...(typeof holder === 'string' && { holder }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** In one step, so that a note is never half. */
+async function writeNote(path: string, note: Note): Promise<void> {
+  const draft = `${path}.${process.pid}`
+  await writeFile(draft, `${JSON.stringify(note)}\n`, { mode: 0o600 })
+  await rename(draft, path)
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

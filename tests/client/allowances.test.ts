@@ -1,0 +1,321 @@
+/** What is bought for more than one request: bundles, windows and bytes ahead, used to their end before more is bought. */
+import { type IncomingHttpHeaders, request, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { PaymentError } from '../../src/client/errors.ts'
+import { openFileJournal } from '../../src/client/file-journal.ts'
+import { fetchWith402 } from '../../src/client/index.ts'
+import { createMemoryJournal } from '../../src/client/journal.ts'
+import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Handler } from '../harness/adapters.ts'
+import { eventually, type Shop } from '../harness/shop.ts'
+import { serveNode } from '../harness/stand.ts'
+import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { createVolume, readToTheEnd, serveVolume, type Volume } from './library.ts'
+
+let desk: Desk
+
+beforeAll(async () => {
+  desk = await createDesk()
+})
+beforeEach(async () => {
+  await desk.received()
+})
+afterAll(() => desk.close())
+
+let shops = 0
+const open = (per: ProviderOptions['per'], more: Partial<ProviderOptions> = {}, handler?: Handler): Promise<Shop> => {
+  shops += 1
+  return desk.open({ waitSeconds: 5, scope: `shop-${shops}`, ...(per && { per }), ...more }, serveNode, handler)
+}
+const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+const kindsOf = (events: readonly ClientEvent[]) => events.map(({ kind }) => kind)
+const leftOf = (events: readonly ClientEvent[]) =>
+  events.flatMap((event) => (event.kind === 'delivered' ? [event.allowance] : []))
+const challengesOf = (shop: Shop) => shop.events.filter(({ kind }) => kind === 'challenged').length
+const refusalsOf = (shop: Shop) => shop.events.flatMap((event) => (event.kind === 'refused' ? [event.code] : []))
+
+describe.each([
+  ['in memory', () => createMemoryJournal()],
+  ['in a file', newJournal],
+])('a bundle, with the journal %s,', (_name, journalOf) => {
+  it('is used to its end before the next is bought, and asked for only once', async () => {
+    const shop = await open({ requests: 3 })
+    const options = desk.options({ journal: journalOf() })
+    const first = await buy(`${shop.url}/data?1`, options)
+    expect(first.events[0]).toMatchObject({ kind: 'paying', allowance: { unit: 'request', amount: 3 } })
+    expect(leftOf(first.events)).toEqual([{ unit: 'request', remaining: 2, until: expect.any(String) }])
+    for (const remaining of [1, 0]) {
+      const { text, events } = await buy(`${shop.url}/data?${remaining}`, options)
+      expect([text, kindsOf(events), leftOf(events)]).toEqual([
+        'the secret',
+        ['resumed', 'delivered'],
+        [expect.objectContaining({ remaining })],
+      ])
+    }
+    expect([await desk.received(), challengesOf(shop)]).toEqual([1, 1])
+    // What is known to be used up is not tried.
+    expect(kindsOf((await buy(`${shop.url}/data`, options)).events)[0]).toBe('paying')
+    expect([await desk.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([1, 2, []])
+  })
+
+  it('is bought once by calls that come together, and the next by one of those that are left over', async () => {
+    const shop = await open({ requests: 4 })
+    const options = desk.options({ journal: journalOf(), timeoutMs: 30_000 })
+    const calls = Array.from({ length: 9 }, (_, index) => buy(`${shop.url}/data?${index}`, options))
+    const texts = (await Promise.all(calls)).map(({ text }) => text)
+    expect([new Set(texts), await desk.received()]).toEqual([new Set(['the secret']), 3])
+  })
+
+  it('loses nothing to an answer that broke off', async () => {
+    let breaks = 1
+    const shop = await open({ requests: 2 }, {}, () => ({ body: breaks-- > 0 ? half() : 'the secret' }))
+    const options = desk.options({ journal: journalOf() })
+    const broken = await fetchWith402(`${shop.url}/data`, options)
+    expect((await readToTheEnd(broken)).error).toBeInstanceOf(TypeError)
+    for (let call = 0; call < 2; call += 1) expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
+
+async function* half(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('the ')
+  // Long enough for the first half to leave.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  throw new Error('the server broke')
+}
+
+describe('a bundle', () => {
+  it('of which the rest is being used is waited for', async () => {
+    const handler = new Map<string, () => void>()
+    const until = (name: string) => new Promise<void>((resolve) => handler.set(name, resolve))
+    const [isCalled, mayAnswer] = [until('called'), until('answer')]
+    const shop = await open({ requests: 2 }, {}, async (target) => {
+      if (target !== '/slow') return { body: 'fast' }
+      handler.get('called')?.()
+      await mayAnswer
+      return { body: 'slow' }
+    })
+    const options = desk.options()
+    expect((await buy(`${shop.url}/data`, options)).text).toBe('fast')
+    const slow = buy(`${shop.url}/slow`, options)
+    await isCalled
+    const reason = until('retried')
+    const retrying = (event: ClientEvent) => event.kind === 'retrying' && handler.get(event.reason)?.()
+    handler.set('payment_in_progress', handler.get('retried') as () => void)
+    const third = fetchWith402(`${shop.url}/data`, { ...options, onEvent: retrying })
+    await reason
+    expect(await desk.received()).toBe(1)
+    handler.get('answer')?.()
+    expect([(await slow).text, await (await third).text(), await desk.received()]).toEqual(['slow', 'fast', 1])
+  })
+
+  it('is for its wallet, its origin and its scope', async () => {
+    const [one, other] = await Promise.all([open({ requests: 5 }), open({ requests: 5 })])
+    const options = desk.options()
+    await buy(`${one.url}/data`, options)
+    await buy(`${other.url}/data`, options)
+    await buy(`${one.url}/data`, { ...options, wallet: await desk.world.person() })
+    expect(await desk.received()).toBe(3)
+    await buy(`${one.url}/other`, options)
+    await buy(`${other.url}/other`, options)
+    expect(await desk.received()).toBe(0)
+  })
+
+  it('without a scope is for its path, and another path is asked about', async () => {
+    const shop = await desk.open({ waitSeconds: 5, per: { requests: 5 } })
+    const options = desk.options()
+    for (const path of ['/a', '/b', '/a?x', '/b?y']) await buy(`${shop.url}${path}`, options)
+    expect([await desk.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([2, 2, []])
+  })
+
+  it('is kept when the address turns out to belong to something else', async () => {
+    const [one, other] = await Promise.all([
+      open({ requests: 5 }),
+      open({ requests: 5 }, { secret: `1:${'x'.repeat(40)}`, service: 'other' }),
+    ])
+    let current = one
+    const front = await desk.front(one.url, (asked, response) => {
+      if (current === one) return false
+      relay(`${other.url}${asked.url}`, asked.headers, response)
+      return true
+    })
+    const options = desk.options()
+    await buy(`${front}/data`, options)
+    current = other
+    await buy(`${front}/data`, options)
+    expect([await desk.received(), refusalsOf(other)]).toEqual([2, ['unknown_request']])
+    current = one
+    const { events } = await buy(`${front}/data`, options)
+    expect([await desk.received(), refusalsOf(one), leftOf(events)]).toEqual([
+      0,
+      ['unknown_request'],
+      [expect.objectContaining({ remaining: 3 })],
+    ])
+  })
+
+  it('that a server takes for used up at once is paid for once a call, and no more', async () => {
+    const thief = await desk.host((request, response) => {
+      const url = `http://${request.headers.host}${request.url}`
+      const allowance = { unit: 'request', amount: '100' }
+      if (!hasProof(request))
+        return response.writeHead(402).end(challengeFor(desk, url, { allowance, scope: 'trap', proof: [] }))
+      const body = { type: 'urn:paystile:problem:payment_replay', code: 'payment_replay', retryable: false }
+      return response.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body))
+    })
+    const options = desk.options()
+    const calls = Array.from({ length: 3 }, () => fetchWith402(thief, options))
+    await Promise.all(calls.map((call) => expectError(call, 'payment_refused', /used up already/)))
+    expect(await desk.received()).toBe(3)
+  })
+
+  it('is not bought by those who wait when the buyer declines for all', async () => {
+    const shop = await open({ requests: 4 })
+    let asked = 0
+    const approve = () => {
+      asked += 1
+      return false
+    }
+    const options = desk.options({ approve })
+    const calls = Array.from({ length: 3 }, () => fetchWith402(`${shop.url}/data`, options))
+    await Promise.all(calls.map((call) => expectError(call, 'declined')))
+    expect([asked, await desk.received()]).toEqual([3, 0])
+  })
+
+  it('is waited for no longer than timeoutMs, and not at all by who has given up', async () => {
+    const shop = await open({ requests: 4 })
+    let decide = (_yes: boolean) => {}
+    const approve = () => new Promise<boolean>((resolve) => (decide = resolve))
+    const options = desk.options()
+    const buyer = buy(`${shop.url}/data`, { ...options, approve })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await expectError(
+      fetchWith402(`${shop.url}/data`, { ...options, timeoutMs: 200 }),
+      'payment_unknown',
+      /Another call/,
+    )
+    const signal = AbortSignal.timeout(50)
+    await expect(fetchWith402(`${shop.url}/data`, { ...options, signal })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    })
+    decide(true)
+    expect([(await buyer).text, await desk.received()]).toEqual(['the secret', 1])
+  })
+})
+
+/** Hands a request on to another server than the front's own. */
+function relay(url: string, headers: IncomingHttpHeaders, response: ServerResponse): void {
+  const own = Object.entries(headers).filter(([name]) => name !== 'connection') as [string, string][]
+  request(url, { headers: Object.fromEntries(own) }, (answer) => {
+    response.writeHead(answer.statusCode ?? 500, answer.headers)
+    answer.pipe(response)
+  }).end()
+}
+
+describe('bytes ahead', () => {
+  const perMegabyte = { per: 'megabyte', price: 0.1 } as const
+  const sell = (volume: Volume, more: Partial<ProviderOptions> = {}) => {
+    shops += 1
+    return desk.open({ waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }, serveVolume(volume))
+  }
+  const options = (more: Partial<ClientOptions> = {}) => desk.options({ prepayBytes: 100_000, ...more })
+
+  it.each([
+    ['known', false],
+    ['not known', true],
+  ])(
+    'of which the length is %s end in an error after the last byte, and the rest is bought with Range',
+    async (_name, isChunked) => {
+      const volume = createVolume(60_000, { isChunked })
+      const shop = await sell(volume)
+      const own = options()
+      expect((await readToTheEnd(await fetchWith402(`${shop.url}/a`, own))).bytes).toEqual(volume.bytes)
+      const { bytes, error } = await readToTheEnd(await fetchWith402(`${shop.url}/b`, own))
+      expect([bytes.equals(volume.bytes.subarray(0, 40_000)), await desk.received()]).toEqual([true, 1])
+      expect(error).toBeInstanceOf(PaymentError)
+      expect(error).toMatchObject({
+        code: 'allowance_exhausted',
+        message: expect.stringMatching(/^What was paid for ended at byte 40000.*Range: bytes=40000-/),
+        facts: { offset: 40_000, ...(!isChunked && { size: 60_000 }) },
+      })
+      // Known to be used up, so it is not tried again.
+      const rest = await fetchWith402(`${shop.url}/b`, { headers: { range: 'bytes=40000-' } }, own)
+      expect([rest.status, (await readToTheEnd(rest)).bytes.equals(volume.bytes.subarray(40_000))]).toEqual([206, true])
+      expect([await desk.received(), refusalsOf(shop)]).toEqual([1, []])
+    },
+  )
+
+  it('that a slow reader has not read when the connection breaks are not lost', async () => {
+    const volume = createVolume(900_000, { isChunked: true })
+    const shop = await sell(volume)
+    const response = await fetchWith402(`${shop.url}/a`, options({ prepayBytes: 600_000 }))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const { bytes, error } = await readToTheEnd(response)
+    expect([bytes.equals(volume.bytes.subarray(0, 600_000)), (error as PaymentError).facts.offset]).toEqual([
+      true,
+      600_000,
+    ])
+  })
+
+  it('are asked for as many as the caller says, and by default as the server does', async () => {
+    const shop = await sell(createVolume(1_000), { prepay: 0.1 })
+    expect((await buy(`${shop.url}/a`, desk.options())).events[0]).toMatchObject({ allowance: { amount: 100_000 } })
+    expect((await buy(`${shop.url}/a`, options({ prepayBytes: 300_000 }))).events[0]).toMatchObject({
+      amount: '0.03',
+      allowance: { unit: 'byte', amount: 300_000 },
+    })
+    for (const prepayBytes of [0, 1.5, -1, Number.NaN, 1e13])
+      await expect(fetchWith402(shop.url, options({ prepayBytes }))).rejects.toThrow(
+        /prepayBytes must be a whole number/,
+      )
+  })
+
+  it('that are shared by parallel answers are bought once', async () => {
+    const volume = createVolume(20_000)
+    const shop = await sell(volume)
+    const own = options({ journal: newJournal() })
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, async (_, index) => readToTheEnd(await fetchWith402(`${shop.url}/${index}`, own))),
+    )
+    expect([answers.every(({ bytes }) => bytes.equals(volume.bytes)), await desk.received()]).toEqual([true, 1])
+  })
+})
+
+describe('a part that nobody asked for', () => {
+  it.each([
+    ['of a paid answer is not passed off as the whole', 'bytes 0-3/10', 'the ', 4],
+    ['that says nothing of the whole is none either', 'bytes 0-3/*', 'the ', 4],
+  ])('%s', async (_name, range, body, offset) => {
+    const shop = await open(undefined, {}, () => ({ status: 206, headers: { 'content-range': range }, body }))
+    const { bytes, error } = await readToTheEnd(await fetchWith402(`${shop.url}/data`, desk.options()))
+    expect([bytes.toString(), error]).toEqual([body, expect.objectContaining({ code: 'allowance_exhausted' })])
+    expect((error as PaymentError).facts.offset).toBe(offset)
+  })
+
+  it('but is the whole, is the whole', async () => {
+    const headers = { 'content-range': 'bytes 0-9/10' }
+    const shop = await open(undefined, {}, () => ({ status: 206, headers, body: 'the secret' }))
+    const response = await fetchWith402(`${shop.url}/data`, desk.options())
+    expect(await response.text()).toBe('the secret')
+  })
+})
+
+describe('a window', () => {
+  it('is used by all until it is over, and then bought again', async () => {
+    const shop = await open({ seconds: 3_600 })
+    const options = desk.options({ journal: newJournal() })
+    await Promise.all(Array.from({ length: 5 }, () => buy(`${shop.url}/data`, options)))
+    const { events } = await buy(`${shop.url}/data`, options)
+    expect([await desk.received(), kindsOf(events)]).toEqual([1, ['resumed', 'delivered']])
+    expect(leftOf(events)[0]).toMatchObject({ unit: 'second', until: expect.any(String) })
+    desk.world.localnet.advance(3_700)
+    // The shop hears of the time that has passed in the background.
+    const again = async () => kindsOf((await buy(`${shop.url}/data`, options)).events)
+    expect(await eventually(again, (kinds) => kinds.includes('paying'))).toEqual([
+      'resumed',
+      ...['paying', 'sent', 'confirmed', 'delivered'],
+    ])
+    expect([await desk.received(), refusalsOf(shop)]).toEqual([1, ['payment_replay']])
+  })
+})

@@ -1,0 +1,371 @@
+/** Downloads of what is paid for: whatever breaks, the next call goes on, and no byte is paid for twice that need not be. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { DownloadOptions, Progress } from '../../src/client/download.ts'
+import { openFileJournal } from '../../src/client/file-journal.ts'
+import { DownloadError, downloadWith402, fetchWith402 } from '../../src/client/index.ts'
+import { processName } from '../../src/host/alive.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createDesk, type Desk, expectError } from './desk.ts'
+import { answer, createVolume, type Line, noise, openLine, readToTheEnd, serveVolume, type Volume } from './library.ts'
+
+const megabyte = 1_000_000
+let desk: Desk
+let count = 0
+/** Where this test's file goes, and its journal. */
+let path: string
+let journalPath: string
+
+beforeAll(async () => {
+  desk = await createDesk()
+})
+beforeEach(async () => {
+  await desk.received()
+  count += 1
+  const directory = join(desk.directory, `downloads-${count}`)
+  mkdirSync(directory)
+  path = join(directory, 'file')
+  journalPath = join(desk.directory, `journal-${count}.sqlite`)
+})
+afterAll(() => desk.close())
+
+interface Stock {
+  readonly volume: Volume
+  readonly shop: Shop
+  readonly line: Line
+  readonly url: string
+}
+
+/** A megabyte costs as much as a request elsewhere. */
+async function stock(volume: Volume, options: Partial<ProviderOptions> = {}): Promise<Stock> {
+  const shop = await desk.open(
+    { waitSeconds: 5, per: 'megabyte', price: 0.01, scope: `stock-${count}`, ...options },
+    serveVolume(volume),
+  )
+  const line = await openLine(desk, shop.url)
+  return { volume, shop, line, url: `${line.url}/file` }
+}
+/** One whole representation is sold. */
+const whole = (volume: Volume, options: Partial<ProviderOptions> = {}) =>
+  stock(volume, { size: () => volume.bytes.length, ...options })
+/** Another journal object on the same file is as near as one gets to another process in here. */
+const options = (more: Partial<DownloadOptions> = {}): DownloadOptions => ({
+  ...desk.options({ journal: openFileJournal(journalPath) }),
+  ...more,
+})
+const download = (url: string, more: Partial<DownloadOptions & RequestInit> = {}) =>
+  downloadWith402(url, path, options(more))
+const isHere = ({ bytes }: Volume) => readFileSync(path).equals(bytes)
+const filesHere = () => readdirSync(join(path, '..')).sort()
+const note = () => JSON.parse(readFileSync(`${path}.part.json`, 'utf8')) as Record<string, unknown>
+
+/** An attempt that breaks after about this many bytes, once it is paid for. Tells how many were kept in all. */
+async function breakOff({ line, url, volume }: Stock, bytes: number, isPaid = true): Promise<number> {
+  volume.stallAt = bytes + 100_000
+  const cut = () => line.cutAfter(bytes)
+  const onEvent: DownloadOptions['onEvent'] = ({ kind }) => {
+    if (kind === 'confirmed' || kind === 'resumed') cut()
+  }
+  if (!isPaid) cut()
+  await expect(download(url, { onEvent })).rejects.toThrow('terminated')
+  volume.stallAt = undefined
+  expect(existsSync(path)).toBe(false)
+  return statSync(`${path}.part`).size
+}
+
+describe('a file whose connection breaks half-way', () => {
+  it('is gone on with, is whole to the byte, and was paid for once', async () => {
+    const library = await whole(createVolume(megabyte))
+    const kept = await breakOff(library, 400_000)
+    expect(note()).toEqual({ url: library.url, etag: '"first"', size: megabyte })
+    expect(statSync(`${path}.part.json`).mode & 0o077).toBe(0)
+    const progress: Progress[] = []
+    const saved = await download(library.url, { onProgress: (one) => progress.push(one) })
+    expect(saved).toMatchObject({ kind: 'saved', path, bytes: megabyte })
+    expect([isHere(library.volume), await desk.received(), filesHere()]).toEqual([true, 1, ['file']])
+    expect(library.volume.asked).toEqual([
+      { range: undefined, ifRange: undefined },
+      { range: `bytes=${kept}-`, ifRange: '"first"' },
+    ])
+    expect(progress[0]?.bytes).toBeGreaterThan(kept)
+    expect(progress.at(-1)).toEqual({ bytes: megabyte, size: megabyte })
+    // It is done: who wants it again buys it again.
+    await download(library.url)
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('breaks again and again, and is whole in the end', async () => {
+    const library = await whole(createVolume(megabyte))
+    await breakOff(library, 400_000)
+    await breakOff(library, 400_000)
+    await download(library.url)
+    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+  })
+
+  it.each([
+    ['of the same length', megabyte],
+    ['that is shorter', 300_000],
+  ])('has become another %s: it begins anew, on the same payment', async (_name, size) => {
+    const library = await whole(createVolume(megabyte))
+    await breakOff(library, 400_000)
+    library.volume.bytes = Buffer.from(noise(size, 2))
+    library.volume.etag = '"second"'
+    await download(library.url)
+    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+  })
+
+  it.each([
+    ['whose server knows no Range', { hasRanges: false }],
+    ['without an ETag', { etag: undefined }],
+    ['with an ETag that promises little', { etag: 'W/"first"' }],
+  ])('%s begins anew, on the same payment', async (_name, more) => {
+    const library = await whole(createVolume(megabyte, more))
+    await breakOff(library, 400_000)
+    await download(library.url)
+    expect([isHere(library.volume), await desk.received(), filesHere()]).toEqual([true, 1, ['file']])
+  })
+
+  it('and whose server is replaced meanwhile by one with the same ledger', async () => {
+    const own = { ledger: join(desk.directory, `ledger-${count}.sqlite`), secret: `1:${'k'.repeat(40)}` }
+    const library = await whole(createVolume(megabyte), { price: 0.01, ...own })
+    await breakOff(library, 400_000)
+    await library.shop.close()
+    const again = await whole(library.volume, { ...own })
+    library.line.leadTo(again.shop.url)
+    await download(library.url)
+    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+  })
+})
+
+describe('bytes ahead', () => {
+  const prepayBytes = megabyte
+
+  it.each([
+    ['known', false],
+    ['not known', true],
+  ])(
+    'that end before the file, whose length is %s: the part is kept, and the next call buys more',
+    async (_name, isChunked) => {
+      const library = await stock(createVolume(2.5 * megabyte, { isChunked }))
+      const error = await expectError(
+        download(library.url, { prepayBytes }),
+        'allowance_exhausted',
+        /call again, or with buyMore/,
+      )
+      expect(error.facts).toMatchObject({ offset: megabyte, ...(!isChunked && { size: 2.5 * megabyte }) })
+      expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([megabyte, 1])
+      await expectError(download(library.url, { prepayBytes }), 'allowance_exhausted')
+      await download(library.url, { prepayBytes })
+      expect([isHere(library.volume), await desk.received()]).toEqual([true, 2])
+    },
+  )
+
+  it.each([
+    ['known', false],
+    ['not known', true],
+  ])('are bought until the file is whole with buyMore, where its length is %s', async (_name, isChunked) => {
+    const library = await stock(createVolume(2.5 * megabyte, { isChunked }))
+    await download(library.url, { prepayBytes, buyMore: true })
+    expect([isHere(library.volume), await desk.received(), library.volume.asked.length]).toEqual([true, 3, 3])
+  })
+
+  it('are bought within the budget only', async () => {
+    const library = await stock(createVolume(2.5 * megabyte))
+    const limited = { prepayBytes, buyMore: true, budget: { perDay: { USDC: '0.02' } } }
+    await expectError(download(library.url, limited), 'budget_exceeded')
+    expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([2 * megabyte, 2])
+  })
+
+  it.each([
+    ['ignores Range', { hasRanges: false }, 2],
+    ['has no ETag', { etag: undefined }, 1],
+  ])('are not bought for ever from a server that %s', async (_name, more, payments) => {
+    const library = await stock(createVolume(2.5 * megabyte, more))
+    await expectError(
+      download(library.url, { prepayBytes, buyMore: true }),
+      'allowance_exhausted',
+      /at once with prepayBytes/,
+    )
+    expect(await desk.received()).toBe(payments)
+  })
+
+  it('that are left are used first', async () => {
+    const library = await stock(createVolume(0.6 * megabyte))
+    await download(library.url, { prepayBytes })
+    await expectError(download(`${library.url}?2`, { prepayBytes }), 'allowance_exhausted')
+    expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([0.4 * megabyte, 1])
+  })
+})
+
+it('what costs a request is delivered again on the same payment', async () => {
+  const library = await stock(createVolume(2 * megabyte), { per: 'request' })
+  await breakOff(library, 400_000)
+  await download(library.url)
+  expect([isHere(library.volume), await desk.received(), library.volume.asked.length]).toEqual([true, 1, 2])
+})
+
+describe('what is free', () => {
+  const open = async (volume: Volume): Promise<Stock> => {
+    const url = await desk.host((request, response) => answer(volume, request, response))
+    const line = await openLine(desk, url)
+    return { volume, shop: undefined as unknown as Shop, line, url: `${line.url}/file` }
+  }
+
+  it('is gone on with as well', async () => {
+    const library = await open(createVolume(2 * megabyte))
+    const kept = await breakOff(library, 400_000, false)
+    await download(library.url)
+    expect([isHere(library.volume), library.volume.asked.at(-1)?.range]).toEqual([true, `bytes=${kept}-`])
+  })
+
+  it('and was whole already is put in its place', async () => {
+    const library = await open(createVolume(1_000))
+    const { bytes } = library.volume
+    const about = (more: object) =>
+      writeFileSync(`${path}.part.json`, JSON.stringify({ url: library.url, etag: '"first"', ...more }))
+    writeFileSync(`${path}.part`, bytes)
+    about({ size: 1_000 })
+    expect(await download(library.url)).toEqual({ kind: 'saved', path, bytes: 1_000 })
+    expect([isHere(library.volume), library.volume.asked]).toEqual([true, []])
+    writeFileSync(`${path}.part`, bytes)
+    about({})
+    expect(await download(library.url)).toMatchObject({ kind: 'saved', bytes: 1_000, response: { status: 416 } })
+    expect([isHere(library.volume), filesHere()]).toEqual([true, ['file']])
+  })
+
+  it.each<[string, object, string]>([
+    ['of another address', { url: 'http://elsewhere/file', etag: '"first"' }, 'undefined'],
+    ['of another ETag', { etag: '"zeroth"' }, 'bytes=500-'],
+    ['without a note of its ETag', {}, 'undefined'],
+    ['longer than the whole', { etag: '"first"', size: 400 }, 'undefined'],
+    ['of another size', { etag: '"first"', size: 900 }, 'bytes=500-'],
+  ])('begins anew where there is a part %s', async (_name, about, range) => {
+    const library = await open(createVolume(1_000))
+    writeFileSync(`${path}.part`, Buffer.alloc(500, 'x'))
+    writeFileSync(`${path}.part.json`, JSON.stringify({ url: library.url, ...about }))
+    await download(library.url)
+    expect([isHere(library.volume), String(library.volume.asked[0]?.range)]).toEqual([true, range])
+  })
+
+  it('leaves the part of another address alone until there is something to write', async () => {
+    const library = await open(createVolume(1_000))
+    writeFileSync(`${path}.part`, 'another')
+    const about = { url: 'http://elsewhere/file', etag: '"first"' }
+    writeFileSync(`${path}.part.json`, JSON.stringify(about))
+    await expect(download('http://127.0.0.1:1/')).rejects.toThrow('fetch failed')
+    expect([readFileSync(`${path}.part`, 'utf8'), note()]).toEqual(['another', about])
+    await download(library.url)
+    expect(filesHere()).toEqual(['file'])
+  })
+
+  it('replaces a file only as a whole, and keeps its rights', async () => {
+    const library = await open(createVolume(2 * megabyte))
+    writeFileSync(path, 'before')
+    chmodSync(path, 0o640)
+    library.line.cutAfter(megabyte)
+    await expect(download(library.url)).rejects.toThrow()
+    expect(readFileSync(path, 'utf8')).toBe('before')
+    const link = join(desk.directory, `link-${count}`)
+    symlinkSync(path, link)
+    expect(await downloadWith402(library.url, link, options())).toMatchObject({ kind: 'saved', path: link })
+    expect([isHere(library.volume), statSync(path).mode & 0o777]).toEqual([true, 0o640])
+  })
+
+  it('is left to another download that is at it, and taken over from one that died', async () => {
+    const library = await open(createVolume(1_000))
+    const about = { url: library.url, etag: '"first"', size: 1_000 }
+    writeFileSync(`${path}.part`, library.volume.bytes.subarray(0, 10))
+    const hold = (holder: string) => writeFileSync(`${path}.part.json`, JSON.stringify({ ...about, holder }))
+    hold(processName(process.ppid))
+    const busy = await download(library.url).catch((error: unknown) => error)
+    expect(busy).toBeInstanceOf(DownloadError)
+    expect(busy).toMatchObject({ code: 'file_busy', message: expect.stringContaining(path) })
+    hold('999999999:1')
+    const both = await Promise.allSettled([download(library.url), download(library.url)])
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect([isHere(library.volume), library.volume.asked[0]?.range]).toEqual([true, 'bytes=10-'])
+  })
+
+  it('and is an error, is left to be read', async () => {
+    const url = await desk.host((_request, response) => response.writeHead(404).end('none'))
+    const answered = await download(url)
+    expect(answered).toMatchObject({ kind: 'answered', response: { status: 404 } })
+    expect([answered.kind === 'answered' && (await answered.response.text()), filesHere()]).toEqual(['none', []])
+  })
+
+  it('and is empty, is an empty file', async () => {
+    const library = await open(createVolume(0))
+    expect(await download(library.url)).toMatchObject({ kind: 'saved', bytes: 0 })
+    expect([readFileSync(path).length, filesHere()]).toEqual([0, ['file']])
+  })
+
+  it('and comes of a POST, is never put together', async () => {
+    const library = await open(createVolume(2 * megabyte))
+    const post = { method: 'POST', body: 'x' }
+    library.line.cutAfter(megabyte)
+    await expect(download(library.url, post)).rejects.toThrow()
+    await download(library.url, post)
+    expect([isHere(library.volume), library.volume.asked.at(-1)?.range]).toEqual([true, undefined])
+  })
+
+  it('is whole whatever encoding its caller would take', async () => {
+    const seen: unknown[] = []
+    const url = await desk.host((request, response) => {
+      seen.push(request.headers['accept-encoding'])
+      response.end('plain')
+    })
+    await download(url, { headers: { 'accept-encoding': 'gzip' } })
+    expect([seen, readFileSync(path, 'utf8')]).toEqual([['identity'], 'plain'])
+  })
+})
+
+it('a Range of the caller is not for downloads, and a place that cannot be written costs nothing', async () => {
+  const { url } = await stock(createVolume(1_000))
+  await expect(download(url, { headers: { Range: 'bytes=1-' } })).rejects.toThrow(/leave Range to it/)
+  const nowhere = downloadWith402(url, join(path, 'nowhere'), options())
+  await expect(nowhere).rejects.toMatchObject({ code: 'file_unwritable', message: expect.stringMatching(/ENOENT/) })
+  expect(await desk.received()).toBe(0)
+})
+
+describe('a file that is fetched in parts', () => {
+  const range = (from: number, to: number) => ({ headers: { range: `bytes=${from}-${to - 1}` } })
+  const bytesOf = async (response: Response) => (await readToTheEnd(response)).bytes
+
+  it('is paid for once, whatever the order, until all of it has come', async () => {
+    const { volume, url } = await whole(createVolume(megabyte))
+    const own = options()
+    for (const [from, to] of [
+      [900_000, megabyte],
+      [0, 500_000],
+      [900_000, megabyte],
+      [500_000, 900_000],
+    ] as const) {
+      const part = await fetchWith402(url, range(from, to), own)
+      expect((await bytesOf(part)).equals(volume.bytes.subarray(from, to))).toBe(true)
+    }
+    expect(await desk.received()).toBe(1)
+    // All of it has come: the server says so, and what comes next is another purchase.
+    expect((await bytesOf(await fetchWith402(url, range(0, 10), own))).length).toBe(10)
+    expect(await desk.received()).toBe(1)
+  })
+
+  it('from a server that ignores Range is refused, and the payment is good for the whole', async () => {
+    const { volume, url } = await whole(createVolume(megabyte, { hasRanges: false }))
+    const own = options()
+    const error = await expectError(fetchWith402(url, range(10, 20), own), 'payment_refused', /ask for the whole/)
+    expect(error.facts.refusal).toBe('range_mismatch')
+    expect((await bytesOf(await fetchWith402(url, own))).equals(volume.bytes)).toBe(true)
+    expect(await desk.received()).toBe(1)
+  })
+})
