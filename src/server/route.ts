@@ -56,16 +56,16 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const scopeTag = service.tags.binding('*', '*')
-  // A payment for several requests is for all of the scope that the provider named, or else for the one path.
-  const wideBind: Bind | 'scope' = config.hasScope ? 'scope' : 'path'
   const bodyOptions = { mostBytes: config.bodyLimitBytes, rawBody: config.rawBody }
 
   const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
     as === 'scope' ? scopeTag : service.tags.binding(incoming.method, boundText(as, incoming, body))
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
+  // A payment for several requests is for all of the scope that the provider named, or else for the one path.
+  const sharedTag = (incoming: Incoming): Uint8Array => tagOf(config.hasScope ? 'scope' : 'path', incoming)
+  const isAlwaysShared = pricing.per.kind === 'allowance' && !isOneRequest(pricing.per.allowance)
   const placeOf = keepPlaces((incoming, origin) => ({
-    bindingTag: typeof bind === 'object' ? undefined : tagOf(bind, incoming),
-    wideTag: tagOf(wideBind, incoming),
+    bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
     resource: resourceOf(incoming, origin),
   }))
 
@@ -75,7 +75,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
     const isShared = isWide && deal.allowance.unit !== 'file'
-    const bindingTag = isShared ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
+    const known = isShared === isAlwaysShared ? place.bindingTag : undefined
+    const bindingTag = known ?? (isShared ? sharedTag(incoming) : tagOf(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -135,7 +136,6 @@ function acceptedProof(config: RouteConfig, accept: Accept, isWide: boolean): Ac
 interface Place {
   /** Undefined where more than the address counts. */
   readonly bindingTag: Uint8Array | undefined
-  readonly wideTag: Uint8Array
   readonly resource: string
 }
 
