@@ -70,7 +70,7 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
     handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT)
     const { size: bytes } = await handle.stat()
     await writeNote(paths.notePath, { ...(before ?? { url }), holder: ownName })
-    const isOurs = before?.url === url && before.validator !== undefined && bytes <= (before.size ?? bytes)
+    const isOurs = before?.url === url && before.validator !== undefined
     return createPartFile(
       paths,
       handle,
