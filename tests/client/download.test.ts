@@ -1,4 +1,5 @@
 /** Downloads of what is paid for: whatever breaks, the next call goes on, and no byte is paid for twice that need not be. */
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -371,6 +372,14 @@ describe('what is free', () => {
     await download(url, { headers: { 'accept-encoding': 'gzip' } })
     expect([seen, readFileSync(path, 'utf8')]).toEqual([['identity'], 'plain'])
   })
+})
+
+it('a pipe or a directory is not replaced, and nothing is asked for', async () => {
+  const { url, volume } = await stock(createVolume(1_000))
+  execFileSync('mkfifo', [path])
+  for (const place of [path, join(path, '..')])
+    await expect(downloadWith402(url, place, options())).rejects.toMatchObject({ code: 'file_unwritable' })
+  expect([statSync(path).isFIFO(), filesHere(), volume.asked]).toEqual([true, ['file'], []])
 })
 
 it('a Range of the caller is not for downloads, and a place that cannot be written costs nothing', async () => {
