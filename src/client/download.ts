@@ -125,7 +125,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
   const { file, isGet } = work
   if (!isGet) await file.restart(undefined, undefined)
   let last: Response | undefined
-  let mayAskForRest = isGet
+  let mayAskForRest = true
   let [reached, restarts] = [0, 0]
   while (!isWhole(file.part())) {
     const part = file.part()
@@ -152,7 +152,8 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
     else {
       if (step.validator !== part.validator && restarts < mostRestarts) reached = 0
       restarts += 1
-      await file.restart(step.validator, step.size)
+      // What a POST answers is not what a GET would go on with.
+      await file.restart(isGet ? step.validator : undefined, step.size)
     }
     const end = await copy(work, response)
     // A part that does not say of how much may be followed by more.
@@ -160,7 +161,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
     if (isWhole(file.part())) break
     checkProgress(work, end, reached)
     reached = file.part().bytes
-    mayAskForRest = isGet
+    mayAskForRest = true
   }
   return last && { last }
 }

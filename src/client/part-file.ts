@@ -55,6 +55,10 @@ const active = new Set<string>()
 /** Opens what there is for this address, and keeps others away. Throws a `DownloadError`. */
 export async function openPartFile(path: string, url: string): Promise<PartFile> {
   const paths = { path, partPath: `${path}.part`, notePath: `${path}.part.json` }
+  // A device or a pipe would be replaced by a file, where that is allowed.
+  const target = await stat(path).catch(() => undefined)
+  if (target && !target.isFile())
+    throw new DownloadError('file_unwritable', `${path} is not a file, and cannot take the place of one (ENOTSUP).`)
   const before = await readNote(paths.notePath)
   const holder = before?.holder
   if (active.has(paths.partPath) || (holder !== undefined && holder !== ownName && isNameAlive(holder))) {
@@ -70,7 +74,7 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
     handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT)
     const { size: bytes } = await handle.stat()
     await writeNote(paths.notePath, { ...(before ?? { url }), holder: ownName })
-    const isOurs = before?.url === url && before.validator !== undefined && bytes <= (before.size ?? bytes)
+    const isOurs = before?.url === url && before.validator !== undefined
     return createPartFile(
       paths,
       handle,

@@ -1,4 +1,4 @@
-/** Whatever a server does that is honest about its ETags, nothing is put together that does not belong together. */
+/** Whatever a server does that is honest about its ETags and dates, nothing is put together that does not belong together. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Part, PartHead } from './part.ts'
@@ -9,9 +9,10 @@ const headOf = (status: number, headers: Readonly<Record<string, string>> = {}):
   header: (name) => headers[name],
 })
 
-/** A representation: its ETag says which bytes it has. */
+/** A representation: its ETag, or the date of its last change, says which bytes it has. */
 interface Version {
-  readonly etag: string | undefined
+  readonly etag?: string
+  readonly changed?: string
   readonly text: string
 }
 const versions: readonly Version[] = [
@@ -20,7 +21,13 @@ const versions: readonly Version[] = [
   { etag: '"c"', text: 'ccc' },
   { etag: '"empty"', text: '' },
   { etag: 'W/"d"', text: 'dddddddddd' },
-  { etag: undefined, text: 'eeeeeeeeee' },
+  { etag: 'W/"d"', text: 'DDDDDDDDDD' },
+  { text: 'eeeeeeeeee' },
+  { etag: 'W/"f"', changed: 'Tue, 10 Nov 2026 08:00:00 GMT', text: 'ffffffffff' },
+  { changed: 'Wed, 11 Nov 2026 08:00:00 GMT', text: 'gggggggggg' },
+  // Changed within the same second, of which nobody can tell the one from the other.
+  { changed: 'Thu, 12 Nov 2026 08:00:00 GMT', text: 'hhhhhhhhhh' },
+  { changed: 'Thu, 12 Nov 2026 08:00:00 GMT', text: 'iiiiiiiiii' },
 ]
 
 /** What a server does with one request. */
@@ -41,10 +48,13 @@ interface Answer {
 }
 
 function serve({ version, manner, saysEtag, saysSize }: Turn, asked: Readonly<Record<string, string>>): Answer {
-  const { etag, text } = version
-  const isCurrent = asked['If-Range'] === etag
+  const { etag, changed, text } = version
+  const isCurrent = [etag, changed].includes(asked['If-Range'])
   const from = Number(/^bytes=(\d+)-$/.exec(asked['Range'] ?? '')?.[1] ?? 0)
-  const own = etag !== undefined && (saysEtag || asked['Range'] === undefined) ? { etag } : {}
+  const isTold = saysEtag || asked['Range'] === undefined
+  const date = 'Thu, 12 Nov 2026 08:00:59 GMT'
+  const names = { ...(etag !== undefined && { etag }), ...(changed !== undefined && { 'last-modified': changed }) }
+  const own = isTold ? { ...names, date } : { date }
   if (manner === 'fails') return { head: headOf(500), body: 'sorry' }
   if (asked['Range'] === undefined || manner === 'ignores' || (!isCurrent && manner !== 'shifts'))
     return { head: headOf(200, { ...own, ...(saysSize && { 'content-length': `${text.length}` }) }), body: text }
@@ -99,7 +109,7 @@ describe('a download', () => {
   })
 
   it('is whole after as many honest answers as it has breaks', () => {
-    const [version = { etag: '"a"', text: '' }] = versions
+    const [version = { text: '' }] = versions
     const honest = { version, manner: 'honours', saysEtag: true, saysSize: true } as const
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 5 }), (breaks) => {
@@ -150,7 +160,7 @@ describe('an answer', () => {
   })
 })
 
-it('is asked for from where the part ends, and only with an ETag that vouches for it', () => {
+it('is asked for from where the part ends, and only with a validator that vouches for it', () => {
   const part: Part = { bytes: 4, validator: '"a"', size: 10 }
   expect(headersFor(part)).toEqual({ Range: 'bytes=4-', 'If-Range': '"a"' })
   for (const other of [nothing, { ...part, validator: undefined }, { ...part, bytes: 10 }, { ...part, bytes: 0 }])

@@ -7,10 +7,13 @@ import { receiptHeader } from '../core/receipt.ts'
 
 export { allowanceHeader, statusHeader }
 
+/** Without the last one a page could not tell where to go on with what was cut. */
+const others = ['Retry-After', 'Date', 'Content-Range'] as const
+
 /** No cookies are involved: who holds a proof may read, from anywhere. */
 export const corsHeaders: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, 'Retry-After', 'Date'].join(', '),
+  'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, ...others].join(', '),
 }
 
 export function isPreflight(incoming: Incoming): boolean {

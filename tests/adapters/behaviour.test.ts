@@ -209,7 +209,8 @@ describe.each(places)('%s', (_name, serve, ledger) => {
     expect(unpaid.headers.get('access-control-allow-origin')).toBe('*')
     const paid = await shop.claim(await shop.buy(payer), '/data', { headers: { Origin: 'https://app.example' } })
     expect(paid.headers.get('access-control-allow-origin')).toBe('*')
-    expect(paid.headers.get('access-control-expose-headers')).toContain('Payment-Receipt')
+    for (const name of ['Payment-Receipt', 'Payment-Allowance', 'Payment-Status', 'Content-Range'])
+      expect(paid.headers.get('access-control-expose-headers')).toContain(name)
   })
 
   it('refuses in problem+json with a stable code', async () => {

@@ -1,4 +1,5 @@
 /** Downloads of what is paid for: whatever breaks, the next call goes on, and no byte is paid for twice that need not be. */
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -105,6 +106,15 @@ describe('a file whose connection breaks half-way', () => {
     expect(await desk.received()).toBe(1)
   })
 
+  it('as Express sends it, with a weak ETag and a date, is gone on with by the date', async () => {
+    const lastModified = 'Tue, 10 Nov 2026 08:00:00 GMT'
+    const library = await whole(createVolume(megabyte, { etag: 'W/"first"', lastModified }))
+    const kept = await breakOff(library, 400_000)
+    await download(library.url)
+    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+    expect(library.volume.asked.at(-1)).toEqual({ range: `bytes=${kept}-`, ifRange: lastModified })
+  })
+
   it('breaks again and again, and is whole in the end', async () => {
     const library = await whole(createVolume(megabyte))
     await breakOff(library, 400_000)
@@ -200,6 +210,14 @@ describe('bytes ahead', () => {
     expect(await desk.received()).toBe(payments)
   })
 
+  it('are not bought for ever from a server whose ETag is another every time', async () => {
+    const volume = createVolume(2.5 * megabyte)
+    Object.defineProperty(volume, 'etag', { get: () => `"${volume.asked.length}"` })
+    const library = await stock(volume)
+    await expectError(download(library.url, { prepayBytes: 10_000, buyMore: true }), 'allowance_exhausted')
+    expect(library.volume.asked.length).toBeLessThan(10)
+  })
+
   it('that are left are used first', async () => {
     const library = await stock(createVolume(0.6 * megabyte))
     await download(library.url, { prepayBytes })
@@ -258,6 +276,23 @@ describe('what is free', () => {
     expect([isHere(library.volume), String(library.volume.asked[0]?.range)]).toEqual([true, range])
   })
 
+  it('and longer than it says is not taken for the resource, and begins anew', async () => {
+    const volume = createVolume(1_000)
+    let isLying = true
+    const url = await desk.host((request, response) => {
+      if (!isLying) return answer(volume, request, response)
+      response.writeHead(206, { ETag: '"first"', 'Content-Range': 'bytes 500-999/1000' })
+      response.end(Buffer.alloc(600))
+    })
+    writeFileSync(`${path}.part`, volume.bytes.subarray(0, 500))
+    writeFileSync(`${path}.part.json`, JSON.stringify({ url: `${url}/`, validator: '"first"', size: 1_000 }))
+    await expect(download(url)).rejects.toMatchObject({ code: 'size_mismatch' })
+    expect(existsSync(path)).toBe(false)
+    isLying = false
+    await download(url)
+    expect(isHere(volume)).toBe(true)
+  })
+
   it('leaves the part of another address alone until there is something to write', async () => {
     const library = await open(createVolume(1_000))
     writeFileSync(`${path}.part`, 'another')
@@ -293,7 +328,8 @@ describe('what is free', () => {
     expect(busy).toMatchObject({ code: 'file_busy', message: expect.stringContaining(path) })
     hold('999999999:1')
     const both = await Promise.allSettled([download(library.url), download(library.url)])
-    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    const codes = both.map((one) => (one.status === 'rejected' ? one.reason.code : one.status))
+    expect(codes.sort()).toEqual(['file_busy', 'fulfilled'])
     expect([isHere(library.volume), library.volume.asked[0]?.range]).toEqual([true, 'bytes=10-'])
   })
 
@@ -317,6 +353,14 @@ describe('what is free', () => {
     await expect(download(library.url, post)).rejects.toThrow()
     await download(library.url, post)
     expect([isHere(library.volume), library.volume.asked.at(-1)?.range]).toEqual([true, undefined])
+    library.line.cutAfter(megabyte)
+    await expect(download(library.url, post)).rejects.toThrow()
+    await download(library.url)
+    expect(library.volume.asked.at(-1)?.range).toBeUndefined()
+    writeFileSync(`${path}.part`, 'whole')
+    writeFileSync(`${path}.part.json`, JSON.stringify({ url: library.url, validator: '"first"', size: 5 }))
+    await download(library.url, post)
+    expect(isHere(library.volume)).toBe(true)
   })
 
   it('is whole whatever encoding its caller would take', async () => {
@@ -328,6 +372,14 @@ describe('what is free', () => {
     await download(url, { headers: { 'accept-encoding': 'gzip' } })
     expect([seen, readFileSync(path, 'utf8')]).toEqual([['identity'], 'plain'])
   })
+})
+
+it('a pipe or a directory is not replaced, and nothing is asked for', async () => {
+  const { url, volume } = await stock(createVolume(1_000))
+  execFileSync('mkfifo', [path])
+  for (const place of [path, join(path, '..')])
+    await expect(downloadWith402(url, place, options())).rejects.toMatchObject({ code: 'file_unwritable' })
+  expect([statSync(path).isFIFO(), filesHere(), volume.asked]).toEqual([true, ['file'], []])
 })
 
 it('a Range of the caller is not for downloads, and a place that cannot be written costs nothing', async () => {

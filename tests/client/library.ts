@@ -10,6 +10,7 @@ import type { Desk } from './desk.ts'
 export interface Volume {
   bytes: Buffer
   etag?: string | undefined
+  lastModified?: string
   /** False ignores `Range`. */
   hasRanges?: boolean
   /** Sends without saying how long it is. */
@@ -45,13 +46,14 @@ export function serveVolume(volume: Volume): Serve {
 }
 
 export function answer(volume: Volume, request: IncomingMessage, response: ServerResponse): void {
-  const { bytes, etag, hasRanges = true, isChunked = false } = volume
+  const { bytes, etag, lastModified, hasRanges = true, isChunked = false } = volume
   const { range, 'if-range': ifRange } = request.headers
   volume.asked.push({ range, ifRange: ifRange as string | undefined })
   const size = BigInt(bytes.length)
-  const isCurrent = ifRange === undefined || ifRange === etag
+  const isCurrent = ifRange === undefined || ifRange === etag || ifRange === lastModified
   const span = hasRanges && isCurrent ? parseRange(range, size) : undefined
   if (etag !== undefined) response.setHeader('ETag', etag)
+  if (lastModified !== undefined) response.setHeader('Last-Modified', lastModified)
   const beyond = hasRanges && isCurrent && BigInt(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? -1) >= size
   if (beyond) {
     response.writeHead(416, { 'Content-Range': `bytes */${size}` }).end()
