@@ -27,7 +27,8 @@ export function readExtent(response: Response, asksForPart: boolean, left: Allow
   const isWhole = range?.from === 0n && range.to === range.size
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity'
   const length = isEncoded ? null : headers.get('content-length')
-  const isMeasured = left !== undefined && (left.unit === 'byte' || left.unit === 'file')
+  // Of a file it is told what has not arrived yet, which is no limit.
+  const isMeasured = left?.unit === 'byte'
   const size = range ? range.size : status === 200 && length !== null ? Number(length) : undefined
   return {
     from: Number(range?.from ?? 0n),

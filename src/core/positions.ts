@@ -1,5 +1,5 @@
 /**
- * Which bytes of a file were sent how often, and which of them surely arrived.
+ * Which bytes of a file were sent how often, and which of them went out in a response that ended as it should.
  *
  * Kept as stretches in order: from the end of the one before (or 0) up to `to`. Beyond the last one nothing was sent.
  */

@@ -161,7 +161,8 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
     }
     case 'file': {
       const missing = missingOf(account.positions, amount)
-      const isOver = missing === 0n || isWornOut(account.positions, amount, Number(maxDeliveries))
+      // What has left our socket may be lost on its way, so it is not over when all of it has.
+      const isOver = isWornOut(account.positions, amount, Number(maxDeliveries))
       return isOver || account.freeUses >= maxFreeUses ? undefined : missing
     }
     case 'request':
@@ -210,7 +211,8 @@ export function standingOf(held: Holding, now: number): Standing {
   const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
-  const state = worthless ?? (left === undefined ? 'spent' : left === 0n ? 'busy' : 'open')
+  const isHeld = left === 0n && allowance.unit !== 'file'
+  const state = worthless ?? (left === undefined ? 'spent' : isHeld ? 'busy' : 'open')
   return { request, payer, scope, token, received, state, allowance, remaining: left ?? 0n, usableUntil }
 }
 

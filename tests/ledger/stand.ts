@@ -183,7 +183,7 @@ export function createStand({ unit, amount, scale }: Goods) {
     }
     const times = places.map((place) => place.sent - place.lost)
     const missing = places.filter(({ arrived }) => !arrived).length
-    const isOver = missing === 0 || free >= mostFree || times.every((sent) => sent >= mostSends)
+    const isOver = free >= mostFree || times.every((sent) => sent >= mostSends)
     equal(standing?.remaining, BigInt(isOver ? 0 : missing))
     for (const [place, sent] of times.entries()) {
       // Between two positions that were sent as often nothing changes, but how far it is.

@@ -43,7 +43,7 @@ export function createWitness(payment: PaymentRecord): Witness {
   const isOver = (now: number) =>
     now > payment.usableUntil ||
     (unit === 'second' && now >= (registeredAt ?? now) + Number(amount) * 1000) ||
-    (unit === 'file' && (missing() === 0n || free >= 20n || sent.every((times) => times >= 3))) ||
+    (unit === 'file' && (free >= 20n || sent.every((times) => times >= 3))) ||
     ((unit === 'request' || unit === 'byte') && consumed === amount) ||
     (unit === 'request' && counted >= 3n * amount)
   const find = (fence: bigint) => grants.find((grant) => grant.fence === fence && grant.state === 'held')
@@ -149,7 +149,8 @@ export function createWitness(payment: PaymentRecord): Witness {
     sawStanding(standing, now) {
       if (registeredAt === undefined) return equal(standing?.state ?? 'late', 'late')
       const left = unit === 'file' ? missing() : amount - consumed - held(now)
-      const state = over || isOver(now) ? 'spent' : unit !== 'second' && left === 0n ? 'busy' : 'open'
+      const isDivided = unit === 'request' || unit === 'byte'
+      const state = over || isOver(now) ? 'spent' : isDivided && left === 0n ? 'busy' : 'open'
       equal(standing?.state, state)
       if (unit !== 'second') equal(standing?.remaining, state === 'spent' ? 0n : left)
     },
