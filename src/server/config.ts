@@ -224,7 +224,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const { config: rates, problems: rateProblems } = readRatesOption(read.rates, read.network)
   problems.push(...rateProblems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
-  const pricing = readPricing({ ...read, bind: withoutUndefinedParts(read.bind) }, mints, problems)
+  const pricing = readPricing(read, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
   const free = readFree(read.free, problems)
   const finality = readFinality(read, mints, problems)

@@ -5,8 +5,6 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { acceptHeader, proofHeader } from '../core/proof.ts'
 import { receiptHeader } from '../core/receipt.ts'
 
-export { allowanceHeader, statusHeader }
-
 /** No cookies are involved: who holds a proof may read, from anywhere. */
 export const corsHeaders: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',

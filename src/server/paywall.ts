@@ -3,9 +3,10 @@
  * translate to and from it.
  */
 
-import { isOneRequest } from '../core/allowance.ts'
+import { allowanceHeader, isOneRequest } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
+import { statusHeader } from '../core/delivery.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -21,7 +22,7 @@ import { native } from '../dialects/native.ts'
 import type { Admission } from './admit.ts'
 import { admit } from './admit.ts'
 import type { Config } from './config.ts'
-import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeader } from './cors.ts'
+import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FreeCounter } from './free.ts'
 import { createFreeCounter } from './free.ts'

@@ -3,7 +3,6 @@ import { oneRequest } from '../core/allowance.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
 import { readPrice } from '../core/price.ts'
-import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { FreeQuota } from './free.ts'
 import type { Per, PriceFunction, Pricing, SizeFunction } from './pricing.ts'
@@ -15,7 +14,6 @@ export interface PricingOptions {
   readonly per?: unknown
   readonly size?: unknown
   readonly prepay?: unknown
-  readonly bind: Bind
   readonly envelope: Envelope
 }
 

@@ -1,6 +1,6 @@
 /** What a request costs and what the price buys: a fixed deal, or one that depends on the request. */
 import type { Allowance } from '../core/allowance.ts'
-import { oneRequest, priceOfBytes } from '../core/allowance.ts'
+import { priceOfBytes } from '../core/allowance.ts'
 import { maxUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { readPrice } from '../core/price.ts'
@@ -32,12 +32,10 @@ export interface Deal {
   readonly allowance: Allowance
 }
 
-/** A price or a size that nobody can be charged. It is the provider's mistake, and the message is for the log. */
-export class PricingError extends Error {
-  override readonly name = 'PricingError'
-}
-
-/** The deal for a request, at once unless the provider's own functions take their time. Throws a `PricingError`. */
+/**
+ * The deal for a request, at once unless the provider's own functions take their time. Throws on a price or a size that
+ * nobody can be charged: that is the provider's mistake, and the message is for the log.
+ */
 export type DealFor = (accept: Accept, request: () => PricedRequest) => Deal | Promise<Deal>
 
 export function createDeals(pricing: Pricing): DealFor {
@@ -65,7 +63,7 @@ function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint,
   const allowance: Allowance =
     size === undefined ? { unit: 'byte', amount: accept.bytes ?? ahead } : { unit: 'file', amount: size }
   const price = priceOfBytes(perMegabyte, allowance.amount)
-  if (price > maxUnits) throw new PricingError(`${allowance.amount} bytes cost more than any token can express`)
+  if (price > maxUnits) throw new RangeError(`${allowance.amount} bytes cost more than any token can express`)
   return { price, allowance }
 }
 
@@ -76,14 +74,12 @@ function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
   const price = typeof value === 'number' ? Number(value.toPrecision(trueDigits)) : value
   const reading = readPrice(price, token, decimals)
   if (reading.kind === 'price') return reading.units
-  throw new PricingError(`price: the function's answer ${reading.why}`)
+  throw new TypeError(`price: the function's answer ${reading.why}`)
 }
 
 function sizeOf(value: unknown): bigint | undefined {
   if (value === undefined) return undefined
   // What is empty costs as much as one byte: nothing that is sold is free.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
-  throw new PricingError('size: the function must answer a whole number of bytes, or undefined')
+  throw new TypeError('size: the function must answer a whole number of bytes, or undefined')
 }
-
-export const perRequest: Per = { kind: 'allowance', allowance: oneRequest }

@@ -11,8 +11,6 @@ import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Service } from './service.ts'
 
-export type { Offering } from '../core/token-rules.ts'
-
 export interface Readiness {
   readonly offered: readonly TokenCode[]
   /** Why a token is not offered, one sentence each. */
@@ -77,7 +75,7 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   }
 
   const ask = async (): Promise<Readiness> => {
-    await service.welcomed(recipient)
+    await service.welcome(recipient)
     try {
       const unopened = verifyOnChain ? await look() : []
       if (!stopped && (await openAll(service, config, unopened))) await look()

@@ -47,7 +47,6 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
   service.register(scopes, recipients)
-  service.welcome(recipient)
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
   const dealFor = createDeals(pricing)

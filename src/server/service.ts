@@ -37,10 +37,8 @@ export interface ServiceParts {
   /** Signs receipts. */
   readonly identity: Identity
   readonly genesis: string
-  /** Makes a recipient able to receive, where test money is free. */
-  readonly welcome: (recipient: string) => void
-  /** Resolves when a recipient that was welcomed can receive. */
-  readonly welcomed: (recipient: string) => Promise<void>
+  /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
+  readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
   /** What nodes say of a recipient and of what it is to be paid in. */
   readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
