@@ -221,8 +221,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
 function complete(read: Read, locate: (problem: string) => string): Config {
   const problems: string[] = []
   const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
-  const { config: rates, problems: rateProblems } = readRatesOption(read.rates, read.network)
-  problems.push(...rateProblems)
+  const rates = readRatesOption(read.rates, read.network, problems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
   const pricing = readPricing(read, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)

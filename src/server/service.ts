@@ -60,7 +60,8 @@ export interface ServiceParts {
 
 /** What tokens are worth at this moment. Asks nobody. */
 export interface Rates {
-  current(): { readonly table: RateTable; readonly version: number }
+  /** The same object as long as it says the same. */
+  current(): RateTable
   /** Why a token has no rate that is believed, in one sentence. */
   why(token: TokenCode): string | undefined
   /** What is added where somebody pays in another token than the price's. */
