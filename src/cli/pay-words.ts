@@ -1,6 +1,7 @@
 /** What `pay` says of a payment on its way, and what it remembers of it. */
 import type { ClientEvent } from '../client/options.ts'
 import type { AllowanceLeft, Offered } from '../core/allowance.ts'
+import { isOneRequest } from '../core/allowance.ts'
 import { boughtText, leftText } from './allowance-words.ts'
 import { paint, short } from './output.ts'
 
@@ -54,7 +55,6 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
 
 /** One request needs no words. */
 function purposeOf({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
-  const isMany = allowance && (allowance.unit !== 'request' || allowance.amount > 1)
-  const what = isMany ? ` for ${boughtText(allowance)}` : ''
+  const what = allowance && !isOneRequest(allowance) ? ` for ${boughtText(allowance)}` : ''
   return description === undefined ? what : `${what === '' ? ' for' : `${what} of`} "${description}"`
 }

@@ -1,5 +1,5 @@
 /** Reads what a provider says about prices: `price`, `per`, `size`, `prepay` and `free`. */
-import { oneRequest } from '../core/allowance.ts'
+import { megabyte, mostBytesAhead, oneRequest } from '../core/allowance.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
 import { readPrice } from '../core/price.ts'
@@ -20,7 +20,7 @@ export interface PricingOptions {
 const mostSeconds = 10 * 365 * 86_400
 const mostRequests = 1_000_000_000
 const leastPrepay = 0.001
-const mostPrepay = 1_000_000
+const mostPrepay = Number(mostBytesAhead / megabyte)
 
 export function readPricing(read: PricingOptions, mints: MintTable, problems: string[]): Pricing {
   const { token, network } = read
@@ -69,11 +69,11 @@ function readPer({ per = 'request', size, prepay }: PricingOptions, problems: st
 }
 
 function readPrepay(value: unknown, problems: string[]): bigint {
-  if (value === undefined) return 1_000_000n
+  if (value === undefined) return megabyte
   if (typeof value === 'number' && value >= leastPrepay && value <= mostPrepay)
-    return BigInt(Math.round(value * 1_000_000))
+    return BigInt(Math.round(value * Number(megabyte)))
   problems.push(`prepay: must be a number of megabytes from ${leastPrepay} to ${mostPrepay}`)
-  return 1_000_000n
+  return megabyte
 }
 
 function readSize(value: unknown, problems: string[]): bigint | SizeFunction | undefined {

@@ -2,6 +2,7 @@
  * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
  * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
  */
+import { exactText } from '../core/exact.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { isSameMint, knownMints, mintOf, pickMints } from '../core/network.ts'
 import { convertAll } from '../core/rates.ts'
@@ -228,6 +229,5 @@ function createTeller({ log }: Service): (stand: Stand) => void {
 }
 
 function nameOf({ offered, withheld, doubts }: Stand): string {
-  const write = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)
-  return JSON.stringify([[...offered], [...withheld], doubts], write)
+  return exactText([[...offered], [...withheld], doubts])
 }

@@ -2,7 +2,7 @@
  * A protected route: what it asks for, and how its requestIds are tied to it. Answering an unpaid request here does no
  * input or output and stores nothing, so a flood of them is harmless; only a provider's own functions may take their time.
  */
-import { isOneRequest } from '../core/allowance.ts'
+import { isOneRequest, isShared } from '../core/allowance.ts'
 import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { asciiJson } from '../core/http.ts'
@@ -73,8 +73,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
-    const isShared = isWide && deal.allowance.unit !== 'file'
-    const bindingTag = isShared ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
+    const hasScope = isShared(deal.allowance)
+    const bindingTag = hasScope ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -82,7 +82,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
       claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
     })
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
-    const scopeText = isShared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const scopeText = hasScope ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
     return { kind: 'quoted', answer, requestId, price: offer.price }
   }
