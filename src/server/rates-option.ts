@@ -1,6 +1,7 @@
 /**
  * The option `rates` as it is used: a fixed table, or a source that is asked again and again, with its limits.
  */
+import { isHttpUrl } from '../core/http.ts'
 import type { Network } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
 import type { FeedIds, RateLimits, RateSource } from '../core/rate-feed.ts'
@@ -149,7 +150,7 @@ function readLimits(options: Given, problems: string[]): RateLimits {
 
 function readUrl(url: unknown, problems: string[]): string | undefined {
   if (url === undefined) return undefined
-  if (typeof url === 'string' && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  if (typeof url === 'string' && isHttpUrl(url)) return url
   problems.push('rates.url: must be an http or https URL')
   return undefined
 }
