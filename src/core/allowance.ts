@@ -47,6 +47,12 @@ export interface AllowanceLeft {
   readonly until?: string
 }
 
+/** Writes `Payment-Allowance`. */
+export function formatAllowanceLeft(left: Omit<AllowanceLeft, 'remaining'> & { readonly remaining: bigint }): string {
+  const { unit, remaining, until } = left
+  return `unit=${unit}; remaining=${remaining}${until === undefined ? '' : `; until=${until}`}`
+}
+
 /** Reads `Payment-Allowance`. Undefined for anything that is not one. */
 export function parseAllowanceLeft(header: string | null): AllowanceLeft | undefined {
   const pairs = (header ?? '').split(';').map((part) => part.trim().split('=', 2))
