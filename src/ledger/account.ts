@@ -53,7 +53,7 @@ export interface Holding {
 export interface Lease {
   readonly amount: bigint
   readonly deadline: number
-  /** Of a file the first position, of bytes how many the holder had used before. */
+  /** Where what is held begins: of a file the position, of bytes how many its holder had used by the last advance. */
   readonly from: bigint
 }
 

@@ -56,7 +56,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const scopeTag = service.tags.binding('*', '*')
   // A payment for several requests is for all of the scope that the provider named, or else for the one path.
-  const wideBind: Bind | 'scope' = config.hasScope ? 'scope' : 'path'
+  const sharedBind: Bind | 'scope' = config.hasScope ? 'scope' : 'path'
   const bodyOptions = { mostBytes: config.bodyLimitBytes, rawBody: config.rawBody }
 
   const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
@@ -64,7 +64,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
   const placeOf = keepPlaces((incoming, origin) => ({
     bindingTag: typeof bind === 'object' ? undefined : tagOf(bind, incoming),
-    wideTag: tagOf(wideBind, incoming),
+    sharedTag: tagOf(sharedBind, incoming),
     resource: resourceOf(incoming, origin),
   }))
 
@@ -73,8 +73,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
-    const hasScope = isShared(deal.allowance)
-    const bindingTag = hasScope ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
+    const shared = isShared(deal.allowance)
+    const bindingTag = shared ? place.sharedTag : (place.bindingTag ?? tagOf(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -82,7 +82,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
       claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
     })
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
-    const scopeText = hasScope ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const scopeText = shared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
     return { kind: 'quoted', answer, requestId, price: offer.price }
   }
@@ -134,7 +134,7 @@ function acceptedProof(config: RouteConfig, accept: Accept, isWide: boolean): Ac
 interface Place {
   /** Undefined where more than the address counts. */
   readonly bindingTag: Uint8Array | undefined
-  readonly wideTag: Uint8Array
+  readonly sharedTag: Uint8Array
   readonly resource: string
 }
 
