@@ -13,4 +13,6 @@ const paid = create402Middleware({
 
 const app = express()
 app.get('/translate', paid, (request, response) => response.json({ german: `${request.query.text}, auf Deutsch` }))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/translate costs 0.50 USDC for 100 requests'))
+app
+  .listen(3000, '127.0.0.1')
+  .once('listening', () => console.log('http://127.0.0.1:3000/translate costs 0.50 USDC for 100 requests'))

@@ -6,5 +6,5 @@ const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, networ
 
 const app = express()
 app.get('/report', paid, (_request, response) => response.json({ sales: 42 }))
-const server = app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/report costs 0.01 USDC'))
+const server = app.listen(3000, '127.0.0.1').once('listening', () => console.log('http://127.0.0.1:3000/report'))
 process.once('SIGTERM', () => drain(server, paid))

@@ -16,4 +16,6 @@ const paid = create402Middleware({
 
 const app = express()
 app.get('/file', paid, (_request, response) => response.sendFile(file))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/file costs 0.01 USDC a megabyte'))
+app
+  .listen(3000, '127.0.0.1')
+  .once('listening', () => console.log('http://127.0.0.1:3000/file costs 0.01 USDC a megabyte'))

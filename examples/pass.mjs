@@ -14,4 +14,6 @@ const paid = create402Middleware({
 const app = express()
 app.use('/weather', paid)
 app.get('/weather/:city', (request, response) => response.json({ city: request.params.city, sky: 'clear' }))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/weather/… costs 0.10 USDC an hour'))
+app
+  .listen(3000, '127.0.0.1')
+  .once('listening', () => console.log('http://127.0.0.1:3000/weather/… costs 0.10 USDC an hour'))

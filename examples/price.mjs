@@ -13,4 +13,4 @@ const paid = create402Middleware({
 
 const app = express()
 app.post('/summary', paid, express.text(), (request, response) => response.json({ read: request.body.length }))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/summary costs what it takes'))
+app.listen(3000, '127.0.0.1').once('listening', () => console.log('http://127.0.0.1:3000/summary costs what it takes'))

@@ -18,4 +18,6 @@ function* lines() {
 
 const app = express()
 app.get('/lines', paid, (_request, response) => Readable.from(lines()).pipe(response))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/lines costs 0.01 USDC a megabyte'))
+app
+  .listen(3000, '127.0.0.1')
+  .once('listening', () => console.log('http://127.0.0.1:3000/lines costs 0.01 USDC a megabyte'))

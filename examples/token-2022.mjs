@@ -14,5 +14,5 @@ const paid = create402Middleware({
 
 const app = express()
 app.get('/report', paid, (_request, response) => response.json({ sales: 42 }))
-app.listen(3000, '127.0.0.1', () => console.log('http://127.0.0.1:3000/report costs 5 NATIVE'))
+app.listen(3000, '127.0.0.1').once('listening', () => console.log('http://127.0.0.1:3000/report costs 5 NATIVE'))
 console.log('sold for:', (await paid.ready()).offered.join(', '))

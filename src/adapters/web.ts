@@ -2,9 +2,9 @@
  * Frameworks that speak `Request` and `Response` and hide the socket. The nearest to the response's real end that they
  * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back.
  */
+import { statusHeader } from '../core/delivery.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
-import { statusHeader } from '../server/cors.ts'
 import { wrappingFor } from '../server/envelope.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'

@@ -1,6 +1,7 @@
 /** Accounts as nodes tell them in base64. */
 import { getBase64Encoder } from '@solana/kit'
 import { isFields, readU64 } from './json.ts'
+import { systemProgram } from './tokens.ts'
 
 export interface Account {
   readonly lamports: bigint
@@ -12,6 +13,11 @@ export interface Account {
 /** An account that does not exist has no owner. */
 export const absent: Account = { lamports: 0n, owner: '', data: new Uint8Array(), executable: false }
 const base64 = getBase64Encoder()
+
+/** Nothing but lamports, which anybody can send anywhere. */
+export function isEmpty({ owner, data }: Account): boolean {
+  return data.length === 0 && (owner === '' || owner === systemProgram)
+}
 
 /** Undefined when it is not an account; `absent` for null. */
 export function readAccount(value: unknown): Account | undefined {

@@ -2,9 +2,9 @@
 import { splTokenProgram } from '../core/network.ts'
 import type { DoubtfulTrait, MintReading } from '../core/token-rules.ts'
 import type { TransferFee } from '../core/transfer-fee.ts'
-import type { Account } from './account.ts'
+import { type Account, isEmpty } from './account.ts'
 import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
-import { systemProgram, tokenPrograms } from './tokens.ts'
+import { tokenPrograms } from './tokens.ts'
 
 const mintBytes = 82
 const decimalsOffset = 44
@@ -41,11 +41,6 @@ export function readMint(account: Account, epoch: bigint): MintReading {
     opensFrozen: named.get('defaultAccountState')?.[0] === 2,
   }
   return { kind: 'mint', program, traits }
-}
-
-/** Nothing but lamports, which anybody can send anywhere. */
-export function isEmpty({ owner, data }: Account): boolean {
-  return data.length === 0 && (owner === '' || owner === systemProgram)
 }
 
 /** Those that are read here; a value of another length means something else. */

@@ -3,6 +3,7 @@
  *
  * As few are asked as can give an answer. Another joins when one fails, contradicts, lags behind or is slow.
  */
+import { exactText } from '../core/exact.ts'
 import type { Commitment } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 import type { Testimony, Verified, Witness } from './witness.ts'
@@ -103,14 +104,10 @@ function groups(testimonies: Iterable<Testimony>): readonly (readonly Statement[
   if (statements.length < 2) return statements.map((statement) => [statement])
   const byMeaning = new Map<string, Statement[]>()
   for (const testimony of statements) {
-    const meaning = testimony.kind === 'missing' ? '' : JSON.stringify(testimony.effect, exactly)
+    const meaning = testimony.kind === 'missing' ? '' : exactText(testimony.effect)
     byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), testimony])
   }
   return [...byMeaning.values()].sort((left, right) => right.length - left.length)
-}
-
-function exactly(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? `${value}n` : value
 }
 
 function explain(testimonies: readonly Testimony[]): Finding {

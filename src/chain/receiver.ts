@@ -4,6 +4,7 @@
  * What they say decides what is sold for how much, so two have to say the same where two answer, and only a node of the
  * right chain counts.
  */
+import { exactText } from '../core/exact.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { token2022Program } from '../core/network.ts'
 import type { Inspection, TokenReading, WalletReading } from '../core/token-rules.ts'
@@ -40,7 +41,7 @@ async function inspect(rpc: Rpc, genesis: string, question: ReceiverQuestion): P
   if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node was asked' }
   const names = new Set<string>()
   for (const answer of [first, ...others]) {
-    const name = JSON.stringify(answer, (_key, value) => (typeof value === 'bigint' ? `${value}n` : value))
+    const name = exactText(answer)
     if (names.has(name)) return answer
     names.add(name)
   }

@@ -2,9 +2,8 @@
 import { encodeBase58 } from '../core/base58.ts'
 import type { Mint } from '../core/network.ts'
 import type { AccountReading } from '../core/token-rules.ts'
-import type { Account } from './account.ts'
+import { type Account, isEmpty } from './account.ts'
 import { readExtensions } from './extensions.ts'
-import { isEmpty } from './mints.ts'
 
 const accountBytes = 165
 const offsets = { mint: 0, owner: 32, delegate: 72, state: 108, delegated: 121, closer: 129 } as const

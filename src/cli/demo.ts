@@ -1,7 +1,7 @@
 /** `paystile demo`: the whole product on a chain of its own, with something to buy. */
 import { join } from 'node:path'
 import { createWallet } from '../chain/keypair.ts'
-import { makeKeyFile, readKeyFile } from '../client/agent-wallet.ts'
+import { makeKeyFile, readKeyFile } from '../host/key-file.ts'
 import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
 import { resources } from './demo/resources.ts'

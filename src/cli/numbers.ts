@@ -1,4 +1,5 @@
 /** Numbers from the command line. */
+import { megabyte, mostBytesAhead } from '../core/allowance.ts'
 import { usage } from './output.ts'
 
 /** A whole number within limits, or undefined when it was not given. */
@@ -12,7 +13,7 @@ export function readWhole(option: string, text: string | undefined, least: numbe
 /** Megabytes as bytes, or undefined when they were not given. */
 export function readMegabytes(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const bytes = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * 1_000_000) : 0
-  if (bytes >= 1 && bytes <= 1_000_000_000_000) return bytes
+  const bytes = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * Number(megabyte)) : 0
+  if (bytes >= 1 && bytes <= mostBytesAhead) return bytes
   throw usage(`${option} must be a number of megabytes, such as 5 or 0.5, not "${text}".`)
 }

@@ -15,14 +15,21 @@ export function brokenOff({ tx }: Paid): CommandError {
 }
 
 /** What was paid for went to stdout, and there is more. */
-export function exhausted({ code, facts }: PaymentError): PaymentError {
+export function exhausted({ code, facts }: PaymentError, { status, headers }: Response, paid: Paid): PaymentError {
   const { offset = 0 } = facts
-  const next = commandWith(['-H', `Range: bytes=${offset}-`])
-  return new PaymentError(
-    code,
-    `What was paid for ended at byte ${placeOf(facts)}; this pays for the rest: ${next}`,
-    facts,
-  )
+  const canGoOn = status === 206 || headers.get('accept-ranges') === 'bytes'
+  const how = canGoOn
+    ? `this pays for the rest: ${commandWith(['-H', `Range: bytes=${offset}-`])}`
+    : allOfIt(facts, paid)
+  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
+}
+
+/** What to do where the rest cannot be had on its own. */
+function allOfIt({ offset = 0, size }: PaymentError['facts'], { allowance }: Paid): string {
+  if (allowance?.unit === 'file') return 'the server sold less than the resource has: tell its operator'
+  // Where nobody knows how much there is, twice as much is a try.
+  const megabytes = Math.ceil((size ?? 2 * offset) / 1_000_000)
+  return `the server cannot go on from there; this buys more at once: ${commandWith(['--prepay', String(megabytes)])}`
 }
 
 /** Why a file is not whole. Anything else is passed on as it is. */
@@ -31,17 +38,9 @@ export function unsaved(error: unknown, path: string, paid: Paid, isBuyingMore: 
   if (error instanceof DownloadError) return unwritten(error, path, paid)
   if (!(error instanceof PaymentError) || error.code !== 'allowance_exhausted') return error
   const { code, facts } = error
-  const isStuck = facts.resumable === false
-  const megabytes = Math.ceil((facts.size ?? 0) / 1_000_000)
-  const next = isStuck ? ['--prepay', megabytes > 0 ? String(megabytes) : '<MB>'] : isBuyingMore ? [] : ['--buy-more']
-  const how = isStuck
-    ? 'the server cannot go on from there; this buys all of it at once'
-    : `that much is kept in ${path}.part; this pays for the rest`
-  return new PaymentError(
-    code,
-    `What was paid for ended at byte ${placeOf(facts)}; ${how}: ${commandWith(next)}`,
-    facts,
-  )
+  const rest = `that much is kept in ${path}.part; this pays for the rest: ${commandWith(isBuyingMore ? [] : ['--buy-more'])}`
+  const how = facts.resumable === false ? allOfIt(facts, paid) : rest
+  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
 }
 
 function placeOf({ offset = 0, size }: PaymentError['facts']): string {
@@ -72,7 +71,5 @@ function commandWith(more: readonly string[]): string {
 
 /** As a shell takes it for one word. */
 function quote(word: string): string {
-  return /^[\w@%+=:,./<>-]+$/.test(word) && !/[<>]/.test(word.replace('<MB>', ''))
-    ? word
-    : `'${word.replaceAll("'", "'\\''")}'`
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -1,6 +1,7 @@
 /** What `pay` says of a payment on its way, and what it remembers of it. */
 import type { ClientEvent } from '../client/options.ts'
 import type { AllowanceLeft, Offered } from '../core/allowance.ts'
+import { isOneRequest } from '../core/allowance.ts'
 import { boughtText, leftText } from './allowance-words.ts'
 import { paint, short } from './output.ts'
 
@@ -41,7 +42,7 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
     case 'confirmed':
       return paint.green('paid')
     case 'resumed':
-      return `using payment ${short(event.tx)}, which was made before and has something left`
+      return `trying payment ${short(event.tx)}, which was made before`
     case 'retrying':
       return `not received yet (${event.reason}); showing the same payment again in ${(event.afterMs / 1000).toFixed(1)} s`
     case 'delivered': {
@@ -54,7 +55,6 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
 
 /** One request needs no words. */
 function purposeOf({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
-  const isMany = allowance && (allowance.unit !== 'request' || allowance.amount > 1)
-  const what = isMany ? ` for ${boughtText(allowance)}` : ''
+  const what = allowance && !isOneRequest(allowance) ? ` for ${boughtText(allowance)}` : ''
   return description === undefined ? what : `${what === '' ? ' for' : `${what} of`} "${description}"`
 }

@@ -114,7 +114,7 @@ async function tell(terminal: Terminal, response: Response, paid: Paid, options:
     if (options.json) return await tellJson(terminal, response, paid)
     await writeOut(terminal, response, options)
   } catch (error) {
-    if (error instanceof PaymentError && error.code === 'allowance_exhausted') throw exhausted(error)
+    if (error instanceof PaymentError && error.code === 'allowance_exhausted') throw exhausted(error, response, paid)
     throw error instanceof TypeError && error.message === 'terminated' ? brokenOff(paid) : error
   }
   return status < 400 ? exitCodes.ok : exitCodes.status
@@ -155,7 +155,7 @@ async function tellJson(terminal: Terminal, response: Response, paid: Paid): Pro
       ...(isText ? { body: isJson ? parse(text) : text } : { bodyBase64: bytes.toString('base64') }),
     })}\n`,
   )
-  if (cut) throw exhausted(cut)
+  if (cut) throw exhausted(cut, response, paid)
   return response.status < 400 ? exitCodes.ok : exitCodes.status
 }
 
@@ -174,7 +174,10 @@ function parse(text: string): unknown {
 async function writeOut(terminal: Terminal, response: Response, options: PayOptions): Promise<void> {
   if (options.include) writeHead(terminal, response)
   const body: Body = response.body ?? []
-  if (options.output !== undefined) return writeResource(terminal, body, options.output)
+  const { output } = options
+  // An error is not what the file is for, and may stand in the place of something good.
+  if (output !== undefined && response.status < 400) return writeResource(terminal, body, output)
+  if (output !== undefined) terminal.note(`${output} is left as it was; the server's answer:`)
   for await (const chunk of body) terminal.write(chunk)
   if (process.stdout.isTTY) terminal.write('\n')
 }

@@ -1,6 +1,6 @@
 /** The unpaid request: what the resource costs, and where and how it would be paid. */
 import type { Offered } from '../core/allowance.ts'
-import { readOffered } from '../core/allowance.ts'
+import { isShared, readOffered } from '../core/allowance.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Challenge } from '../core/challenge.ts'
 import { readChallenge } from '../core/challenge.ts'
@@ -49,9 +49,8 @@ export async function ask(parts: ClientParts, errand: Errand): Promise<Asked | R
   const url = whereToPay(errand, response, challenge)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
   const allowance = readOffered(challenge.allowance)
-  const isShared = allowance && allowance.unit !== 'file' && (allowance.unit !== 'request' || allowance.amount > 1)
   const scope =
-    isShared && challenge.scope !== undefined
+    allowance && isShared(allowance) && challenge.scope !== undefined
       ? digest([url.origin, challenge.scope, wallet.address, network, challenge.genesis ?? ''])
       : undefined
   return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }

@@ -1,5 +1,6 @@
 /** What a caller of `fetchWith402` may say. */
 import type { AllowanceLeft, Offered } from '../core/allowance.ts'
+import { mostBytesAhead } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Journal } from './journal.ts'
@@ -97,9 +98,6 @@ const initNames: readonly string[] = [
   'window',
 ]
 
-/** What the protocol can ask for: a terabyte. */
-const mostBytes = 1_000_000_000_000
-
 export interface Call {
   readonly init: RequestInit
   readonly options: ClientOptions
@@ -125,8 +123,8 @@ export function readCall(first: RequestInit | ClientOptions | undefined, second:
     problems.push(`${name} is not an option${guess ? ` (did you mean ${guess}?)` : ''}`)
   }
   const { prepayBytes } = options
-  if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytes))
-    problems.push(`prepayBytes must be a whole number from 1 to ${mostBytes}`)
+  if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytesAhead))
+    problems.push(`prepayBytes must be a whole number from 1 to ${mostBytesAhead}`)
   if (options.wallet === undefined)
     problems.push('wallet is missing: pass initAgentWallet(), a kit signer or a Keypair')
   if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)

@@ -1,8 +1,7 @@
 /** Anything that can sign, made into a wallet. */
-import type { KeySource, Wallet } from '../chain/keypair.ts'
-import { createWallet } from '../chain/keypair.ts'
-import type { KitSigner } from '../chain/signer.ts'
-import { isKitSigner, walletFromSigner } from '../chain/signer.ts'
+import type { Wallet } from '../chain/keypair.ts'
+import type { WalletSource as ProgramWallet } from '../chain/wallet-source.ts'
+import { walletFrom } from '../chain/wallet-source.ts'
 
 /** A connected account of a browser wallet (Wallet Standard), as far as it matters here. */
 export interface StandardWallet {
@@ -10,24 +9,14 @@ export interface StandardWallet {
   readonly wallet: { readonly features: Readonly<Record<string, unknown>> }
 }
 
-export type WalletSource = Wallet | KeySource | KitSigner | StandardWallet
+export type WalletSource = ProgramWallet | StandardWallet
 
 /** Throws a `TypeError` in one sentence when it cannot sign. */
 export async function toWallet(source: WalletSource): Promise<Wallet> {
-  if (typeof source !== 'object' || source === null) throw notAWallet()
-  if ('signTransaction' in source && 'address' in source) return source
-  if ('account' in source) return fromStandard(source)
-  if (isKeySource(source)) return createWallet(source)
-  if (isKitSigner(source)) return walletFromSigner(source)
-  throw notAWallet()
-}
-
-function isKeySource(source: object): source is KeySource {
-  return 'keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source)
-}
-
-function notAWallet(): TypeError {
-  return new TypeError('wallet must be what initAgentWallet() gives, a kit signer, a Keypair or 64 secret bytes.')
+  const wallet = await walletFrom(source)
+  if (wallet) return wallet
+  if (typeof source === 'object' && source !== null && 'account' in source) return fromStandard(source)
+  throw new TypeError('wallet must be what initAgentWallet() gives, a kit signer, a Keypair or 64 secret bytes.')
 }
 
 interface TransactionFeature {

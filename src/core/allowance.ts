@@ -18,11 +18,18 @@ export interface Allowance {
 export const oneRequest: Allowance = { unit: 'request', amount: 1n }
 
 /** Whether it is used up by one request. Anything else is worth stealing more than once, and needs a proof of one's own. */
-export function isOneRequest({ unit, amount }: Allowance): boolean {
-  return unit === 'request' && amount === 1n
+export function isOneRequest({ unit, amount }: Allowance | Offered): boolean {
+  return unit === 'request' && BigInt(amount) === 1n
+}
+
+/** Whether different requests may use it up together. A file is sent in many, but they are all for the file. */
+export function isShared(allowance: Allowance | Offered): boolean {
+  return allowance.unit !== 'file' && !isOneRequest(allowance)
 }
 
 export const megabyte = 1_000_000n
+/** The most that is sold ahead: a terabyte. */
+export const mostBytesAhead = 1_000_000n * megabyte
 
 /** The price of so many bytes at a price per megabyte, rounded up by less than one base unit. */
 export function priceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
@@ -38,6 +45,12 @@ export interface AllowanceLeft {
   readonly remaining: number
   /** RFC 3339. */
   readonly until?: string
+}
+
+/** Writes `Payment-Allowance`. */
+export function formatAllowanceLeft(left: Omit<AllowanceLeft, 'remaining'> & { readonly remaining: bigint }): string {
+  const { unit, remaining, until } = left
+  return `unit=${unit}; remaining=${remaining}${until === undefined ? '' : `; until=${until}`}`
 }
 
 /** Reads `Payment-Allowance`. Undefined for anything that is not one. */

@@ -5,8 +5,9 @@
  * per offer and the rest is joined in.
  */
 import type { Allowance } from './allowance.ts'
+import { isOneRequest } from './allowance.ts'
 import { asciiJson } from './http.ts'
-import { formatUnits, parseUnits } from './money.ts'
+import { formatUnits, parseDecimal } from './money.ts'
 import type { Mint, MintTable, Network, TokenCode } from './network.ts'
 import { decimalsOf, isNetwork, isTokenCode, mintOf, pickMints } from './network.ts'
 import type { ProofKind } from './request-id.ts'
@@ -81,6 +82,9 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
   const payHead = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
 
+  const bought = isOneRequest(allowance)
+    ? ''
+    : `. This buys ${purposes[allowance.unit](allowance.amount)}, for which the same header is sent again`
   // The texts between a requestId and the next, the same for all challenges of a second.
   const toMemo = `",${spec},"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo `
   let [toProof, toResource, toPayUrl] = ['', '', '']
@@ -90,7 +94,7 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
     toProof =
       ` before ${expiresAt}. Then send the same request again with the header ` +
       'Payment-Proof: tx=<transaction signature>; requestId='
-    toResource = `; payer=<your wallet address>${extra.header}",${ours},"resource":`
+    toResource = `; payer=<your wallet address>${extra.header}${bought}${extra.remark}",${ours},"resource":`
     toPayUrl = `,"expiresAt":"${expiresAt}","proof":${extra.list},"payUrl":"${payHead}`
     written = { expiresAt, proof }
   }
@@ -106,10 +110,30 @@ function scopeIn({ scope }: ChallengeParts): string {
   return scope === undefined ? '' : `,"scope":"${scope}"`
 }
 
-const proofExtras: Readonly<Record<ProofKind, { readonly header: string; readonly list: string }>> = {
-  bare: { header: '', list: '[]' },
-  claim: { header: '; claim=<the secret whose hash you announced>', list: '["claim"]' },
-  sig: { header: '; ts=<seconds since 1970>; sig=<signature by your wallet>', list: '["sig"]' },
+/** What an allowance is, in words. */
+const purposes: Readonly<Record<Allowance['unit'], (amount: bigint) => string>> = {
+  request: (amount) => `${amount} requests`,
+  second: (amount) => `${amount} seconds from the first use on`,
+  byte: (amount) => `${amount} bytes`,
+  file: (amount) => `this file of ${amount} bytes`,
+}
+
+interface ProofExtra {
+  readonly header: string
+  readonly list: string
+  readonly remark: string
+}
+
+const proofExtras: Readonly<Record<ProofKind, ProofExtra>> = {
+  bare: { header: '', list: '[]', remark: '' },
+  claim: { header: '; claim=<the secret whose hash you announced>', list: '["claim"]', remark: '' },
+  sig: {
+    header: '; ts=<seconds since 1970>; sig=<signature by your wallet>',
+    list: '["sig"]',
+    remark:
+      '. What is signed is in docs/protocol.md of paystile, section 5; to do without a signature, ask for a challenge with the ' +
+      'header Payment-Accept: claim=<base64url SHA-256 of a secret of yours>, and send claim=<that secret> instead',
+  },
 }
 
 function amountOf(offer: Offer, token: TokenCode, units: bigint | undefined): string {
@@ -184,7 +208,8 @@ function isMint(value: unknown): value is Mint {
 }
 
 function isDecimal(value: unknown): value is string {
-  return typeof value === 'string' && parseUnits(value, 18) !== undefined
+  // Whether it is too much is for the policy to say, which knows the token.
+  return typeof value === 'string' && parseDecimal(value, 18) !== undefined
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

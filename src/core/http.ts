@@ -30,6 +30,10 @@ export interface Answer {
   readonly body: string
 }
 
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+}
+
 /** JSON in ASCII: every other character as its escape. */
 export function asciiJson(value: unknown): string {
   // Most addresses need no escape at all, and this is on the path of every 402.

@@ -143,7 +143,7 @@ export interface Standing {
   readonly state: 'open' | 'busy' | 'spent' | 'late' | 'reverted'
   readonly allowance: Allowance
   readonly remaining: bigint
-  /** Milliseconds since 1970. A window ends earlier, when its seconds are over. */
+  /** Milliseconds since 1970. */
   readonly usableUntil: number
 }
 

@@ -2,6 +2,7 @@
  * The two headers a client writes: `Payment-Accept` on the unpaid request, `Payment-Proof` on the paid one.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
+import { mostBytesAhead } from './allowance.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from './base58.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { requestIdPattern } from './request-id.ts'
@@ -102,8 +103,6 @@ export type Accept = (
 
 const bare: Accept = { kind: 'bare' }
 const sig: Accept = { kind: 'sig' }
-/** A terabyte. */
-const mostBytes = 1_000_000_000_000n
 
 /** Reads `Payment-Accept`. What it cannot read it ignores: the challenge says in `proof` what was understood. */
 export function parseAccept(header: string | undefined): Accept {
@@ -123,7 +122,7 @@ function readKind(part: string): Accept | undefined {
 function readBytes(part: string): bigint | undefined {
   const digits = /^bytes=([1-9]\d{0,12})$/.exec(part)?.[1]
   const bytes = digits === undefined ? undefined : BigInt(digits)
-  return bytes !== undefined && bytes <= mostBytes ? bytes : undefined
+  return bytes !== undefined && bytes <= mostBytesAhead ? bytes : undefined
 }
 
 /** Undefined where there is nothing to announce. */

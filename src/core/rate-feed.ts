@@ -8,7 +8,7 @@ import { formatUnits } from './money.ts'
 import type { TokenCode } from './network.ts'
 import { tokenCodes } from './network.ts'
 import type { Clock } from './ports.ts'
-import { parseRate } from './rates.ts'
+import { parseRate, rateDecimals } from './rates.ts'
 
 /** What a source says one whole token is worth. */
 export interface RateReading {
@@ -31,6 +31,9 @@ export interface RateSource {
   /** Asks once. May throw. `signal` fires when nobody waits for the answer any more. */
   read(question: { readonly signal: AbortSignal }): Promise<readonly (RateReading | RateRefusal)[]>
 }
+
+/** Ids of price feeds in dollars by token, as Pyth has them. */
+export type FeedIds = Readonly<Partial<Record<TokenCode, string>>>
 
 export interface RateLimits {
   readonly refreshSeconds: number
@@ -59,7 +62,6 @@ export const rateQuestionMs = 5_000
 export type RatedToken = Exclude<TokenCode, 'USDC'>
 export const ratedTokens: readonly RatedToken[] = tokenCodes.filter((token) => token !== 'USDC')
 
-export const rateDecimals = 12
 /** Below this, twelve decimals would be off by more than a thousandth; above, no coin is worth a billion. */
 const [leastRate, mostRate] = [10n ** 3n, 10n ** 21n]
 /** How far ahead of ours a source's clock may be, the time of the question included. */

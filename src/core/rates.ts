@@ -11,7 +11,8 @@ export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 /** Worth nothing outside test networks, where any fixed number does. */
 export const testRates: RateTable = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 
-const rateDecimals = 12
+/** Rates are counted in units of 10⁻¹² USDC. */
+export const rateDecimals = 12
 
 /** A rate in units of 10⁻¹², or undefined when the text is not a usable rate. */
 export function parseRate(text: string): bigint | undefined {

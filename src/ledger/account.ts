@@ -53,7 +53,7 @@ export interface Holding {
 export interface Lease {
   readonly amount: bigint
   readonly deadline: number
-  /** Of a file the first position, of bytes how many the holder had used before. */
+  /** Where what is held begins: of a file the position, of bytes how many its holder had used by the last advance. */
   readonly from: bigint
 }
 
@@ -211,9 +211,21 @@ export function standingOf(held: Holding, now: number): Standing {
   const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
+  // A window ends with its seconds.
+  const end = allowance.unit === 'second' ? held.account.registeredAt + Number(allowance.amount) * 1000 : usableUntil
   const isHeld = left === 0n && allowance.unit !== 'file'
   const state = worthless ?? (left === undefined ? 'spent' : isHeld ? 'busy' : 'open')
-  return { request, payer, scope, token, received, state, allowance, remaining: left ?? 0n, usableUntil }
+  return {
+    request,
+    payer,
+    scope,
+    token,
+    received,
+    state,
+    allowance,
+    remaining: left ?? 0n,
+    usableUntil: Math.min(end, usableUntil),
+  }
 }
 
 export function openAccount(payment: PaymentRecord, now: number, late = false): Account {

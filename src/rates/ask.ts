@@ -1,6 +1,7 @@
 /** One question to a price service over HTTP. What it answers is not trusted, and its address, which may hold a key, not told. */
 import type { Get } from '../core/ports.ts'
-import { rateDecimals, rateQuestionMs } from '../core/rate-feed.ts'
+import { rateQuestionMs } from '../core/rate-feed.ts'
+import { rateDecimals } from '../core/rates.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { brokenAnswers, openPriceServer, type PriceServer } from '../../tests/harness/price-server.ts'
 import { knownMints } from '../core/network.ts'
 import type { RateSource } from '../core/rate-feed.ts'
+import { usualRateLimits } from '../core/rate-feed.ts'
 import { createRateFeed, type RateFeed } from './feed.ts'
 import { createJupiterSource } from './jupiter.ts'
 import { createPythSource } from './pyth.ts'
@@ -25,7 +26,7 @@ afterEach(() => {
 
 /** Asks anew so often that a test need not wait. */
 async function open(source: RateSource): Promise<RateFeed> {
-  feed = createRateFeed({ source, clock, log: silent, limits: { refreshSeconds: 0.005 } })
+  feed = createRateFeed({ source, clock, log: silent, limits: { ...usualRateLimits, refreshSeconds: 0.005 } })
   await feed.ready()
   return feed
 }
@@ -63,7 +64,7 @@ const jupiter = () => createJupiterSource({ get: server.get, url: server.url, mi
 describe('Pyth', () => {
   it('is believed', async () => {
     server.tell(pythAnswer('15025000000'))
-    expect((await open(pyth())).current().table).toEqual({ USDC: '1', SOL: '150.25' })
+    expect((await open(pyth())).current()).toEqual({ USDC: '1', SOL: '150.25' })
   })
 
   it.each<readonly [string, unknown, RegExp]>([
@@ -78,7 +79,7 @@ describe('Pyth', () => {
   ])('is not believed with %s', async (_name, answer, why) => {
     server.tell(answer)
     const { current, why: whyNot } = await open(pyth())
-    expect(current().table).toEqual({ USDC: '1' })
+    expect(current()).toEqual({ USDC: '1' })
     expect(whyNot('SOL')).toMatch(why)
   })
 
@@ -87,11 +88,11 @@ describe('Pyth', () => {
     const { current, why } = await open(pyth())
     server.tell(pythAnswer('15000000000000', 1))
     await askedAgain()
-    expect(current().table).toEqual({ USDC: '1' })
+    expect(current()).toEqual({ USDC: '1' })
     expect(why('SOL')).toMatch(/jumped from 150 to 150000/)
     server.tell(pythAnswer('15100000000', 2))
     await askedAgain()
-    expect(current().table).toEqual({ USDC: '1', SOL: '151' })
+    expect(current()).toEqual({ USDC: '1', SOL: '151' })
   })
 
   it('that says the same for ever grows old, though it answers', async () => {
@@ -99,7 +100,7 @@ describe('Pyth', () => {
     const { current } = await open(pyth())
     elapsed = 60_001
     await askedAgain()
-    expect(current().table).toEqual({ USDC: '1' })
+    expect(current()).toEqual({ USDC: '1' })
   })
 })
 
@@ -107,10 +108,10 @@ describe('Jupiter', () => {
   it('is believed, and switched off by a thousandfold price', async () => {
     server.tell(jupiterAnswer(147.48))
     const { current, why } = await open(jupiter())
-    expect(current().table).toEqual({ USDC: '1', SOL: '147.48' })
+    expect(current()).toEqual({ USDC: '1', SOL: '147.48' })
     server.tell(jupiterAnswer(147_480))
     await askedAgain()
-    expect(current().table).toEqual({ USDC: '1' })
+    expect(current()).toEqual({ USDC: '1' })
     expect(why('SOL')).toMatch(/jumped/)
   })
 })
@@ -124,9 +125,9 @@ describe.each([
     const { current, why: whyNot } = await open(create())
     server.act(listener)
     await askedAgain()
-    expect(current().table).toEqual({ USDC: '1', SOL: '150' })
+    expect(current()).toEqual({ USDC: '1', SOL: '150' })
     elapsed = 60_001
-    expect(current().table).toEqual({ USDC: '1' })
+    expect(current()).toEqual({ USDC: '1' })
     expect(whyNot('SOL')).toMatch(why)
   })
 })

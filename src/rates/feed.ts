@@ -15,7 +15,6 @@ import {
   ratedTokens,
   rateQuestionMs,
   unreadRate,
-  usualRateLimits,
   weigh,
 } from '../core/rate-feed.ts'
 import type { RateTable } from '../core/rates.ts'
@@ -26,18 +25,15 @@ export interface RateFeedParts {
   readonly source: RateSource
   readonly clock: Clock
   readonly log: Log
-  readonly limits?: Partial<RateLimits>
-}
-
-export interface CurrentRates {
-  /** Plain rates, of the tokens that can be offered now. USDC is always there, and worth one. */
-  readonly table: RateTable
-  /** Another number whenever the table is another. */
-  readonly version: number
+  readonly limits: RateLimits
 }
 
 export interface RateFeed {
-  current(): CurrentRates
+  /**
+   * Plain rates, of the tokens that can be offered now. USDC is always there, and worth one. The same object as long as it
+   * says the same.
+   */
+  current(): RateTable
   /** Why a token is not offered, in one sentence. */
   why(token: TokenCode): string | undefined
   /** Resolves when the source was asked once, whatever came of it. */
@@ -46,8 +42,7 @@ export interface RateFeed {
 }
 
 /** Begins to ask. Never throws for what a source does: the tokens it fails are left out, and `why` says so. */
-export function createRateFeed({ source, clock, log, limits: given }: RateFeedParts): RateFeed {
-  const limits: RateLimits = { ...usualRateLimits, ...given }
+export function createRateFeed({ source, clock, log, limits }: RateFeedParts): RateFeed {
   const board = createBoard(limits, log)
   let failure: string | undefined
   let isAsked = false
@@ -108,7 +103,7 @@ function createBoard(limits: RateLimits, log: Log) {
   const states = new Map<RatedToken, RateState>()
   const kinds = new Map<RatedToken, RateOffer['kind']>()
   let rates: readonly (bigint | undefined)[] = []
-  let view: CurrentRates = { table: Object.freeze({ USDC: '1' }), version: 0 }
+  let table: RateTable = Object.freeze({ USDC: '1' })
   const stateOf = (token: RatedToken): RateState => states.get(token) ?? unreadRate
 
   const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
@@ -138,17 +133,16 @@ function createBoard(limits: RateLimits, log: Log) {
     remark(why: string): void {
       for (const [token, state] of states) if (state !== unreadRate) states.set(token, { ...state, remark: why })
     },
-    look(moment: Moment): CurrentRates {
+    look(moment: Moment): RateTable {
       const latest = ratedTokens.map((token) => judge(token, moment))
-      if (latest.every((rate, index) => rate === rates[index])) return view
+      if (latest.every((rate, index) => rate === rates[index])) return table
       rates = latest
       const entries = ratedTokens.flatMap((token, index) => {
         const rate = latest[index]
         return rate === undefined ? [] : [[token, formatRate(rate)] as const]
       })
-      const table: RateTable = Object.freeze({ USDC: '1', ...Object.fromEntries(entries) })
-      view = Object.freeze({ table, version: view.version + 1 })
-      return view
+      table = Object.freeze({ USDC: '1', ...Object.fromEntries(entries) })
+      return table
     },
   }
 }

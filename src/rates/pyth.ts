@@ -4,9 +4,8 @@
  * Pyth tells prices in dollars, each with the width of its publishers' disagreement, a moving average and the second it
  * was made. A token's worth in USDC is its price over that of USDC.
  */
-import type { TokenCode } from '../core/network.ts'
 import type { Get } from '../core/ports.ts'
-import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
+import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
 import { ratedTokens } from '../core/rate-feed.ts'
 import type { Decimal } from './ask.ts'
 import { askObject, isObject, worthOf } from './ask.ts'
@@ -15,11 +14,9 @@ export interface PythParts {
   readonly get: Get
   readonly url: string
   readonly apiKey?: string | undefined
-  /** Ids of the price feeds in dollars: 64 hex digits, with or without 0x. NATIVE has none of its own. */
-  readonly feeds?: PythFeeds | undefined
+  /** 64 hex digits each, with or without 0x. NATIVE has none of its own. */
+  readonly feeds?: FeedIds | undefined
 }
-
-export type PythFeeds = Readonly<Partial<Record<TokenCode, string>>>
 
 export const pythUrl = 'https://pyth.dourolabs.app/hermes'
 
@@ -30,7 +27,7 @@ const usualFeeds = {
 
 /** Asks Hermes for the latest prices of SOL, USDC and, where a feed is given, NATIVE. */
 export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSource {
-  const ids: PythFeeds = mapFeeds({ ...usualFeeds, ...feeds })
+  const ids: FeedIds = mapFeeds({ ...usualFeeds, ...feeds })
   const { USDC: dollar = '', ...others } = ids
   const address = addressOf(url, [...new Set(Object.values(ids))])
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
@@ -60,7 +57,7 @@ function compare(token: RatedToken, price: FeedPrice | string, one: FeedPrice): 
   }
 }
 
-function mapFeeds(feeds: PythFeeds): PythFeeds {
+function mapFeeds(feeds: FeedIds): FeedIds {
   return Object.fromEntries(Object.entries(feeds).map(([token, id]) => [token, plainId(id)]))
 }
 

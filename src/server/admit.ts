@@ -223,8 +223,9 @@ async function take(
   const { leaseMs } = route.config
   const { token, received, payer, allowance, remaining: left } = facts
   const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
+  // A window that is taken for the first time begins now.
   const until = (remaining: bigint): number =>
-    allowance.unit === 'second' ? service.clock.now() + Number(remaining) * 1000 : facts.usableUntil
+    payment && allowance.unit === 'second' ? service.clock.now() + Number(remaining) * 1000 : facts.usableUntil
   // A window that is open needs nothing written down to be used.
   if (allowance.unit === 'second' && !payment && left !== undefined)
     return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }

@@ -22,22 +22,21 @@ export function shareRates({ get, clock, log }: { readonly get: Get; readonly cl
   }
   const sourceOf = (config: LiveRates, mints: MintTable): RateSource => {
     if (config.kind === 'own') return config.source
-    const { apiKey } = config
-    const key = apiKey === undefined ? {} : { apiKey }
-    if (config.kind === 'jupiter') return createJupiterSource({ get, url: config.url ?? jupiterUrl, mints, ...key })
-    return createPythSource({ get, url: config.url ?? pythUrl, feeds: config.feeds, ...key })
+    const { url, apiKey } = config
+    if (config.kind === 'jupiter') return createJupiterSource({ get, url: url ?? jupiterUrl, apiKey, mints })
+    return createPythSource({ get, url: url ?? pythUrl, apiKey, feeds: config.feeds })
   }
   return {
     open: (config: RatesConfig, mints: MintTable): Rates => {
       if (config.kind === 'fixed') {
-        const current = { table: config.table, version: 0 }
-        return { current: () => current, why: () => undefined, spread: 0 }
+        return { current: () => config.table, why: () => undefined, ready: async () => {}, spread: 0 }
       }
       const name = nameOf(config, mints)
       const feed =
         feeds.get(name) ?? createRateFeed({ source: sourceOf(config, mints), clock, log, limits: config.limits })
       feeds.set(name, feed)
-      return { current: feed.current, why: feed.why, spread: config.limits.spread }
+      const { current, why, ready } = feed
+      return { current, why, ready, spread: config.limits.spread }
     },
     stop: () => {
       for (const feed of feeds.values()) feed.stop()

@@ -2,6 +2,7 @@
  * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. With
  * `assemble-ground.ts` and `assemble-verdict.ts` the only file of the server that knows which implementations there are.
  */
+import type { Wallet } from '../chain/keypair.ts'
 import { createOpener } from '../chain/opening.ts'
 import { createInspector } from '../chain/receiver.ts'
 import { createRpc } from '../chain/rpc.ts'
@@ -181,8 +182,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
-      welcome: (recipient) => void ground.welcome(recipient),
-      welcomed: ground.welcome,
+      welcome: ground.welcome,
       encode: createEncoder(),
       log,
       meter,
@@ -208,8 +208,10 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
   }
 }
 
-async function walletFor(key: AccountKey) {
-  return walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
+async function walletFor(key: AccountKey): Promise<Wallet> {
+  const wallet = await walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
+  if (wallet) return wallet
+  throw new TypeError('accountKey must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }
 
 /** Whatever kept the ledger from opening, customers are told that it is the ledger. */

@@ -23,8 +23,8 @@ export interface BoundParts {
 export interface PricedRequest {
   readonly method: string
   readonly path: string
-  /** The bound parameters only. */
-  readonly query: URLSearchParams
+  /** A bound parameter of the query, the first of that name; asking for another is an error, as for headers. */
+  query(name: string): string | undefined
   /** A bound header; asking for another is an error, since nothing would keep a payer from changing it. */
   header(name: string): string | undefined
   /** Where the body is bound; 0 where there is none. */
@@ -60,24 +60,42 @@ export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBo
 /** A request as a price function sees it. */
 export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): PricedRequest {
   const [path, search] = split(incoming.target)
-  const listed = typeof bind === 'object' ? bind : {}
-  const all = new URLSearchParams(bind === 'path' ? '' : search)
-  return {
+  const listed: BoundParts = bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind
+  const parameters = new URLSearchParams(search)
+  const request = {
     method: incoming.method,
     path,
-    query: listed.query ? new URLSearchParams(chosen(all, listed.query).map(([name, value]) => [name, value])) : all,
-    header: (name) => {
+    query: refusingMembers((name: string) => {
+      if (listed.query && !listed.query.includes(name)) throw unbound(`the parameter ${name}`, `query: ['${name}']`)
+      return parameters.get(name) ?? undefined
+    }),
+    header: (name: string) => {
       const wanted = name.toLowerCase()
       if (listed.headers?.includes(wanted)) return incoming.header(wanted)
-      throw new TypeError(
-        `a price may depend on the header ${wanted} only if the payment is bound to it: bind: { headers: ['${wanted}'] }`,
-      )
-    },
-    get bodyBytes() {
-      if (listed.body) return body.length
-      throw new TypeError('a price may depend on the body only if the payment is bound to it: bind: { body: true }')
+      throw unbound(`the header ${wanted}`, `headers: ['${wanted}']`)
     },
   }
+  // Not among its enumerable members: who prints the request while trying things out has not asked for it.
+  return Object.defineProperty(request as typeof request & { bodyBytes: number }, 'bodyBytes', {
+    get: () => {
+      if (listed.body) return body.length
+      throw unbound('the body', 'body: true')
+    },
+  })
+}
+
+function unbound(what: string, bind: string): TypeError {
+  return new TypeError(`a price may depend on ${what} only if the payment is bound to it: bind: { ${bind} }`)
+}
+
+/** `query.size` would be undefined, and every price that of nothing: it is an error instead. */
+function refusingMembers<Call extends (name: string) => unknown>(call: Call): Call {
+  return new Proxy(call, {
+    get: (_call, member) => {
+      if (typeof member === 'symbol' || member === 'toJSON') return undefined
+      throw new TypeError(`query is a function: write query('${member}')`)
+    },
+  })
 }
 
 const longestDigest = 512

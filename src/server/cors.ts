@@ -5,8 +5,6 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { acceptHeader, proofHeader } from '../core/proof.ts'
 import { receiptHeader } from '../core/receipt.ts'
 
-export { allowanceHeader, statusHeader }
-
 /** Without the last one a page could not tell where to go on with what was cut. */
 const others = ['Retry-After', 'Date', 'Content-Range'] as const
 

@@ -23,7 +23,6 @@ function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | 
   const gauge = createByteGauge({
     grant: grant(first),
     ledger: { advance } as Ledger,
-    clock: { now: () => 0, monotonic: () => 0 },
     log,
     isAlive: () => lost.length === 0,
     lose: (why) => void lost.push(why),

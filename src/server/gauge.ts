@@ -4,7 +4,7 @@
  * A file's grant says it at once. Bytes that were sold ahead are held a slice at a time, so that parallel responses can
  * share them and a process that dies takes little with it; the next slice is fetched while the last one is being sent.
  */
-import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
+import type { Grant, Ledger, Log } from '../core/ports.ts'
 
 export interface Gauge {
   /** Takes bytes for sending; fewer where that is all that is held at this moment. */
@@ -36,7 +36,6 @@ export function createFileGauge(amount: bigint): Gauge {
 export interface ByteGaugeParts {
   readonly grant: Grant
   readonly ledger: Ledger
-  readonly clock: Clock
   readonly log: Log
   readonly isAlive: () => boolean
   readonly lose: (why: string) => void

@@ -12,6 +12,7 @@ import type { RateTable } from '../core/rates.ts'
 import type { Amounts, Subject } from '../core/request-id.ts'
 import { prepareSeal } from '../core/request-id.ts'
 import { spreadAll } from '../core/spread.ts'
+import type { Offering } from '../core/token-rules.ts'
 import { grossFor } from '../core/transfer-fee.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { RouteConfig } from './config.ts'
@@ -39,26 +40,32 @@ interface OfferParts {
   readonly probe: Probe
 }
 
+/** What a price comes to in each token at this moment. */
+interface Market {
+  readonly rates: RateTable
+  readonly spread: number
+  readonly offered: ReadonlyMap<TokenCode, Offering>
+}
+
 export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: Deal; readonly offer: PreparedOffer | Refusal } | undefined
-  let priced: { readonly table: RateTable; readonly offered: Offered } | undefined
+  let market: Market | undefined
   const nameOf = ({ price, allowance }: Deal): string => `${price} ${allowance.unit} ${allowance.amount}`
 
   return {
     for: (deal) => {
-      const { table } = parts.rates.current()
-      const offered = parts.probe.offered()
+      const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
       // Both stay the same objects for as long as they say the same.
-      if (table !== priced?.table || offered !== priced.offered) {
+      if (rates !== market?.rates || offered !== market.offered) {
         known.clear()
         last = undefined
-        priced = { table, offered }
+        market = { rates, offered, spread: parts.rates.spread }
       }
       // The usual case is one deal for all.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
-      const offer = known.get(name) ?? prepare(service, config, dialect, parts, deal)
+      const offer = known.get(name) ?? prepare(service, config, dialect, parts.routeTag, market, deal)
       if (known.size >= mostOffers) known.clear()
       known.set(name, offer)
       last = { deal, offer }
@@ -71,17 +78,18 @@ function prepare(
   service: Service,
   config: RouteConfig,
   dialect: Dialect,
-  { routeTag, rates, probe }: OfferParts,
+  routeTag: Uint8Array,
+  { rates, spread, offered }: Market,
   { price, allowance }: Deal,
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
   const { network } = service.config
-  const { table } = rates.current()
-  const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, table, rates.spread)
-  const { amounts, gross } = payable(prices, probe.offered())
+  const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
+  const { amounts, gross } = payable(prices, offered)
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
-  if (accepted.length === 0) return refuse('chain_unavailable', { detail: 'No token can be priced at this moment.' })
+  if (accepted.length === 0)
+    return refuse('not_priced', { detail: 'No token that is accepted can be paid with at this moment.' })
   const terms = {
     keyId: service.keyring.sealing,
     ttlSeconds: config.challengeTtlSeconds,
@@ -109,10 +117,8 @@ function prepare(
   }
 }
 
-type Offered = ReturnType<Probe['offered']>
-
 /** What has to arrive of each token that can be paid with, and what has to be sent for that: more, where the mint takes a fee. */
-function payable(prices: Amounts, offered: Offered): { readonly amounts: Amounts; readonly gross: Amounts } {
+function payable(prices: Amounts, offered: Market['offered']): { readonly amounts: Amounts; readonly gross: Amounts } {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   const gross: Partial<Record<TokenCode, bigint>> = {}
   for (const [code, { fees, leastUnits }] of offered) {

@@ -34,7 +34,7 @@ export interface ProviderOptions {
   readonly size?: number | SizeFunction
   /** With `per: 'megabyte'` where the size is not known: how many megabytes are bought ahead. Default 1. */
   readonly prepay?: number
-  /** How long bundles and bytes can be used after they were first used. Default 30 days. */
+  /** How long bundles, bytes and files can be used after they were first used. Default 30 days. */
   readonly allowanceTtlSeconds?: number
   /** Requests that cost nothing, by client address; each server counts for itself. */
   readonly free?: {

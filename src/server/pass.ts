@@ -6,11 +6,10 @@
  */
 import { formatContentRange, parseContentRange } from '../core/content-range.ts'
 import type { Consequence, Ending } from '../core/delivery.ts'
-import { consequenceOf } from '../core/delivery.ts'
+import { consequenceOf, statusHeader } from '../core/delivery.ts'
 import type { Answer } from '../core/http.ts'
 import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
 import type { Admission } from './admit.ts'
-import { statusHeader } from './cors.ts'
 import type { Envelope } from './envelope.ts'
 import type { Gauge } from './gauge.ts'
 import { createByteGauge, createFileGauge } from './gauge.ts'
@@ -94,7 +93,7 @@ export function openPass(parts: PassParts): Pass {
   const openGauge = (held: Grant): Gauge | undefined => {
     if (unit === 'file') return createFileGauge(held.amount)
     if (unit !== 'byte') return undefined
-    return createByteGauge({ grant: held, ledger, clock, log, isAlive, lose: lease.lose })
+    return createByteGauge({ grant: held, ledger, log, isAlive, lose: lease.lose })
   }
   /** What was used of the grant, counted from its beginning. */
   const usedFor = (consequence: Consequence): bigint => {
@@ -120,6 +119,8 @@ export function openPass(parts: PassParts): Pass {
         gauge = undefined
         return { status: instead.status, headers: instead.headers, instead }
       }
+      if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== allowance.amount)
+        log.warn('size and answer differ', { size: Number(allowance.amount), length: head.length })
       const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
       const headers = parts.headersFor(status)
       if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, gauge }

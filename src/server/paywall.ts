@@ -3,7 +3,6 @@
  * translate to and from it.
  */
 
-import { isOneRequest } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
@@ -14,21 +13,23 @@ import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import type { Proof } from '../core/proof.ts'
-import { formatReceipt, receiptHeader } from '../core/receipt.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { native } from '../dialects/native.ts'
 import type { Admission } from './admit.ts'
 import { admit } from './admit.ts'
 import type { Config } from './config.ts'
-import { allowanceHeader, answerPreflight, corsHeaders, isPreflight, statusHeader } from './cors.ts'
+import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FreeCounter } from './free.ts'
 import { createFreeCounter } from './free.ts'
+import { paidHeaders } from './paid-headers.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Probe, Readiness, ReadinessReport } from './probe.ts'
-import { reportOn, startProbe } from './probe.ts'
+import type { Probe, Readiness } from './probe.ts'
+import { startProbe } from './probe.ts'
+import type { ReadinessReport } from './readiness.ts'
+import { readinessOf, reportOn } from './readiness.ts'
+import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
 import type { Service } from './service.ts'
@@ -65,9 +66,6 @@ export interface ServiceHandle {
   get(): Service | Promise<Service>
   release(): Promise<void>
 }
-
-/** A longer address is not repeated in a receipt, and there is none then. */
-const longestResource = 1_024
 
 /** How long a running response may hold up the end of the process; then it is broken off and given back. */
 const drainMs = 30_000
@@ -124,8 +122,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
       return dialect.refusal(refuse('handler_failed'))
     },
-    ready: async () => standIn(await handle.get()).probe.result(),
-    readiness: () => reportOn(async () => standIn(await handle.get()).probe),
+    ready: async () => readinessOf(standIn(await handle.get())),
+    readiness: () => reportOn(async () => standIn(await handle.get())),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     metrics: async () => {
       const service = await Promise.resolve(handle.get()).catch(() => undefined)
@@ -152,7 +150,7 @@ function pause(ms: number): Promise<void> {
 
 const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
 const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
-const misconfigured = refuse('chain_unavailable', { detail: 'The service is not configured right; its log says how.' })
+const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
 
 /** A route, and whether what it sells can be charged as configured. */
 interface Stand {
@@ -233,12 +231,13 @@ function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incomi
     return turnAway(refuse('handler_failed'), proof.requestId)
   }
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
+  const visit: Case = { service, route, incoming, proof }
   return until(
     gate,
-    admit({ service, route, incoming, proof }).then((admission) =>
+    admit(visit).then((admission) =>
       admission.kind === 'refused'
         ? turnAway(admission, proof.requestId)
-        : { kind: 'admitted', pass: passFor(gate, service, route, incoming, proof, admission) },
+        : { kind: 'admitted', pass: passFor(gate, visit, admission) },
     ),
   )
 }
@@ -257,14 +256,8 @@ function until<Result>({ running }: Gate, work: Promise<Result>, breakOff = () =
 /** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
 const admitted = new WeakMap<object, Gate>()
 
-function passFor(
-  gate: Gate,
-  service: Service,
-  route: Route,
-  incoming: Incoming,
-  proof: Proof,
-  admission: Admission,
-): Pass {
+function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
+  const { service, route, incoming, proof } = visit
   const { method, target } = incoming
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
@@ -289,30 +282,14 @@ function passFor(
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
-    mismatch: () => gate.dialect.refusal(refuse('range_mismatch'), proof.requestId),
-    headersFor: (status) => {
-      if (status >= 500) return { ...cors, [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
-      const headers = { ...cors, 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
-      const resource = `${route.config.publicUrl ?? incoming.origin()}${target}`
-      // A header that is too long for somebody on the way would cost the whole answer.
-      if (status >= 400 || resource.length > longestResource) return headers
-      const receipt = {
-        status: 'success',
-        method: 'solana',
-        reference: proof.tx,
-        timestamp: new Date(service.clock.now()).toISOString(),
-        requestId: proof.requestId,
-        resource,
-        token,
-        amount,
-        payer,
-      } as const
-      return {
-        ...headers,
-        [receiptHeader]: formatReceipt(receipt, service.identity.sign),
-        [allowanceHeader]: formatAllowance(admission),
-      }
+    mismatch: () => {
+      const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
+      return { ...answer, headers: { ...answer.headers, ...cors } }
     },
+    headersFor: (status) => ({
+      ...cors,
+      ...paidHeaders(status, visit, admission, amount),
+    }),
     onEnd: (consequence, recorded) => {
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       service.ending.set(proof.tx, recorded)
@@ -323,12 +300,4 @@ function passFor(
     },
   })
   return pass
-}
-
-/** What is left: of requests and windows after this response, of bytes and files before its body. */
-function formatAllowance({ allowance, grant, remaining, usableUntil }: Admission): string {
-  const { unit } = allowance
-  const held = unit === 'byte' ? (grant?.amount ?? 0n) : 0n
-  const until = isOneRequest(allowance) ? '' : `; until=${new Date(usableUntil).toISOString()}`
-  return `unit=${unit}; remaining=${remaining + held}${until}`
 }

@@ -1,9 +1,8 @@
 /** Reads what a provider says about prices: `price`, `per`, `size`, `prepay` and `free`. */
-import { oneRequest } from '../core/allowance.ts'
+import { isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../core/allowance.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
 import { readPrice } from '../core/price.ts'
-import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { FreeQuota } from './free.ts'
 import type { Per, PriceFunction, Pricing, SizeFunction } from './pricing.ts'
@@ -15,14 +14,13 @@ export interface PricingOptions {
   readonly per?: unknown
   readonly size?: unknown
   readonly prepay?: unknown
-  readonly bind: Bind
   readonly envelope: Envelope
 }
 
 const mostSeconds = 10 * 365 * 86_400
 const mostRequests = 1_000_000_000
 const leastPrepay = 0.001
-const mostPrepay = 1_000_000
+const mostPrepay = Number(mostBytesAhead / megabyte)
 
 export function readPricing(read: PricingOptions, mints: MintTable, problems: string[]): Pricing {
   const { token, network } = read
@@ -71,11 +69,11 @@ function readPer({ per = 'request', size, prepay }: PricingOptions, problems: st
 }
 
 function readPrepay(value: unknown, problems: string[]): bigint {
-  if (value === undefined) return 1_000_000n
+  if (value === undefined) return megabyte
   if (typeof value === 'number' && value >= leastPrepay && value <= mostPrepay)
-    return BigInt(Math.round(value * 1_000_000))
+    return BigInt(Math.round(value * Number(megabyte)))
   problems.push(`prepay: must be a number of megabytes from ${leastPrepay} to ${mostPrepay}`)
-  return 1_000_000n
+  return megabyte
 }
 
 function readSize(value: unknown, problems: string[]): bigint | SizeFunction | undefined {
@@ -88,7 +86,7 @@ function readSize(value: unknown, problems: string[]): bigint | SizeFunction | u
 
 /** What would sell something else than it says. */
 function checkTogether({ envelope }: PricingOptions, price: Pricing['price'], per: Per, problems: string[]): void {
-  const isWide = per.kind === 'bytes' ? per.size === undefined : per.allowance !== oneRequest
+  const isWide = per.kind === 'bytes' ? per.size === undefined : !isOneRequest(per.allowance)
   if (typeof price === 'function' && isWide) {
     problems.push(
       "price: a function is for per: 'request', or for per: 'megabyte' with size; what is bought for several requests at " +

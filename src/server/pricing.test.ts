@@ -8,7 +8,7 @@ import type { PricingOptions } from './pricing-option.ts'
 import { readFree, readPricing } from './pricing-option.ts'
 
 const mints = { USDC: { address: 'mint', decimals: 6, tokenProgram: 'program' } }
-const usual: PricingOptions = { price: 0.01, token: 'USDC', network: 'localnet', bind: 'request', envelope: 'none' }
+const usual: PricingOptions = { price: 0.01, token: 'USDC', network: 'localnet', envelope: 'none' }
 const bare = { kind: 'bare' } as const
 const request = { method: 'GET', path: '/a' } as PricedRequest
 

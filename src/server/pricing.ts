@@ -1,6 +1,6 @@
 /** What a request costs and what the price buys: a fixed deal, or one that depends on the request. */
 import type { Allowance } from '../core/allowance.ts'
-import { oneRequest, priceOfBytes } from '../core/allowance.ts'
+import { priceOfBytes } from '../core/allowance.ts'
 import { maxUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { readPrice } from '../core/price.ts'
@@ -32,12 +32,10 @@ export interface Deal {
   readonly allowance: Allowance
 }
 
-/** A price or a size that nobody can be charged. It is the provider's mistake, and the message is for the log. */
-export class PricingError extends Error {
-  override readonly name = 'PricingError'
-}
-
-/** The deal for a request, at once unless the provider's own functions take their time. Throws a `PricingError`. */
+/**
+ * The deal for a request, at once unless the provider's own functions take their time. Throws on a price or a size that
+ * nobody can be charged: that is the provider's mistake, and the message is for the log.
+ */
 export type DealFor = (accept: Accept, request: () => PricedRequest) => Deal | Promise<Deal>
 
 export function createDeals(pricing: Pricing): DealFor {
@@ -53,11 +51,25 @@ export function createDeals(pricing: Pricing): DealFor {
   return () => deal
 }
 
+/** How long a provider's function may take: a customer waits for it. */
+const longestMs = 10_000
+
+async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new RangeError('price or size: the function took more than ten seconds')),
+      longestMs,
+    )
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
 async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<Deal> {
   const { price, per, token, decimals } = pricing
-  const units = typeof price === 'bigint' ? price : unitsOf(await price(request), token, decimals)
+  const units = typeof price === 'bigint' ? price : unitsOf(await inTime(price(request)), token, decimals)
   if (per.kind === 'allowance') return { price: units, allowance: per.allowance }
-  const size = typeof per.size === 'function' ? sizeOf(await per.size(request)) : per.size
+  const size = typeof per.size === 'function' ? sizeOf(await inTime(per.size(request))) : per.size
   return bytesDeal(units, size, per.ahead, accept)
 }
 
@@ -65,7 +77,7 @@ function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint,
   const allowance: Allowance =
     size === undefined ? { unit: 'byte', amount: accept.bytes ?? ahead } : { unit: 'file', amount: size }
   const price = priceOfBytes(perMegabyte, allowance.amount)
-  if (price > maxUnits) throw new PricingError(`${allowance.amount} bytes cost more than any token can express`)
+  if (price > maxUnits) throw new RangeError(`${allowance.amount} bytes cost more than any token can express`)
   return { price, allowance }
 }
 
@@ -76,14 +88,12 @@ function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
   const price = typeof value === 'number' ? Number(value.toPrecision(trueDigits)) : value
   const reading = readPrice(price, token, decimals)
   if (reading.kind === 'price') return reading.units
-  throw new PricingError(`price: the function's answer ${reading.why}`)
+  throw new TypeError(`price: the function's answer ${reading.why}`)
 }
 
 function sizeOf(value: unknown): bigint | undefined {
   if (value === undefined) return undefined
   // What is empty costs as much as one byte: nothing that is sold is free.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
-  throw new PricingError('size: the function must answer a whole number of bytes, or undefined')
+  throw new TypeError('size: the function must answer a whole number of bytes, or undefined')
 }
-
-export const perRequest: Per = { kind: 'allowance', allowance: oneRequest }

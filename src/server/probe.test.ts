@@ -40,7 +40,7 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const service = {
     config: { network: 'localnet' },
     log: { info: note('info'), warn: note('warn'), error: note('error') },
-    welcomed: () => welcomed,
+    welcome: () => welcomed,
     inspect,
     openAccount,
   }

@@ -2,6 +2,7 @@
  * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
  * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
  */
+import { exactText } from '../core/exact.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { isSameMint, knownMints, mintOf, pickMints } from '../core/network.ts'
 import { convertAll } from '../core/rates.ts'
@@ -11,18 +12,10 @@ import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Service } from './service.ts'
 
-export type { Offering } from '../core/token-rules.ts'
-
 export interface Readiness {
   readonly offered: readonly TokenCode[]
   /** Why a token is not offered, one sentence each. */
   readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
-}
-
-export interface ReadinessReport extends Readiness {
-  readonly ready: boolean
-  /** Why it is not ready, for the operator. */
-  readonly why?: string
 }
 
 export interface Probe {
@@ -48,7 +41,7 @@ const notAskedYet = 'the chain has not been asked yet'
 const isOpenedByPayer = (service: Service): boolean => service.config.network !== 'mainnet'
 
 /** What is known of each accepted token, in the order in which they are accepted. */
-interface Stand {
+interface Findings {
   readonly offered: ReadonlyMap<TokenCode, Offering>
   readonly withheld: ReadonlyMap<TokenCode, string>
   /** What an operator should know of tokens that are offered. */
@@ -59,7 +52,7 @@ interface Stand {
 export function startProbe(service: Service, config: RouteConfig): Probe {
   const { recipient, acceptedMints, verifyOnChain } = config
   const tell = createTeller(service)
-  let stand = firstStand(service, config)
+  let findings = firstFindings(service, config)
   let hasAsked = !verifyOnChain
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
@@ -72,12 +65,12 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
     }
     const judged = judgeAll(service, config, inspection)
     hasAsked = true
-    if (nameOf(judged.stand) !== nameOf(stand)) stand = judged.stand
+    if (nameOf(judged.findings) !== nameOf(findings)) findings = judged.findings
     return judged.unopened
   }
 
   const ask = async (): Promise<Readiness> => {
-    await service.welcomed(recipient)
+    await service.welcome(recipient)
     try {
       const unopened = verifyOnChain ? await look() : []
       if (!stopped && (await openAll(service, config, unopened))) await look()
@@ -85,15 +78,15 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
       // What was found before stays true for as long as nobody says otherwise.
       if (!hasAsked) throw error
     }
-    tell(stand)
-    if (stand.offered.size === 0) throw new ConfigurationError([...stand.withheld.values()])
-    return { offered: [...stand.offered.keys()], withheld: Object.fromEntries(stand.withheld) }
+    tell(findings)
+    if (findings.offered.size === 0) throw new ConfigurationError([...findings.withheld.values()])
+    return { offered: [...findings.offered.keys()], withheld: Object.fromEntries(findings.withheld) }
   }
 
   const rest = (): void => {
     if (stopped || !verifyOnChain) return
-    const isWell = hasAsked && stand.offered.size > 0
-    timer = setTimeout(repeat, !isWell ? hurriedMs : stand.withheld.size > 0 ? patientMs : calmMs)
+    const isWell = hasAsked && findings.offered.size > 0
+    timer = setTimeout(repeat, !isWell ? hurriedMs : findings.withheld.size > 0 ? patientMs : calmMs)
     timer.unref?.()
   }
   // Who asks meanwhile is told what was found last.
@@ -109,9 +102,9 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   latest.then(rest, rest)
 
   return {
-    offered: () => stand.offered,
-    withheld: () => stand.withheld,
-    state: () => (stand.offered.size > 0 ? 'good' : hasAsked ? 'bad' : 'waiting'),
+    offered: () => findings.offered,
+    withheld: () => findings.withheld,
+    state: () => (findings.offered.size > 0 ? 'good' : hasAsked ? 'bad' : 'waiting'),
     result: () => latest,
     stop: () => {
       stopped = true
@@ -120,21 +113,8 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
   }
 }
 
-/** How a paywall stands, for health checks, also when it could not even start. */
-export async function reportOn(open: () => Promise<Probe>): Promise<ReadinessReport> {
-  let probe: Probe | undefined
-  try {
-    probe = await open()
-    return { ready: true, ...(await probe.result()) }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const withheld = Object.fromEntries(probe?.withheld() ?? [])
-    return { ready: false, offered: [...(probe?.offered().keys() ?? [])], withheld, why }
-  }
-}
-
 /** Before anybody has answered: what is known here is right unless the chain says otherwise, what a provider gave is not. */
-function firstStand(service: Service, { acceptedMints, mints, verifyOnChain }: RouteConfig): Stand {
+function firstFindings(service: Service, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
   const known = knownMints[service.config.network]
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
@@ -156,7 +136,7 @@ function judgeAll(
   service: Service,
   config: RouteConfig,
   inspection: Extract<Inspection, { kind: 'seen' }>,
-): { readonly stand: Stand; readonly unopened: readonly Unopened[] } {
+): { readonly findings: Findings; readonly unopened: readonly Unopened[] } {
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   const unopened: Unopened[] = []
@@ -170,7 +150,7 @@ function judgeAll(
     else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : verdict.why)
     if (verdict.kind === 'good') doubts.push(...verdict.warnings)
   }
-  return { stand: { offered, withheld, doubts }, unopened }
+  return { findings: { offered, withheld, doubts }, unopened }
 }
 
 const beingOpened = (code: TokenCode): string =>
@@ -212,11 +192,11 @@ async function openAll(
 }
 
 /** Says what changed, once. */
-function createTeller({ log }: Service): (stand: Stand) => void {
-  let last: Stand = { offered: new Map(), withheld: new Map(), doubts: [] }
+function createTeller({ log }: Service): (findings: Findings) => void {
+  let last: Findings = { offered: new Map(), withheld: new Map(), doubts: [] }
   let wasSold = true
-  return (stand) => {
-    const { offered, withheld, doubts } = stand
+  return (findings) => {
+    const { offered, withheld, doubts } = findings
     for (const [token, why] of withheld)
       if (last.withheld.get(token) !== why) log.error('token not offered', { token, why })
     for (const token of offered.keys()) if (last.withheld.has(token)) log.info('token offered again', { token })
@@ -225,11 +205,10 @@ function createTeller({ log }: Service): (stand: Stand) => void {
     const isSold = offered.size > 0
     if (wasSold && !isSold) log.error('nothing is sold', { why: [...withheld.values()].join('; ') })
     wasSold = isSold
-    last = stand
+    last = findings
   }
 }
 
-function nameOf({ offered, withheld, doubts }: Stand): string {
-  const write = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)
-  return JSON.stringify([[...offered], [...withheld], doubts], write)
+function nameOf({ offered, withheld, doubts }: Findings): string {
+  return exactText([[...offered], [...withheld], doubts])
 }

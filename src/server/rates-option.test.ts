@@ -7,11 +7,16 @@ import { readRatesOption } from './rates-option.ts'
 const feed = 'ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d'
 /** What a provider may write, as the compiler sees it. */
 const good = (option: RatesOption | undefined, network: 'mainnet' | 'devnet' | 'localnet' = 'mainnet') => {
-  const { config, problems } = readRatesOption(option, network)
+  const problems: string[] = []
+  const config = readRatesOption(option, network, problems)
   expect(problems).toEqual([])
   return config
 }
-const problemsOf = (option: unknown) => readRatesOption(option, 'mainnet').problems
+const problemsOf = (option: unknown) => {
+  const problems: string[] = []
+  readRatesOption(option, 'mainnet', problems)
+  return problems
+}
 const pyth = { kind: 'pyth', url: undefined, apiKey: undefined, feeds: {}, limits: usualRateLimits }
 
 describe('without the option', () => {
@@ -29,7 +34,7 @@ describe('a fixed table', () => {
       table: { USDC: '1', SOL: '150', NATIVE: '0.1' },
     })
     expect(good({ SOL: '7' }, 'localnet')).toEqual({ kind: 'fixed', table: { ...testRates, SOL: '7' } })
-    expect(readRatesOption({ SOL: undefined }, 'mainnet').problems).toEqual([])
+    expect(problemsOf({ SOL: undefined })).toEqual([])
     expect(good({})).toEqual({ kind: 'fixed', table: { USDC: '1' } })
   })
 
@@ -124,7 +129,7 @@ describe('limits', () => {
 
   it('that are left undefined are the usual ones', () => {
     const option = { source: 'pyth', spread: undefined, url: undefined, apiKey: undefined, feeds: undefined }
-    expect(readRatesOption(option, 'mainnet')).toEqual({ config: pyth, problems: [] })
+    expect(good(option as RatesOption)).toEqual(pyth)
   })
 })
 

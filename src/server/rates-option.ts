@@ -1,9 +1,10 @@
 /**
  * The option `rates` as it is used: a fixed table, or a source that is asked again and again, with its limits.
  */
-import type { Network, TokenCode } from '../core/network.ts'
+import { isHttpUrl } from '../core/http.ts'
+import type { Network } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
-import type { RateLimits, RateSource } from '../core/rate-feed.ts'
+import type { FeedIds, RateLimits, RateSource } from '../core/rate-feed.ts'
 import { usualRateLimits } from '../core/rate-feed.ts'
 import type { RateTable } from '../core/rates.ts'
 import { parseRate, testRates } from '../core/rates.ts'
@@ -35,16 +36,14 @@ export interface JupiterOption extends Partial<RateLimits> {
   readonly apiKey?: string | undefined
 }
 
-export type FeedIds = Readonly<Partial<Record<TokenCode, string>>>
-
 /** Without `url`, the source's own default. */
 export type RatesConfig =
   | { readonly kind: 'fixed'; readonly table: RateTable }
-  | (Service & { readonly kind: 'pyth'; readonly feeds: FeedIds })
-  | (Service & { readonly kind: 'jupiter' })
+  | (PriceService & { readonly kind: 'pyth'; readonly feeds: FeedIds })
+  | (PriceService & { readonly kind: 'jupiter' })
   | { readonly kind: 'own'; readonly source: RateSource; readonly limits: RateLimits }
 
-interface Service {
+interface PriceService {
   readonly url: string | undefined
   readonly apiKey: string | undefined
   readonly limits: RateLimits
@@ -55,13 +54,9 @@ type Given = Readonly<Record<string, unknown>>
 const sourceNames: readonly RateSourceName[] = ['pyth', 'jupiter']
 const whatItIs = `must be a table such as { SOL: '150.25' }, 'pyth', 'jupiter', or a source with its limits`
 
-/** Reads the option. The problems are whole sentences, and hold no key: where there are any, the configuration is void. */
-export function readRatesOption(
-  option: unknown,
-  network: Network,
-): { readonly config: RatesConfig; readonly problems: readonly string[] } {
-  const problems: string[] = []
-  return { config: Object.freeze(read(option, network, problems)), problems }
+/** Reads the option. What is wrong joins the problems, in sentences that hold no key. */
+export function readRatesOption(option: unknown, network: Network, problems: string[]): RatesConfig {
+  return Object.freeze(read(option, network, problems))
 }
 
 function read(option: unknown, network: Network, problems: string[]): RatesConfig {
@@ -108,7 +103,7 @@ function readSource(source: unknown, given: Given, problems: string[]): RatesCon
       `rates.source: must be 'pyth', 'jupiter', a function or { read() }${guess ? `; did you mean '${guess}'?` : ''}`,
     )
   }
-  const service: Service = {
+  const service: PriceService = {
     url: readUrl(options['url'], problems),
     apiKey: readKey(options['apiKey'], problems),
     limits,
@@ -155,7 +150,7 @@ function readLimits(options: Given, problems: string[]): RateLimits {
 
 function readUrl(url: unknown, problems: string[]): string | undefined {
   if (url === undefined) return undefined
-  if (typeof url === 'string' && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  if (typeof url === 'string' && isHttpUrl(url)) return url
   problems.push('rates.url: must be an http or https URL')
   return undefined
 }

@@ -65,7 +65,7 @@ export async function readFinally(visit: Case, quote: Quote, options: ReadOption
   const verdict = await readPayment(visit, quote, options)
   if (verdict.kind !== 'paid') return verdict
   const { token, units } = verdict.option
-  const finality = route.config.finality(route.rates.current().table)
+  const finality = route.config.finality(route.rates.current())
   const payer = service.pseudonyms.wallet(visit.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
   const isSmall = !wasReverted && !mustBeFinal(finality, token, units)

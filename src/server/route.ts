@@ -2,7 +2,7 @@
  * A protected route: what it asks for, and how its requestIds are tied to it. Answering an unpaid request here does no
  * input or output and stores nothing, so a flood of them is harmless; only a provider's own functions may take their time.
  */
-import { isOneRequest } from '../core/allowance.ts'
+import { isOneRequest, isShared } from '../core/allowance.ts'
 import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { asciiJson } from '../core/http.ts'
@@ -47,7 +47,6 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
   service.register(scopes, recipients)
-  service.welcome(recipient)
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
   const dealFor = createDeals(pricing)
@@ -63,7 +62,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
   // A payment for several requests is for all of the scope that the provider named, or else for the one path.
   const sharedTag = (incoming: Incoming): Uint8Array => tagOf(config.hasScope ? 'scope' : 'path', incoming)
-  const isAlwaysShared = pricing.per.kind === 'allowance' && !isOneRequest(pricing.per.allowance)
+  const isAlwaysShared = pricing.per.kind === 'allowance' && isShared(pricing.per.allowance)
   const placeOf = keepPlaces((incoming, origin) => ({
     bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
     resource: resourceOf(incoming, origin),
@@ -74,9 +73,9 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
-    const isShared = isWide && deal.allowance.unit !== 'file'
-    const known = isShared === isAlwaysShared ? place.bindingTag : undefined
-    const bindingTag = known ?? (isShared ? sharedTag(incoming) : tagOf(bind, incoming, body))
+    const shared = isShared(deal.allowance)
+    const known = shared === isAlwaysShared ? place.bindingTag : undefined
+    const bindingTag = known ?? (shared ? sharedTag(incoming) : tagOf(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -84,7 +83,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
       claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
     })
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
-    const scopeText = isShared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const scopeText = shared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
     return { kind: 'quoted', answer, requestId, price: offer.price }
   }

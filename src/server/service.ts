@@ -37,10 +37,8 @@ export interface ServiceParts {
   /** Signs receipts. */
   readonly identity: Identity
   readonly genesis: string
-  /** Makes a recipient able to receive, where test money is free. */
-  readonly welcome: (recipient: string) => void
-  /** Resolves when a recipient that was welcomed can receive. */
-  readonly welcomed: (recipient: string) => Promise<void>
+  /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
+  readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
   /** What nodes say of a recipient and of what it is to be paid in. */
   readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
@@ -62,9 +60,12 @@ export interface ServiceParts {
 
 /** What tokens are worth at this moment. Asks nobody. */
 export interface Rates {
-  current(): { readonly table: RateTable; readonly version: number }
+  /** The same object as long as it says the same. */
+  current(): RateTable
   /** Why a token has no rate that is believed, in one sentence. */
   why(token: TokenCode): string | undefined
+  /** Resolves when its source was asked once, whatever came of it. */
+  ready(): Promise<void>
   /** What is added where somebody pays in another token than the price's. */
   readonly spread: number
 }

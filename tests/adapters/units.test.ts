@@ -283,7 +283,7 @@ describe.each(adapters)('%s', (_name, serve) => {
   describe('a price of the request', () => {
     it('T66, T84, T87: is honoured as quoted, for that request only', async () => {
       let dear = 0.5
-      const shop = await open({ price: ({ query }) => (query.get('size') === 'large' ? dear : 0.1) })
+      const shop = await open({ price: ({ query }) => (query('size') === 'large' ? dear : 0.1) })
       const [small, large] = [await shop.challenge('/data?size=small'), await shop.challenge('/data?size=large')]
       expect([small.amount, large.amount]).toEqual(['0.1', '0.5'])
       const cheap = proofOf(await world.pay(small, payer), small, payer)
@@ -320,7 +320,7 @@ describe.each(adapters)('%s', (_name, serve) => {
       const log = { info: note, warn: note, error: note }
       const shop = await open({ price: ({ header }) => Number(header('x-tier')), log })
       const response = await fetch(`${shop.url}/data`)
-      expect(await codeOf(response)).toBe('503 chain_unavailable')
+      expect(await codeOf(response)).toBe('503 not_priced')
       expect(logged.join('\n')).toContain("bind: { headers: ['x-tier'] }")
     })
   })

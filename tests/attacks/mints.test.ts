@@ -65,7 +65,7 @@ describe('a mint', () => {
     const shop = await open({ mints: mints() })
     await expect(shop.ready()).rejects.toThrow(words)
     const response = await fetch(`${shop.url}/data`)
-    expect([response.status, (await response.json()).code]).toEqual([503, 'chain_unavailable'])
+    expect([response.status, (await response.json()).code]).toEqual([503, 'not_priced'])
     expect(lines.some((line) => line.includes(words))).toBe(true)
     await shop.close()
   })

@@ -63,6 +63,15 @@ it.each([
   expect(await shop.challenge()).toMatchObject({ amount: '0.1', acceptedMints: ['USDC'], amounts: { USDC: '0.1' } })
 })
 
+it('says in its readiness why a token has no price', async () => {
+  const source = { read: async () => Promise.reject(new Error('the source is down')) }
+  const shop = await stand.open({ price: 0.1, acceptedMints: ['USDC', 'SOL'], rates: source })
+  const withheld = { SOL: expect.stringMatching(/^rates: SOL has no rate that can be believed: .*the source is down/) }
+  expect(await shop.readiness()).toEqual({ ready: true, offered: ['USDC'], withheld })
+  const silent = stand.open({ price: 0.1, acceptedMints: ['SOL'], rates: { ...source, refreshSeconds: 2 } })
+  await expect(silent).rejects.toThrow('rates: SOL has no rate')
+})
+
 it('T53: a source that fails switches its token off when the last rate is too old, and on again', async () => {
   const { shop, set, solOf } = await openRated()
   set(undefined)

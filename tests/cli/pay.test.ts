@@ -179,8 +179,10 @@ describe('a server', () => {
     const unpaid = await paystile('pay', free)
     expect([unpaid.code, unpaid.stdout]).toEqual([8, 'none'])
     const file = join(bin, 'gone')
-    expect((await paystile('pay', `${sold.url}/data`, '-o', file)).code).toBe(8)
-    expect(readFileSync(file, 'utf8')).toBe('gone')
+    writeFileSync(file, 'what was there before')
+    const kept = await paystile('pay', `${sold.url}/data`, '-o', file)
+    expect([kept.code, kept.stdout, readFileSync(file, 'utf8')]).toEqual([8, 'gone', 'what was there before'])
+    expect(kept.stderr).toContain(`${file} is left as it was`)
     const json = await paystile('pay', `${sold.url}/data`, '--json')
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
       8,

@@ -14,7 +14,8 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
-import type { Readiness, ReadinessReport } from '../../src/server/probe.ts'
+import type { Readiness } from '../../src/server/probe.ts'
+import type { ReadinessReport } from '../../src/server/readiness.ts'
 
 /** What the protected handler answers. */
 export interface Content {

@@ -7,6 +7,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import type { Challenge } from '../../src/core/challenge.ts'
 import type { PaywallEvent } from '../../src/server/events.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
+import type { ReadinessReport } from '../../src/server/readiness.ts'
 import type { Handler, Serve } from './adapters.ts'
 import type { World } from './world.ts'
 import { proofOf } from './world.ts'
@@ -19,6 +20,7 @@ export interface Shop {
   buy(payer: KeyPairSigner, path?: string): Promise<string>
   claim(proof: string, path?: string, init?: RequestInit): Promise<Response>
   metrics(): Promise<string>
+  readiness(): Promise<ReadinessReport>
   /** Ends it as an operator does. */
   stop(): Promise<void>
   close(): Promise<void>
@@ -65,6 +67,7 @@ export async function openShop(
         headers: { 'X-Forwarded-For': anyAddress(), ...init.headers, 'Payment-Proof': proof },
       }),
     metrics: served.metrics,
+    readiness: served.readiness,
     stop: served.stop,
     close: served.close,
   }

@@ -167,7 +167,7 @@ describe('the account of the recipient', () => {
     await succeed(world, [handOver], recipient)
     const shop = await open()
     await expect(shop.ready()).rejects.toThrow(`handed over to ${issuer.address}`)
-    expect(await offeredBy(shop)).toBe('503 chain_unavailable')
+    expect(await offeredBy(shop)).toBe('503 not_priced')
     expect(await shop.readiness()).toMatchObject({ ready: false, offered: [], withheld: { USDC: expect.any(String) } })
     expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
   })
@@ -348,7 +348,7 @@ describe('nodes', () => {
     const shop = await open({ acceptedMints: ['USDC'], mints: { USDC: world.usdc } })
     await expect(shop.ready()).rejects.toThrow(words)
     // What is known without them is offered until they speak against it.
-    expect(await offeredBy(shop)).toEqual(words.startsWith('cannot') ? ['USDC'] : '503 chain_unavailable')
+    expect(await offeredBy(shop)).toEqual(words.startsWith('cannot') ? ['USDC'] : '503 not_priced')
   })
 
   it('that fall silent later change nothing', async () => {
