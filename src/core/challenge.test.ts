@@ -97,6 +97,29 @@ describe('challenge', () => {
     expect(readChallenge(value)).toBeUndefined()
   })
 
+  it.each(['19', '1000000', '18446744073709.551615'])('is one for a price of %s', (amount) => {
+    const value = { ...JSON.parse(write(parts)), amount, amounts: { USDC: amount } }
+    expect(readChallenge(value)).toMatchObject({ amount, amounts: { USDC: amount } })
+  })
+
+  it('says what it buys, where that is more than a request, and what a signature is over', () => {
+    const wide = prepareChallenge({
+      recipient,
+      currency: 'USDC',
+      price: 10_000n,
+      acceptedMints: ['USDC'],
+      amounts: { USDC: 10_000n },
+      mints: knownMints.localnet,
+      network: 'localnet',
+      allowance: { unit: 'request', amount: 100n },
+    })
+    const { instructions, scope } = JSON.parse(wide({ ...parts, proof: 'sig', scope: 'abc' }))
+    expect(scope).toBe('abc')
+    expect(instructions).toContain('This buys 100 requests')
+    expect(instructions).toMatch(/section 5; .* Payment-Accept: claim=<base64url SHA-256 of a secret of yours>/)
+    expect(JSON.parse(write(parts)).instructions).not.toContain('This buys')
+  })
+
   it('leaves out what has the wrong form', () => {
     const odd = {
       ...JSON.parse(write(parts)),

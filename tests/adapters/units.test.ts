@@ -94,6 +94,8 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(allowanceOf(first)).toMatch(/^unit=second; remaining=3600; until=\d{4}-/)
     const answers = await Promise.all(Array.from({ length: 12 }, () => shop.claim(proof)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200))
+    // All of them say the same end.
+    expect(new Set(answers.map((answer) => /until=(.*)/.exec(allowanceOf(answer))?.[1])).size).toBe(1)
     world.localnet.advance(3_590)
     await eventually(
       async () => allowanceOf(await shop.claim(proof)),
