@@ -36,7 +36,8 @@ export async function bring(
   if (left?.unit === 'second') await noteWindow(errand, intent, leftAfter(left, response, 0, now))
   const end = async (ending: Ending, bytes: number): Promise<void> => {
     try {
-      if (intent.scope === undefined) await endOwn(errand, intent, response, ending)
+      if (intent.scope === undefined)
+        await endOwn(errand, intent, response, ending, left ? leftAfter(left, response, bytes, now) : {})
       else if (isCounted(errand, response) && isOver(left, ending))
         await journal.end(intent.requestId, left ? leftAfter(left, response, bytes, now) : {})
     } catch {
@@ -61,10 +62,20 @@ function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
   return ending === 'whole' || (ending === 'cut' && left?.unit === 'byte')
 }
 
-async function endOwn(errand: Errand, intent: Intent, response: Response, ending: Ending): Promise<void> {
+async function endOwn(
+  errand: Errand,
+  intent: Intent,
+  response: Response,
+  ending: Ending,
+  { remaining }: Left,
+): Promise<void> {
   const { journal, asksForPart } = errand
   // A part of a file that the caller asked for leaves the rest to be asked for. That all has come the server will say.
-  const isDone = intent.unit === 'file' ? ending === 'whole' && !asksForPart : ending !== 'broken'
+  // Bytes that were not needed this time are good for the same request again.
+  const isDone =
+    intent.unit === 'file'
+      ? ending === 'whole' && !asksForPart
+      : ending !== 'broken' && (intent.unit !== 'byte' || remaining === 0)
   if (isDone && isCounted(errand, response)) await journal.change(intent.requestId, { state: 'done' })
   await journal.release(intent.requestId)
 }

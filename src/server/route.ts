@@ -74,7 +74,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
-    const isShared = isWide && deal.allowance.unit !== 'file'
+    // Bytes at the price of a cheap request must not pay for those of a dear one.
+    const isShared = isWide && deal.allowance.unit !== 'file' && typeof pricing.price !== 'function'
     const bindingTag = isShared ? place.wideTag : (place.bindingTag ?? tagOf(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,

@@ -282,6 +282,15 @@ describe('bytes ahead', () => {
   })
 })
 
+it('bytes ahead that are for one request only are used by the same request again', async () => {
+  const shop = await open('megabyte', { price: () => 0.01, size: () => undefined })
+  const options = desk.options({ journal: newJournal() })
+  for (let time = 0; time < 3; time += 1) expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+  expect(await desk.received()).toBe(1)
+  expect((await buy(`${shop.url}/other`, options)).text).toBe('the secret')
+  expect(await desk.received()).toBe(1)
+})
+
 describe('a part that nobody asked for', () => {
   it.each([
     ['of a paid answer is not passed off as the whole', 'bytes 0-3/10', 'the ', 4],
