@@ -178,6 +178,19 @@ describe.each(adapters)('%s', (_name, serve) => {
       expect(left % 10_000).toBe(0)
     })
 
+    it('are not used up by an answer without a body', async () => {
+      const shop = await open({ price: 1, per: 'megabyte', prepay: 0.1 }, () => ({ status: 204 }))
+      const proof = await buy(shop)
+      for (let time = 0; time < 4; time += 1) {
+        const response = await shop.claim(proof)
+        expect([response.status, allowanceOf(response)]).toEqual([204, expect.stringContaining('remaining=100000;')])
+        await eventually(
+          () => shop.events.filter(({ kind }) => kind === 'ended').length,
+          (ended) => ended > time,
+        )
+      }
+    })
+
     it('flow on beyond the slice that is held', async () => {
       const shop = await open({ price: 0.3, per: 'megabyte', prepay: 3 }, stream(250))
       const response = await shop.claim(await buy(shop))
