@@ -5,6 +5,7 @@
  * counted as they are handed to HTTP, and the payment is settled when the socket has taken the last of them.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { types } from 'node:util'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
@@ -158,6 +159,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }) as ServerResponse['writeHead']
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {
+    // Node says what is wrong with it, and nothing was sent.
+    if (!isChunk(chunk)) return write(chunk, ...rest)
     if (!begun) begin(response.statusCode)
     if (isReplaced) return swallow(rest)
     if (stopIfLost()) return false
@@ -168,7 +171,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }) as ServerResponse['write']
 
   response.end = ((...args: unknown[]) => {
-    const hasChunk = args.length > 0 && typeof args[0] !== 'function' && args[0] !== null && args[0] !== undefined
+    const hasChunk = Boolean(args[0]) && typeof args[0] !== 'function'
+    if (hasChunk && !isChunk(args[0])) return finish(...args)
     const encoding = typeof args[1] === 'string' ? (args[1] as BufferEncoding) : undefined
     const chunk = hasChunk ? (args[0] as Chunk) : undefined
     begin(response.statusCode, chunk === undefined ? 0 : byteLength(chunk, encoding))
@@ -213,6 +217,11 @@ function statusOf(given: unknown): number | undefined {
 }
 
 type Chunk = string | Uint8Array
+
+function isChunk(value: unknown): value is Chunk {
+  return typeof value === 'string' || types.isUint8Array(value)
+}
+
 type Callback = (error?: Error | null) => void
 
 function callbackIn(args: readonly unknown[]): Callback | undefined {
