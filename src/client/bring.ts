@@ -15,20 +15,21 @@ export type Brought =
 
 /**
  * The resource for a payment. One that is for a single request is held until the whole of it was read; one that is shared
- * is held by nobody. `isGuess`: the server has not said that it is for this request.
+ * is held by nobody. `elsewhere`: the refusals that are no more than a wrong guess, where the server has not said that it is
+ * for this request.
  */
 export async function bring(
   parts: ClientParts,
   errand: Errand,
   intent: Intent,
   url: URL,
-  isGuess = false,
+  elsewhere: readonly string[] = [],
 ): Promise<Brought> {
   const { clock } = parts
   const { journal, wallet, options, isCancelled, tell, asksForPart } = errand
   const timeoutMs = timeoutOf(options)
   const send = (headers: Readonly<Record<string, string>>) => errand.send(url, headers, 'manual')
-  const delivery = await deliver({ clock, journal, wallet, timeoutMs, isCancelled, tell, isGuess, send }, intent, url)
+  const delivery = await deliver({ clock, journal, wallet, timeoutMs, isCancelled, tell, elsewhere, send }, intent, url)
   if (delivery.kind !== 'delivered') return delivery
   const { response, left } = delivery
   const now = clock.now()
