@@ -88,7 +88,7 @@ describe('a file whose connection breaks half-way', () => {
   it('is gone on with, is whole to the byte, and was paid for once', async () => {
     const library = await whole(createVolume(megabyte))
     const kept = await breakOff(library, 400_000)
-    expect(note()).toEqual({ url: library.url, etag: '"first"', size: megabyte })
+    expect(note()).toEqual({ url: library.url, validator: '"first"', size: megabyte })
     expect(statSync(`${path}.part.json`).mode & 0o077).toBe(0)
     const progress: Progress[] = []
     const saved = await download(library.url, { onProgress: (one) => progress.push(one) })
@@ -233,7 +233,7 @@ describe('what is free', () => {
     const library = await open(createVolume(1_000))
     const { bytes } = library.volume
     const about = (more: object) =>
-      writeFileSync(`${path}.part.json`, JSON.stringify({ url: library.url, etag: '"first"', ...more }))
+      writeFileSync(`${path}.part.json`, JSON.stringify({ url: library.url, validator: '"first"', ...more }))
     writeFileSync(`${path}.part`, bytes)
     about({ size: 1_000 })
     expect(await download(library.url)).toEqual({ kind: 'saved', path, bytes: 1_000 })
@@ -245,11 +245,11 @@ describe('what is free', () => {
   })
 
   it.each<[string, object, string]>([
-    ['of another address', { url: 'http://elsewhere/file', etag: '"first"' }, 'undefined'],
-    ['of another ETag', { etag: '"zeroth"' }, 'bytes=500-'],
+    ['of another address', { url: 'http://elsewhere/file', validator: '"first"' }, 'undefined'],
+    ['of another ETag', { validator: '"zeroth"' }, 'bytes=500-'],
     ['without a note of its ETag', {}, 'undefined'],
-    ['longer than the whole', { etag: '"first"', size: 400 }, 'undefined'],
-    ['of another size', { etag: '"first"', size: 900 }, 'bytes=500-'],
+    ['longer than the whole', { validator: '"first"', size: 400 }, 'undefined'],
+    ['of another size', { validator: '"first"', size: 900 }, 'bytes=500-'],
   ])('begins anew where there is a part %s', async (_name, about, range) => {
     const library = await open(createVolume(1_000))
     writeFileSync(`${path}.part`, Buffer.alloc(500, 'x'))
@@ -261,7 +261,7 @@ describe('what is free', () => {
   it('leaves the part of another address alone until there is something to write', async () => {
     const library = await open(createVolume(1_000))
     writeFileSync(`${path}.part`, 'another')
-    const about = { url: 'http://elsewhere/file', etag: '"first"' }
+    const about = { url: 'http://elsewhere/file', validator: '"first"' }
     writeFileSync(`${path}.part.json`, JSON.stringify(about))
     await expect(download('http://127.0.0.1:1/')).rejects.toThrow('fetch failed')
     expect([readFileSync(`${path}.part`, 'utf8'), note()]).toEqual(['another', about])
@@ -284,7 +284,7 @@ describe('what is free', () => {
 
   it('is left to another download that is at it, and taken over from one that died', async () => {
     const library = await open(createVolume(1_000))
-    const about = { url: library.url, etag: '"first"', size: 1_000 }
+    const about = { url: library.url, validator: '"first"', size: 1_000 }
     writeFileSync(`${path}.part`, library.volume.bytes.subarray(0, 10))
     const hold = (holder: string) => writeFileSync(`${path}.part.json`, JSON.stringify({ ...about, holder }))
     hold(processName(process.ppid))
