@@ -101,6 +101,20 @@ it('T54: bytes survive a handler that goes on after what Node has refused', asyn
   }
 })
 
+it('T54: bytes are not used up by what is written after the end', async () => {
+  const shop = await open({ per: 'megabyte', price: 1, prepay: 0.1 }, (response) => {
+    response.on('error', () => {})
+    response.write('a')
+    response.end('b')
+    response.write('c')
+    response.end('d')
+  })
+  const proof = await buy(shop)
+  expect(await (await shop.claim(proof)).text()).toBe('ab')
+  await ended(shop, 1)
+  expect((await shop.claim(proof)).headers.get('payment-allowance')).toContain('remaining=99998;')
+})
+
 it('T54: what is cut does not look whole to a client of HTTP/1.0, for which the end of the connection is the end', async () => {
   const shop = await open({ per: 'megabyte', price: 1, prepay: 0.002 }, (response) => {
     response.write('x'.repeat(1_500))
