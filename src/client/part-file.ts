@@ -214,22 +214,28 @@ function parseNote(text: string | undefined): Note | undefined {
 /** Puts our note in the place of the one that was read, if that is still there: of processes that come at once, for one. */
 async function claim(path: string, before: string | undefined, note: Note): Promise<boolean> {
   const lock = `${path}.lock`
-  if (!(await takeLock(lock))) return false
+  const draft = await draftNote(path, note)
   try {
-    if ((await readText(path)) !== before) return false
-    await writeNote(path, note)
-    return true
+    if (!(await takeLock(lock, (await stat(draft)).mtimeMs))) return false
+    try {
+      if ((await readText(path)) !== before) return false
+      await rename(draft, path)
+      return true
+    } finally {
+      await rm(lock, { force: true })
+    }
   } finally {
-    await rm(lock, { force: true })
+    await rm(draft, { force: true })
   }
 }
 
 /** It is held for a moment. One that is older was left by a process that died just then. */
 const longestLockMs = 10_000
 
-async function takeLock(path: string): Promise<boolean> {
+/** `now` by the clock of the disk. */
+async function takeLock(path: string, now: number): Promise<boolean> {
   const left = await stat(path).catch(() => undefined)
-  if (left && Date.now() - left.mtimeMs > longestLockMs) await rm(path, { force: true })
+  if (left && now - left.mtimeMs > longestLockMs) await rm(path, { force: true })
   try {
     await writeFile(path, '', { mode: 0o600, flag: 'wx' })
     return true
@@ -246,10 +252,14 @@ async function unclaim(path: string, before: Note | undefined): Promise<void> {
 
 /** In one step, so that a note is never half. */
 async function writeNote(path: string, note: Note): Promise<void> {
+  await rename(await draftNote(path, note), path)
+}
+
+async function draftNote(path: string, note: Note): Promise<string> {
   const draft = `${path}.${process.pid}`
   await rm(draft, { force: true })
   await writeFile(draft, `${JSON.stringify(note)}\n`, { mode: 0o600, flag: 'wx' })
-  await rename(draft, path)
+  return draft
 }
 
 function codeOf(error: unknown): string {

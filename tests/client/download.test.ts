@@ -7,6 +7,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -295,6 +296,17 @@ describe('what is free', () => {
     const both = await Promise.allSettled([download(library.url), download(library.url)])
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect([isHere(library.volume), library.volume.asked[0]?.range]).toEqual([true, 'bytes=10-'])
+  })
+
+  it('is left to one that is just taking the place, unless that died long ago', async () => {
+    const library = await open(createVolume(1_000))
+    const lock = `${path}.part.json.lock`
+    writeFileSync(lock, '')
+    await expect(download(library.url)).rejects.toMatchObject({ code: 'file_busy' })
+    const before = new Date(statSync(lock).mtimeMs - 11_000)
+    utimesSync(lock, before, before)
+    await download(library.url)
+    expect([isHere(library.volume), filesHere()]).toEqual([true, ['file']])
   })
 
   it('is left to another download that is at it, though the same place is written in another way', async () => {
