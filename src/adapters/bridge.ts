@@ -5,7 +5,6 @@
  * counted as they are handed to HTTP, and the payment is settled when the socket has taken the last of them.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { types } from 'node:util'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
@@ -223,8 +222,9 @@ function statusOf(given: unknown): number | undefined {
 
 type Chunk = string | Uint8Array
 
+/** As Node sees it: also where the array is of another realm's kind. */
 function isChunk(value: unknown): value is Chunk {
-  return typeof value === 'string' || types.isUint8Array(value)
+  return typeof value === 'string' || Object.prototype.toString.call(value) === '[object Uint8Array]'
 }
 
 type Callback = (error?: Error | null) => void
