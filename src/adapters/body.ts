@@ -12,6 +12,7 @@ const gone: BodyReading = { kind: 'gone' }
 export function readNodeBody(request: IncomingMessage, mostBytes: number): Promise<BodyReading> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) return Promise.resolve({ kind: 'too_long' })
   if (request.readableDidRead || request.readableEnded || request.destroyed) return Promise.resolve(gone)
+  if (isEmpty(request)) return Promise.resolve({ kind: 'body', bytes: new Uint8Array() })
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
     let length = 0
@@ -38,6 +39,14 @@ export function readNodeBody(request: IncomingMessage, mostBytes: number): Promi
   })
 }
 
+/** Who looks into an empty stream ends it, and a handler that listens later would wait for that end in vain. */
+function isEmpty(request: IncomingMessage): boolean {
+  const { stream } = request as { readonly stream?: { readonly endAfterHeaders: boolean } }
+  if (stream) return stream.endAfterHeaders
+  const { 'transfer-encoding': encoding, 'content-length': length } = request.headers
+  return encoding === undefined ? !(Number(length) > 0) : request.complete && request.readableLength === 0
+}
+
 /** A copy of a `Request`'s body, which stays as it was. */
 export async function readWebBody(request: Request, mostBytes: number): Promise<BodyReading> {
   if (request.bodyUsed) return gone
@@ -49,7 +58,8 @@ export async function readWebBody(request: Request, mostBytes: number): Promise<
     chunks.push(part.value)
     length += part.value.length
     if (length > mostBytes) {
-      await reader?.cancel()
+      // Not waited for: it is done only when the other copy is given up, too.
+      void reader?.cancel().catch(() => {})
       return { kind: 'too_long' }
     }
   }

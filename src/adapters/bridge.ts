@@ -83,6 +83,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   let opened = false
   /** Where bytes are measured. */
   let outlet: Outlet | undefined
+  /** Whether the body has all the bytes that were announced. */
+  let isComplete: () => boolean = () => true
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
   let isReplaced = false
   const write = original.write as (...args: unknown[]) => boolean
@@ -104,8 +106,10 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     added = beginning.headers
     for (const [name, value] of Object.entries(added)) setPaidHeader(response, name, value)
     const { gauge } = beginning
+    const announced = added['Content-Length'] === undefined ? known : Number(added['Content-Length'])
+    const isBodiless = response.req?.method === 'HEAD' || status === 204 || status === 304
+    isComplete = () => isBodiless || announced === undefined || (gauge?.sent() ?? bodyBytes) >= announced
     if (gauge) {
-      const announced = added['Content-Length'] === undefined ? known : Number(added['Content-Length'])
       const drain = (): void => void response.emit('drain')
       outlet = createOutlet({ gauge, announced, write, end: finish, breakOff: () => breakOff(response), drain })
     }
@@ -124,7 +128,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }
   const stopIfLost = (): boolean => {
     if (pass.isAlive()) return false
-    response.destroy()
+    tearDown(response)
     return true
   }
   const openWith = (chunk: Chunk | undefined, encoding: BufferEncoding | undefined): Chunk | undefined => {
@@ -159,6 +163,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }) as ServerResponse['writeHead']
 
   response.write = ((chunk: Chunk, ...rest: unknown[]) => {
+    // Node says what is wrong with it, and nothing was sent.
+    if (!isChunk(chunk)) return write(chunk, ...rest)
     if (!begun) begin(response.statusCode)
     if (isReplaced) return swallow(rest)
     if (stopIfLost()) return false
@@ -169,7 +175,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   }) as ServerResponse['write']
 
   response.end = ((...args: unknown[]) => {
-    const hasChunk = args.length > 0 && typeof args[0] !== 'function' && args[0] !== null && args[0] !== undefined
+    const hasChunk = Boolean(args[0]) && typeof args[0] !== 'function'
+    if (hasChunk && !isChunk(args[0])) return finish(...args)
     const encoding = typeof args[1] === 'string' ? (args[1] as BufferEncoding) : undefined
     const chunk = hasChunk ? (args[0] as Chunk) : undefined
     begin(response.statusCode, chunk === undefined ? 0 : byteLength(chunk, encoding))
@@ -196,13 +203,14 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     pass.end(ending, bodyBytes)
   }
   const leave = (): void => end('aborted')
-  pass.onLost(() => response.destroy())
+  pass.onLost(() => tearDown(response))
   socket?.once('close', leave)
   // Node says `finish` also when it throws away what it could not send, because the client has left. Over HTTP/2 the
   // socket is the stream's, which is closed by then either way; there the stream itself knows.
   const { stream } = response as { readonly stream?: { readonly writableFinished: boolean; readonly rstCode: number } }
   const isWhole = (): boolean => (stream ? stream.writableFinished && stream.rstCode === 0 : !socket?.destroyed)
-  response.once('finish', () => end(isWhole() ? 'finished' : 'aborted'))
+  // A handler may have ended it before all that it had announced: the client then waits for the rest in vain.
+  response.once('finish', () => end(isWhole() && isComplete() ? 'finished' : 'aborted'))
   response.once('close', leave)
   return true
 }
@@ -214,6 +222,12 @@ function statusOf(given: unknown): number | undefined {
 }
 
 type Chunk = string | Uint8Array
+
+/** As Node sees it: also where the array is of another realm's kind. */
+function isChunk(value: unknown): value is Chunk {
+  return typeof value === 'string' || Object.prototype.toString.call(value) === '[object Uint8Array]'
+}
+
 type Callback = (error?: Error | null) => void
 
 function callbackIn(args: readonly unknown[]): Callback | undefined {
@@ -231,9 +245,25 @@ function swallow(args: readonly unknown[]): true {
 /** Ends the connection after what was written, but without the mark by which a response ends. */
 function breakOff(response: ServerResponse): void {
   const { stream } = response as { readonly stream?: { destroy(error: Error): void } }
+  const { socket } = response
   if (stream) stream.destroy(new Error('the allowance is used up'))
-  else if (response.socket) response.socket.destroySoon()
-  else response.destroy()
+  else if (!socket) response.destroy()
+  else if (!endsWithConnection(response)) socket.destroySoon()
+  // A reset overtakes what is still on its way out, and nobody here can tell when that has left.
+  else socket.write('', () => setTimeout(() => socket.resetAndDestroy(), flushMs))
+}
+
+const flushMs = 25
+
+/** Ends a response at once, so that nobody takes it for whole. */
+function tearDown(response: ServerResponse): void {
+  if (endsWithConnection(response)) response.socket?.resetAndDestroy()
+  response.destroy()
+}
+
+/** Whether the end of the connection is the only mark of its end, as over HTTP/1.0: one that is cut looks whole then. */
+function endsWithConnection(response: ServerResponse): boolean {
+  return response.headersSent && response.chunkedEncoding === false && !response.hasHeader('content-length')
 }
 
 type HeadArguments =

@@ -32,6 +32,7 @@ export function createOutlet({ gauge, announced, write, end, breakOff, drain }: 
   let held: Held[] = []
   let waiting = false
   let isOver = false
+  let isEnded = false
   let ending: { readonly callback: Callback | undefined } | undefined
   const call = (callback: Callback | undefined): void => {
     if (callback) queueMicrotask(() => callback())
@@ -73,7 +74,8 @@ export function createOutlet({ gauge, announced, write, end, breakOff, drain }: 
 
   return {
     write: (bytes, callback) => {
-      if (isOver) {
+      // After the end nothing is sent, so that nothing is counted either.
+      if (isOver || isEnded) {
         call(callback)
         return true
       }
@@ -82,6 +84,11 @@ export function createOutlet({ gauge, announced, write, end, breakOff, drain }: 
       return false
     },
     end: (bytes, callback) => {
+      if (isEnded) {
+        call(callback)
+        return
+      }
+      isEnded = true
       if (bytes && !isOver) {
         if (waiting) held.push({ bytes, callback: undefined })
         else send({ bytes, callback: undefined })

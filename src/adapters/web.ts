@@ -96,10 +96,9 @@ export function deliver(delivery: Delivery, response: Response): Response {
     pass.end('finished', 0)
     return whole
   }
-  const source = gauge
-    ? metered(gauge, response.body, Number(headers.get('content-length') ?? Number.NaN))
-    : response.body
-  const body = watch(delivery, source, wrapping?.prefix, wrapping?.suffix)
+  const announced = Number(headers.get('content-length') ?? Number.NaN)
+  const source = gauge ? metered(gauge, response.body, announced) : response.body
+  const body = watch(delivery, source, announced, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })
 }
 
@@ -140,6 +139,7 @@ function metered(gauge: Gauge, source: ReadableStream<Uint8Array>, announced: nu
 function watch(
   delivery: Delivery,
   source: ReadableStream<Uint8Array>,
+  announced: number,
   prefix = '',
   suffix = '',
 ): ReadableStream<Uint8Array> {
@@ -177,7 +177,8 @@ function watch(
           tail = ''
         } else {
           controller.close()
-          pass.end('finished', delivery.bodyBytes)
+          // One that ends before all that was announced leaves the client waiting for the rest.
+          pass.end(delivery.bodyBytes < announced ? 'aborted' : 'finished', delivery.bodyBytes)
         }
       } catch (error) {
         pass.end('failed', delivery.bodyBytes)

@@ -40,21 +40,33 @@ export async function useKnown(parts: ClientParts, errand: Errand, hints: Hints)
   const scope = hints.get(errand)
   const intent = scope === undefined ? undefined : await errand.journal.find(scope, parts.clock.now())
   if (!intent) return undefined
-  const brought = await use(parts, errand, intent, errand.url, true)
+  const brought = await use(parts, errand, intent, errand.url, ['binding_mismatch', 'unknown_request'])
   if (brought.kind === 'elsewhere') hints.forget(errand)
   return brought.kind === 'brought' ? brought.response : undefined
 }
 
-async function use(parts: ClientParts, errand: Errand, intent: Intent, url: URL, isGuess = false): Promise<Brought> {
+async function use(
+  parts: ClientParts,
+  errand: Errand,
+  intent: Intent,
+  url: URL,
+  elsewhere: readonly string[] = [],
+): Promise<Brought> {
   const { requestId, tx = '' } = intent
   errand.tell({ kind: 'resumed', tx, requestId })
-  return useNow(parts, errand, intent, url, isGuess)
+  return useNow(parts, errand, intent, url, elsewhere)
 }
 
 /** What a window has left does not depend on who uses it, so that nobody needs to be told. */
-async function useNow(parts: ClientParts, errand: Errand, intent: Intent, url: URL, isGuess = false): Promise<Brought> {
+async function useNow(
+  parts: ClientParts,
+  errand: Errand,
+  intent: Intent,
+  url: URL,
+  elsewhere: readonly string[] = [],
+): Promise<Brought> {
   if (intent.unit !== 'second') await errand.journal.begin(intent.requestId)
-  return bring(parts, errand, intent, url, isGuess)
+  return bring(parts, errand, intent, url, elsewhere)
 }
 
 /** How long others wait for a buyer to be the first to use what it has bought. */

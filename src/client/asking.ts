@@ -64,7 +64,8 @@ export async function payFor(parts: ClientParts, errand: Errand, asked: Asked): 
   const { rpc, genesis } = await connect(parts, errand, network, challenge.genesis)
   const claim = proof === 'claim' ? asked.secret : undefined
   const terms = { challenge, network, genesis, candidates, url, allowance, scope }
-  return pay(payParts(parts, errand, rpc), { ...terms, key: errand.key, claim, proof })
+  // Under a name that earlier versions do not look for: they would take what is for many requests for one, and write it off.
+  return pay(payParts(parts, errand, rpc), { ...terms, key: scope ?? errand.key, claim, proof })
 }
 
 /** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */

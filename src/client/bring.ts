@@ -15,20 +15,21 @@ export type Brought =
 
 /**
  * The resource for a payment. One that is for a single request is held until the whole of it was read; one that is shared
- * is held by nobody. `isGuess`: the server has not said that it is for this request.
+ * is held by nobody. `elsewhere`: the refusals that are no more than a wrong guess, where the server has not said that it is
+ * for this request.
  */
 export async function bring(
   parts: ClientParts,
   errand: Errand,
   intent: Intent,
   url: URL,
-  isGuess = false,
+  elsewhere: readonly string[] = [],
 ): Promise<Brought> {
   const { clock } = parts
   const { journal, wallet, options, isCancelled, tell, asksForPart } = errand
   const timeoutMs = timeoutOf(options)
   const send = (headers: Readonly<Record<string, string>>) => errand.send(url, headers, 'manual')
-  const delivery = await deliver({ clock, journal, wallet, timeoutMs, isCancelled, tell, isGuess, send }, intent, url)
+  const delivery = await deliver({ clock, journal, wallet, timeoutMs, isCancelled, tell, elsewhere, send }, intent, url)
   if (delivery.kind !== 'delivered') return delivery
   const { response, left } = delivery
   const now = clock.now()
@@ -36,7 +37,8 @@ export async function bring(
   if (left?.unit === 'second') await noteWindow(errand, intent, leftAfter(left, response, 0, now))
   const end = async (ending: Ending, bytes: number): Promise<void> => {
     try {
-      if (intent.scope === undefined) await endOwn(errand, intent, response, ending)
+      if (intent.scope === undefined)
+        await endOwn(errand, intent, response, ending, left ? leftAfter(left, response, bytes, now) : {})
       else if (isCounted(errand, response) && isOver(left, ending))
         await journal.end(intent.requestId, left ? leftAfter(left, response, bytes, now) : {})
     } catch {
@@ -61,10 +63,20 @@ function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
   return ending === 'whole' || (ending === 'cut' && left?.unit === 'byte')
 }
 
-async function endOwn(errand: Errand, intent: Intent, response: Response, ending: Ending): Promise<void> {
+async function endOwn(
+  errand: Errand,
+  intent: Intent,
+  response: Response,
+  ending: Ending,
+  { remaining }: Left,
+): Promise<void> {
   const { journal, asksForPart } = errand
   // A part of a file that the caller asked for leaves the rest to be asked for. That all has come the server will say.
-  const isDone = intent.unit === 'file' ? ending === 'whole' && !asksForPart : ending !== 'broken'
+  // Bytes that were not needed this time are good for the same request again.
+  const isDone =
+    intent.unit === 'file'
+      ? ending === 'whole' && !asksForPart
+      : ending !== 'broken' && (intent.unit !== 'byte' || remaining === 0)
   if (isDone && isCounted(errand, response)) await journal.change(intent.requestId, { state: 'done' })
   await journal.release(intent.requestId)
 }

@@ -20,8 +20,8 @@ export interface DeliverParts {
   /** Whether the caller has given up. */
   readonly isCancelled: () => boolean
   readonly tell: (event: ClientEvent) => void
-  /** Whether nobody has said yet that the payment is for this request. */
-  readonly isGuess: boolean
+  /** The refusals that only mean that the payment is for another request. */
+  readonly elsewhere: readonly string[]
   /** Sends the request with more headers; never follows a redirect. */
   readonly send: (headers: Readonly<Record<string, string>>) => Promise<Response>
 }
@@ -38,7 +38,7 @@ export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response; readonly left: AllowanceLeft | undefined }
   /** The payment was found to be used up. */
   | { readonly kind: 'used' }
-  /** The guess was wrong: the payment is good, but not for this request. */
+  /** The payment is good, but not for this request. */
   | { readonly kind: 'elsewhere' }
 
 /** The beginning of the resource, or a `PaymentError`. */
@@ -62,7 +62,7 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
         skewMs = skewOf(outcome.response, clock.now())
         if (skewMs !== 0) continue
       }
-      if (parts.isGuess && isOther(outcome.code)) return { kind: 'elsewhere' }
+      if (parts.elsewhere.includes(outcome.code)) return { kind: 'elsewhere' }
       if (!isStillGood(outcome.code)) await journal.change(requestId, { state: 'done' })
       if (outcome.code === 'payment_replay') return { kind: 'used' }
       throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
@@ -84,10 +84,6 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
     tell({ kind: 'retrying', reason: outcome.reason, afterMs })
     await new Promise((resolve) => setTimeout(resolve, afterMs))
   }
-}
-
-function isOther(code: string): boolean {
-  return code === 'binding_mismatch' || code === 'unknown_request'
 }
 
 /** A signature may be valid when this machine's clock is right, and the whole may come where a part does not. */

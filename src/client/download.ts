@@ -2,6 +2,7 @@
  * Downloads that go on where they broke off, after a crash too, and pay once for what one payment brings.
  */
 import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { PaymentError } from './errors.ts'
 import type { FetchWith402 } from './fetch.ts'
 import type { Journal } from './journal.ts'
@@ -67,7 +68,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
     if (headers.has('range')) throw new TypeError('downloadWith402: leave Range to it; fetchWith402 brings parts.')
     // Bytes are counted and put together as they are on the server.
     headers.set('accept-encoding', 'identity')
-    const place = await realpath(target).catch(() => target)
+    const place = await placeOf(target)
     const address = new URL(url)
     const file = await openPartFile(place, address.href)
     let paid: Delivered | undefined
@@ -106,6 +107,14 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
       await file.close()
     }
   }
+}
+
+/** One name for one place, however it is written: two downloads into it must not miss each other. */
+async function placeOf(target: string): Promise<string> {
+  const ofDirectory = async (): Promise<string> => join(await realpath(dirname(target)), basename(target))
+  return realpath(target)
+    .catch(ofDirectory)
+    .catch(() => resolve(target))
 }
 
 async function finishPayment(parts: DownloadParts, options: ClientOptions, requestId: string): Promise<void> {

@@ -49,23 +49,28 @@ async function price(parts: ClientParts, errand: Errand): Promise<Response> {
   return asked.response
 }
 
-/** Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. */
+/**
+ * Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. Requests that differ
+ * in no more than a header look the same from here: what turns out to be for another one is kept for that.
+ */
 async function resume(parts: ClientParts, errand: Errand): Promise<Response | undefined> {
-  const { journal, tell } = errand
-  const intent = await journal.adopt(errand.key)
-  if (!intent) return undefined
+  const { journal, tell, key } = errand
+  const others: string[] = []
   try {
-    const { tx = '', requestId } = intent
-    tell({ kind: 'resumed', tx, requestId })
-    const landed = intent.state === 'landed' ? intent : await follow(parts, errand, intent)
-    const brought = landed && (await bring(parts, errand, landed, new URL(landed.url)))
-    if (brought?.kind === 'brought') return brought.response
-  } catch (error) {
-    await journal.release(intent.requestId)
-    throw error
+    for (let intent = await journal.adopt(key); intent; intent = await journal.adopt(key)) {
+      const { tx = '', requestId } = intent
+      others.push(requestId)
+      tell({ kind: 'resumed', tx, requestId })
+      const landed = intent.state === 'landed' ? intent : await follow(parts, errand, intent)
+      const brought = landed && (await bring(parts, errand, landed, new URL(landed.url), ['binding_mismatch']))
+      if (brought?.kind !== 'brought') continue
+      others.pop()
+      return brought.response
+    }
+    return undefined
+  } finally {
+    for (const requestId of others) await journal.release(requestId)
   }
-  await journal.release(intent.requestId)
-  return undefined
 }
 
 /** Buys what is for this request only. */

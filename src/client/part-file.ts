@@ -59,21 +59,21 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
   const target = await stat(path).catch(() => undefined)
   if (target && !target.isFile())
     throw new DownloadError('file_unwritable', `${path} is not a file, and cannot take the place of one (ENOTSUP).`)
-  const before = await readNote(paths.notePath)
+  const text = await readText(paths.notePath)
+  const before = parseNote(text)
   const holder = before?.holder
-  if (active.has(paths.partPath) || (holder !== undefined && holder !== ownName && isNameAlive(holder))) {
-    throw new DownloadError(
-      'file_busy',
-      `Another download into ${path} is under way; wait for it, or name another file.`,
-    )
-  }
+  if (active.has(paths.partPath) || (holder !== undefined && holder !== ownName && isNameAlive(holder)))
+    throw busy(path)
   active.add(paths.partPath)
   let handle: FileHandle | undefined
+  let isClaimed = false
   try {
-    // Not truncated before there is something to take the place of what is in it.
-    handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT)
+    isClaimed = await claim(paths.notePath, text, { ...(before ?? { url }), holder: ownName })
+    if (!isClaimed) throw busy(path)
+    // Not truncated before there is something to take the place of what is in it. Never what a link points to, which may
+    // have been laid by somebody else.
+    handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0))
     const { size: bytes } = await handle.stat()
-    await writeNote(paths.notePath, { ...(before ?? { url }), holder: ownName })
     const isOurs = before?.url === url && before.validator !== undefined
     return createPartFile(
       paths,
@@ -84,9 +84,17 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
     )
   } catch (error) {
     await handle?.close()
+    if (isClaimed) await unclaim(paths.notePath, before).catch(() => {})
     active.delete(paths.partPath)
-    throw unwritable(path, error)
+    throw error instanceof DownloadError ? error : unwritable(path, error)
   }
+}
+
+function busy(path: string): DownloadError {
+  return new DownloadError(
+    'file_busy',
+    `Another download into ${path} is under way; wait for it, or name another file.`,
+  )
 }
 
 interface Paths {
@@ -187,9 +195,13 @@ async function putInPlace(handle: FileHandle, { path, partPath, notePath }: Path
   await directory?.close()
 }
 
-async function readNote(path: string): Promise<Note | undefined> {
+async function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}
+
+function parseNote(text: string | undefined): Note | undefined {
   try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as Partial<Record<keyof Note, unknown>>
+    const value = JSON.parse(text ?? '') as Partial<Record<keyof Note, unknown>>
     const { url, validator, size, holder } = value
     if (typeof url !== 'string') return undefined
     return {
@@ -203,11 +215,55 @@ async function readNote(path: string): Promise<Note | undefined> {
   }
 }
 
+/** Puts our note in the place of the one that was read, if that is still there: of processes that come at once, for one. */
+async function claim(path: string, before: string | undefined, note: Note): Promise<boolean> {
+  const lock = `${path}.lock`
+  const draft = await draftNote(path, note)
+  try {
+    if (!(await takeLock(lock, (await stat(draft)).mtimeMs))) return false
+    try {
+      if ((await readText(path)) !== before) return false
+      await rename(draft, path)
+      return true
+    } finally {
+      await rm(lock, { force: true })
+    }
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** It is held for a moment. One that is older was left by a process that died just then. */
+const longestLockMs = 10_000
+
+/** `now` by the clock of the disk. */
+async function takeLock(path: string, now: number): Promise<boolean> {
+  const left = await stat(path).catch(() => undefined)
+  if (left && now - left.mtimeMs > longestLockMs) await rm(path, { force: true })
+  try {
+    await writeFile(path, '', { mode: 0o600, flag: 'wx' })
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function unclaim(path: string, before: Note | undefined): Promise<void> {
+  if (before) await writeNote(path, { ...before, holder: undefined })
+  else await rm(path, { force: true })
+}
+
 /** In one step, so that a note is never half. */
 async function writeNote(path: string, note: Note): Promise<void> {
+  await rename(await draftNote(path, note), path)
+}
+
+async function draftNote(path: string, note: Note): Promise<string> {
   const draft = `${path}.${process.pid}`
-  await writeFile(draft, `${JSON.stringify(note)}\n`, { mode: 0o600 })
-  await rename(draft, path)
+  await rm(draft, { force: true })
+  await writeFile(draft, `${JSON.stringify(note)}\n`, { mode: 0o600, flag: 'wx' })
+  return draft
 }
 
 function codeOf(error: unknown): string {

@@ -32,6 +32,7 @@ describe('consequenceOf', () => {
     ['byte', 200, 5, 'aborted', 'settle'],
     ['byte', 200, 5, 'failed', 'settle'],
     ['byte', 200, 0, 'failed', 'release'],
+    ['byte', 204, 0, 'finished', 'free'],
     ['byte', 404, 9, 'finished', 'free'],
     ['byte', 500, 9, 'aborted', 'release'],
     ['file', 200, 5, 'finished', 'settle'],

@@ -40,6 +40,8 @@ export function consequenceOf(delivery: Delivery): Consequence {
   if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
   if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'free'
+  // It has no body, so that none of the bytes that were sold are used up by it.
+  if (status === 204 && unit === 'byte') return 'free'
   // An error has bytes of its own, which are none of those that were sold.
   if (status >= 400) return unit === 'byte' || unit === 'file' ? 'free' : 'count'
   if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'settle'

@@ -113,5 +113,8 @@ describe('readBodyFacts', () => {
     expect(await readBodyFacts(visit('/', {}, { kind: 'too_long' }), true, options)).toEqual(refused)
     const rawBody = () => new Uint8Array(11)
     expect(await readBodyFacts(visit('/'), true, { ...options, rawBody })).toEqual(refused)
+    // Before payment as well: whoever paid for it would never get in.
+    const announced = { ...digestHeaders, 'content-length': '11' }
+    expect(await readBodyFacts(visit('/', announced, { kind: 'too_long' }), false, options)).toEqual(refused)
   })
 })

@@ -110,7 +110,8 @@ export async function readBodyFacts(
   options: { readonly mostBytes: number; readonly rawBody: ((request: object) => unknown) | undefined },
 ): Promise<BodyFacts | Refusal> {
   const announced = isPaid ? undefined : announcedFacts(incoming)
-  if (announced) return announced
+  // Nobody is to pay for a body that would be refused then.
+  if (announced) return announced.length > options.mostBytes ? refuse('body_too_long') : announced
   const given = options.rawBody?.(incoming.request)
   const reading =
     given instanceof Uint8Array

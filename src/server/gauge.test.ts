@@ -60,6 +60,16 @@ describe('of bytes', () => {
     expect(await gauge.more()).toBe(false)
   })
 
+  it('asks once more at the end, since others may have given back what they did not need', async () => {
+    const { gauge, told } = gaugeOver(10n, 30n, [4n, 20n])
+    gauge.take(6)
+    expect(await gauge.more()).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve))
+    expect([told, gauge.take(10)]).toEqual([[{ used: 6n, more: 44n }], 4])
+    expect(await gauge.more()).toBe(true)
+    expect(gauge.take(100)).toBe(20)
+  })
+
   it('gives nothing beyond what is held while it waits', () => {
     const { gauge } = gaugeOver(100n, 1_000n)
     expect([gauge.take(90), gauge.take(90), gauge.take(90)]).toEqual([90, 10, 0])

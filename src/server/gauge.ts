@@ -68,8 +68,8 @@ export function createByteGauge(parts: ByteGaugeParts): Gauge {
       await new Promise((resolve) => setTimeout(resolve, wait))
     }
   }
-  const fetchAhead = (): void => {
-    if (fetching || isOver) return
+  const fetchAhead = (isLast = false): void => {
+    if (fetching || (isOver && !isLast)) return
     fetching = fetch().finally(() => {
       fetching = undefined
     })
@@ -85,6 +85,11 @@ export function createByteGauge(parts: ByteGaugeParts): Gauge {
     more: async () => {
       while (sent >= limit && !isOver && isAlive()) {
         fetchAhead()
+        await fetching
+      }
+      // What was found ahead of time to be all may have grown: others give back what they did not need.
+      if (sent >= limit && isAlive()) {
+        fetchAhead(true)
         await fetching
       }
       return sent < limit && isAlive()

@@ -94,3 +94,28 @@ export function holdNothing(): HeldLease {
     stop: () => {},
   }
 }
+
+/** A timer of Node's is not good for more than 24 days. */
+const longestTimerMs = 3_600_000
+
+/** The same, but no longer than to this time, in milliseconds since 1970. */
+export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const isOver = (): boolean => clock.now() >= end
+  const watch = (): void => {
+    if (isOver()) held.lose('its time is over')
+    else {
+      timer = setTimeout(watch, Math.min(Math.ceil(end - clock.now()) || longestTimerMs, longestTimerMs))
+      timer.unref?.()
+    }
+  }
+  watch()
+  return {
+    ...held,
+    isAlive: () => held.isAlive() && !isOver(),
+    stop: () => {
+      clearTimeout(timer)
+      held.stop()
+    },
+  }
+}

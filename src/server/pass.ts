@@ -13,7 +13,7 @@ import type { Admission } from './admit.ts'
 import type { Envelope } from './envelope.ts'
 import type { Gauge } from './gauge.ts'
 import { createByteGauge, createFileGauge } from './gauge.ts'
-import { holdLease, holdNothing } from './lease.ts'
+import { holdLease, holdNothing, holdUntil } from './lease.ts'
 
 /** The beginning of a response, as far as it matters here. */
 export interface Head {
@@ -66,7 +66,9 @@ export function openPass(parts: PassParts): Pass {
   const { admission, method, envelope, ledger, clock, log, leaseMs } = parts
   const { grant, allowance, takenAt } = admission
   const { unit } = allowance
-  const lease = grant ? holdLease({ grant, takenAt, ledger, clock, log, leaseMs }) : holdNothing()
+  const held = grant ? holdLease({ grant, takenAt, ledger, clock, log, leaseMs }) : holdNothing()
+  // A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer.
+  const lease = unit === 'second' ? holdUntil(held, admission.usableUntil + leaseMs, clock) : held
   let status: number | undefined
   let gauge: Gauge | undefined
   let isWhole = true

@@ -73,7 +73,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
     const place = placeOf(incoming)
-    const shared = isShared(deal.allowance)
+    // Bytes at the price of a cheap request must not pay for those of a dear one.
+    const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
     const known = shared === isAlwaysShared ? place.bindingTag : undefined
     const bindingTag = known ?? (shared ? sharedTag(incoming) : tagOf(bind, incoming, body))
     const requestId = offer.seal({

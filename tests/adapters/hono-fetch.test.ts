@@ -34,6 +34,11 @@ beforeAll(async () => {
     served += 1
     return context.text('the secret')
   })
+  let short = 0
+  app.get('/short', paid, (context) => {
+    short += 1
+    return context.body(short === 1 ? 'the se' : 'the secret', 200, { 'Content-Length': '10' })
+  })
   app.get('/throws', paid, () => {
     throw new Error('the handler broke')
   })
@@ -70,6 +75,13 @@ it('keeps the payment when the handler breaks', async () => {
   expect(consequences()).toEqual(['release'])
   const again = await ask('/throws', { headers })
   expect([again.status, await again.text()]).toEqual([500, 'broken'])
+})
+
+it('keeps the payment when the response ends before all it had announced', async () => {
+  const headers = await buy('/short')
+  expect(await (await ask('/short', { headers })).text()).toBe('the se')
+  expect(consequences()).toEqual(['count'])
+  await expectServed(ask('/short', { headers }))
 })
 
 it('gives back what the client did not wait for', async () => {

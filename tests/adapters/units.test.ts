@@ -109,6 +109,23 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(await codeOf(after)).toBe('409 payment_replay')
   })
 
+  it('T55: a window ends for what was begun in it, too', async () => {
+    async function* forever() {
+      for (;;) {
+        yield new Uint8Array(10)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    }
+    const handler: Handler = () => ({ body: forever() })
+    const shop = await open({ price: 0.5, per: { seconds: 600 }, leaseSeconds: 1 }, handler)
+    const proof = await buy(shop)
+    const streams = [await shop.claim(proof), await shop.claim(proof)]
+    const seen = streams.map(readAll)
+    world.localnet.advance(605)
+    for (const { whole } of await Promise.all(seen)) expect(whole).toBe(false)
+    expect(await codeOf(await shop.claim(proof))).toBe('409 payment_replay')
+  })
+
   describe('bytes ahead', () => {
     const chunk = new Uint8Array(10_000).fill(7)
     const stream = (chunks: number): Handler => {
@@ -178,6 +195,19 @@ describe.each(adapters)('%s', (_name, serve) => {
       expect(left).toBeLessThanOrEqual(1_000_000 - seen)
       expect(left).toBeGreaterThanOrEqual(500_000)
       expect(left % 10_000).toBe(0)
+    })
+
+    it('are not used up by an answer without a body', async () => {
+      const shop = await open({ price: 1, per: 'megabyte', prepay: 0.1 }, () => ({ status: 204 }))
+      const proof = await buy(shop)
+      for (let time = 0; time < 4; time += 1) {
+        const response = await shop.claim(proof)
+        expect([response.status, allowanceOf(response)]).toEqual([204, expect.stringContaining('remaining=100000;')])
+        await eventually(
+          () => shop.events.filter(({ kind }) => kind === 'ended').length,
+          (ended) => ended > time,
+        )
+      }
     })
 
     it('flow on beyond the slice that is held', async () => {

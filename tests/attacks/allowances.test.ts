@@ -116,3 +116,19 @@ it('T87: a binding that was replaced is still good for what was quoted under it'
   await expectRefused(kind.claim(proof, '/data?size=2&page=2'), 'binding_mismatch')
   await expectServed(kind.claim(proof, '/data?size=1&page=2'))
 })
+
+it('T84, T87: bytes at the price of a cheap request pay for no other, where the price depends on the request', async () => {
+  const shop = await stand.open({
+    per: 'megabyte',
+    price: ({ query }) => (query('quality') === 'high' ? 1 : 0.01),
+    size: () => undefined,
+    scope: 'streams',
+  })
+  const cheap = await shop.challenge('/data?quality=low', { 'Payment-Accept': accept })
+  expect(cheap).toMatchObject({ amount: '0.01', allowance: { unit: 'byte' } })
+  expect(cheap).not.toHaveProperty('scope')
+  const proof = await buy(shop, '/data?quality=low')
+  await expectRefused(shop.claim(proof, '/data?quality=high'), 'binding_mismatch')
+  await expectServed(shop.claim(proof, '/data?quality=low'))
+  await expectServed(shop.claim(proof, '/data?quality=low'))
+})

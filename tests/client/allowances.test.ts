@@ -1,12 +1,16 @@
 /** What is bought for more than one request: bundles, windows and bytes ahead, used to their end before more is bought. */
 import { type IncomingHttpHeaders, request, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { digest } from '../../src/client/errand.ts'
 import { PaymentError } from '../../src/client/errors.ts'
 import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal.ts'
 import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
+import { encodeBase64url } from '../../src/core/base64url.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import type { Handler } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
@@ -112,6 +116,22 @@ describe('a bundle', () => {
     expect(await desk.received()).toBe(1)
     handler.get('answer')?.()
     expect([(await slow).text, await (await third).text(), await desk.received()]).toEqual(['slow', 'fast', 1])
+  })
+
+  it('is not found by a process of an earlier version, which would use it once and write it off', async () => {
+    const shop = await open({ requests: 3 })
+    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
+    const url = `${shop.url}/data`
+    await buy(url, desk.options({ journal: openFileJournal(path) }))
+    const key = digest(['GET', url, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])
+    const old = new DatabaseSync(path).prepare("select * from intents where key = ? and state in ('signed', 'landed')")
+    expect(old.all(key)).toEqual([])
+    // As it is for what is bought for one request.
+    const single = await open(undefined)
+    await fetchWith402(`${single.url}/data`, desk.options({ journal: openFileJournal(path) }))
+    expect(
+      old.all(digest(['GET', `${single.url}/data`, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])),
+    ).toHaveLength(1)
   })
 
   it('is for its wallet, its origin and its scope', async () => {
@@ -325,6 +345,15 @@ describe('bytes ahead', () => {
     )
     expect([answers.every(({ bytes }) => bytes.equals(volume.bytes)), await desk.received()]).toEqual([true, 1])
   })
+})
+
+it('bytes ahead that are for one request only are used by the same request again', async () => {
+  const shop = await open('megabyte', { price: () => 0.01, size: () => undefined })
+  const options = desk.options({ journal: newJournal() })
+  for (let time = 0; time < 3; time += 1) expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+  expect(await desk.received()).toBe(1)
+  expect((await buy(`${shop.url}/other`, options)).text).toBe('the secret')
+  expect(await desk.received()).toBe(1)
 })
 
 describe('a part that nobody asked for', () => {

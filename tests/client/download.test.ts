@@ -8,6 +8,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -331,6 +332,41 @@ describe('what is free', () => {
     const codes = both.map((one) => (one.status === 'rejected' ? one.reason.code : one.status))
     expect(codes.sort()).toEqual(['file_busy', 'fulfilled'])
     expect([isHere(library.volume), library.volume.asked[0]?.range]).toEqual([true, 'bytes=10-'])
+  })
+
+  it('is left to one that is just taking the place, unless that died long ago', async () => {
+    const library = await open(createVolume(1_000))
+    const lock = `${path}.part.json.lock`
+    writeFileSync(lock, '')
+    await expect(download(library.url)).rejects.toMatchObject({ code: 'file_busy' })
+    const before = new Date(statSync(lock).mtimeMs - 11_000)
+    utimesSync(lock, before, before)
+    await download(library.url)
+    expect([isHere(library.volume), filesHere()]).toEqual([true, ['file']])
+  })
+
+  it('is left to another download that is at it, though the same place is written in another way', async () => {
+    const library = await open(createVolume(1_000))
+    const other = join(path, '..', 'other')
+    symlinkSync(join(path, '..'), other)
+    const both = await Promise.allSettled(
+      [path, join(other, 'file')].map((place) => downloadWith402(library.url, place, options())),
+    )
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'file_busy' } })
+    expect(isHere(library.volume)).toBe(true)
+  })
+
+  it.each(['.part', `.part.json.${process.pid}`])('is not written through a link that was laid at %s', async (end) => {
+    const library = await open(createVolume(1_000))
+    const victim = join(desk.directory, `victim-${count}`)
+    writeFileSync(victim, 'precious')
+    symlinkSync(victim, `${path}${end}`)
+    const [outcome] = await Promise.allSettled([download(library.url)])
+    expect([outcome?.status, readFileSync(victim, 'utf8')]).toEqual([
+      end === '.part' ? 'rejected' : 'fulfilled',
+      'precious',
+    ])
   })
 
   it('and is an error, is left to be read', async () => {

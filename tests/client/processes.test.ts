@@ -1,8 +1,9 @@
 /** 1K: agents as processes that share a wallet and a journal, and die suddenly. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { Face } from '../harness/face.ts'
@@ -193,4 +194,18 @@ describe('a bundle', () => {
     const lines = await start({ urls: urls(1) }).ended()
     expect([lines[0], lines.at(-1), await desk.received()]).toEqual(['resumed', 'got the secret', 1])
   })
+})
+
+it('of downloads into one place that begin at once in several processes, one gets it', async () => {
+  const directory = join(desk.directory, 'places')
+  mkdirSync(directory)
+  const rounds = 40
+  // Half of the places have a note of somebody who died.
+  for (let round = 0; round < rounds; round += 2)
+    writeFileSync(join(directory, `${round}.part.json`), '{"url":"http://localhost/","holder":"999999999:1"}')
+  const claimant = fileURLToPath(new URL('./claimant.mjs', import.meta.url))
+  const args = [claimant, join(client, '..', 'part-file.js'), directory, String(Date.now() + 1_500), String(rounds)]
+  const outputs = await Promise.all(Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args)))
+  const got = outputs.flatMap(({ stdout }) => stdout.trim().split('\n').filter(Boolean))
+  expect(got.sort()).toEqual(Array.from({ length: rounds }, (_, round) => String(round)).sort())
 })

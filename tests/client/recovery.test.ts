@@ -258,3 +258,29 @@ it('T159: a resource that the caller did not want to the end can be asked for ag
   const { text, events } = await buy(`${shop.url}/data`, options)
   expect([text, events[0]?.kind]).toEqual(['the secret', 'resumed'])
 })
+
+it('a payment that is bound to a header is kept for the request that has it, whatever is bought in between', async () => {
+  const models = await desk.open(
+    {
+      waitSeconds: 5,
+      price: ({ header }) => (header('x-model') === 'large' ? 0.02 : 0.01),
+      bind: { headers: ['x-model'] },
+    },
+    serveNode,
+  )
+  let isDown = true
+  const url = await desk.front(models.url, (request, response) => {
+    if (!isDown || !hasProof(request)) return false
+    response.writeHead(503).end()
+    return true
+  })
+  const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+  const ask = (model: string) => fetchWith402(url, { headers: { 'X-Model': model } }, options)
+  await expectError(ask('small'), 'paid_not_delivered')
+  expect(await desk.received()).toBe(1)
+  isDown = false
+  expect(await (await ask('large')).text()).toBe('the secret')
+  expect(await desk.received()).toBe(2)
+  expect(await (await ask('small')).text()).toBe('the secret')
+  expect(await desk.received()).toBe(0)
+})
