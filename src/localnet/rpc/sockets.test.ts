@@ -23,7 +23,7 @@ beforeEach(async () => {
   await once(server, 'listening')
   const address = server.address()
   port = typeof address === 'object' && address ? address.port : 0
-  sockets = serveSockets([server], hub, createFaults(), { maxSockets: 2, heartbeatMs: 20 })
+  sockets = serveSockets([server], hub, createFaults(), { maxSockets: 2, heartbeatMs: 250 })
 })
 afterEach(() => {
   sockets.close()
@@ -41,7 +41,7 @@ it('keeps a socket that answers pings, and ends one that does not', async () => 
   )
   dead.resume()
   await once(dead, 'close')
-  for (let beats = 0; beats < 4; beats++) await once(live, 'ping')
+  for (let beats = 0; beats < 2; beats++) await once(live, 'ping')
   expect(live.readyState).toBe(WebSocket.OPEN)
   live.terminate()
 })
