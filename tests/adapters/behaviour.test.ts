@@ -100,7 +100,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
     let reads = 0
     world.localnet.faults.intercept((method, params, answer) => {
       // Of this payment: the watcher may still be reading those of the tests before.
-      if (method === 'getTransaction' && proof.includes(`tx=${params[0]};`)) reads += 1
+      if (method === 'getTransaction' && proof.includes(`tx=${(params as readonly unknown[])[0]};`)) reads += 1
       return answer
     })
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.claim(proof)))
