@@ -15,7 +15,7 @@ export function boughtText({ unit, amount }: Offered): string {
   }
 }
 
-/** Undefined where nothing can be left: one request is over with its answer, and has no end. */
+/** Undefined where it would say nothing: one request is over with its answer, and a file is seen to come. */
 export function leftText({ unit, remaining, until }: AllowanceLeft): string | undefined {
   const end = until === undefined || remaining === 0 ? '' : `, good until ${until}`
   switch (unit) {
@@ -26,7 +26,7 @@ export function leftText({ unit, remaining, until }: AllowanceLeft): string | un
     case 'byte':
       return `${bytesText(remaining)} left, before this${end}`
     case 'file':
-      return `${bytesText(remaining)} of the file to come`
+      return undefined
   }
 }
 

@@ -83,6 +83,11 @@ async function save(
     ...client,
     ...(options.buyMore && { buyMore: true }),
     onProgress: progress.show,
+    // Not on the line that is written over.
+    onEvent: (event) => {
+      progress.end()
+      client.onEvent?.(event)
+    },
     overflow: terminal.write,
   })
     .catch((error: unknown) => {

@@ -4,7 +4,7 @@
  * It is pure, so that every store keeps the same rule and differs only in how it keeps the rows. A store runs each of
  * these functions inside one transaction: what it read may not change before what was decided is written.
  */
-import type { Allowance } from '../core/allowance.ts'
+import type { Allowance, Unit } from '../core/allowance.ts'
 import type { Consequence } from '../core/delivery.ts'
 import { maxDeliveries, maxFreeUses } from '../core/delivery.ts'
 import type { TokenCode } from '../core/network.ts'
@@ -162,8 +162,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
     case 'file': {
       const missing = missingOf(account.positions, amount)
       // What has left our socket may be lost on its way, so it is not over when all of it has.
-      const isOver = isWornOut(account.positions, amount, Number(maxDeliveries))
-      return isOver || account.freeUses >= maxFreeUses ? undefined : missing
+      return isWornOut(account.positions, amount, Number(maxDeliveries)) ? undefined : missing
     }
     case 'request':
       if (account.deliveries >= maxDeliveries * amount) return undefined
@@ -178,8 +177,8 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
  * How the end of a grant changes the tally.
  *
  * More than was leased cannot be consumed, so `used` is cut to it. The free use that reaches the limit, and each one
- * after it, costs a request or a thousand bytes: a bundle is not lost over a few HEADs, and nobody watches a resource
- * for nothing.
+ * after it, costs a request or a thousand bytes, or counts as if what was leased of a file had been sent: nothing is lost
+ * over a few HEADs, and nobody watches a resource for nothing.
  */
 export function tallyAfter(account: Account, lease: Lease, consequence: Consequence, used: bigint): Tally {
   const { deliveries, freeUses, positions } = account
@@ -196,16 +195,22 @@ export function tallyAfter(account: Account, lease: Lease, consequence: Conseque
         ? { ...tally, positions: sendAgain(positions, sent, false) }
         : { ...tally, deliveries: deliveries + 1n }
     case 'free': {
-      const costs = freeUses + 1n < maxFreeUses ? 0n : unit === 'request' ? 1n : unit === 'byte' ? freeUseBytes : 0n
-      return { ...tally, used: account.used + smaller(costs, lease.amount), freeUses: freeUses + 1n }
+      const isBeyond = freeUses + 1n >= maxFreeUses
+      const costs = isBeyond ? freeCosts[unit] : 0n
+      return {
+        ...tally,
+        used: account.used + smaller(costs, lease.amount),
+        freeUses: freeUses + 1n,
+        ...(isBeyond && unit === 'file' && { positions: sendAgain(positions, spanOf(lease), false) }),
+      }
     }
     case 'release':
       return tally
   }
 }
 
-/** What a free use beyond the limit costs where bytes are sold. */
-const freeUseBytes = 1_000n
+/** What a free use beyond the limit consumes. */
+const freeCosts: Readonly<Record<Unit, bigint>> = { request: 1n, byte: 1_000n, second: 0n, file: 0n }
 
 export function standingOf(held: Holding, now: number): Standing {
   const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account

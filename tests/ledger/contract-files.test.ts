@@ -168,13 +168,17 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await send(range(payment, size - 1n, 2n ** 70n), 'release')).toEqual([size - 1n, size])
   })
 
-  it('T170: are spent by the twentieth free use, which sends nothing', async () => {
+  it('T170: count the twentieth free use and each one after it as if what it held had been sent', async () => {
     const payment = file()
-    for (let time = 1; time <= 20; time++) {
-      expect(await send(whole(payment), 'free')).toEqual([0n, size])
-      expect(await leftOf(payment)).toBe(time < 20 ? size : 0n)
-    }
+    for (let time = 1; time <= 19; time++) expect(await send(whole(payment), 'free')).toEqual([0n, size])
+    expect(await send(range(payment, 0n, 100n), 'free')).toEqual([0n, 100n])
+    expect(await leftOf(payment)).toBe(size)
+    expect(await send(range(payment, 0n, 100n), 'free')).toEqual([0n, 100n])
+    expect(await send(whole(payment), 'free')).toEqual([0n, size])
     expect(await desk.kindOf(whole(payment))).toBe('spent')
+    expect(await send(range(payment, 100n, size), 'settle')).toEqual([100n, size])
+    expect(await send(range(payment, 100n, size), 'settle')).toEqual([100n, size])
+    expect(await desk.stateOf(payment)).toBe('spent')
   })
 
   it('end with the time of the payment', async () => {

@@ -99,6 +99,8 @@ export function createStand({ unit, amount, scale }: Goods) {
       free += 1
       const price = unit === 'byte' ? Math.min(1_000, stream.held) : unit === 'request' ? 1 : 0
       if (free >= mostFree) freeCosts += price
+      // As if it had been sent.
+      if (free >= mostFree) for (const place of placesOf(stream, 0, stream.held)) place.sent += 1
     }
     if (consequence === 'count') counted += 1
     if (consequence !== 'settle') return
@@ -183,7 +185,7 @@ export function createStand({ unit, amount, scale }: Goods) {
     }
     const times = places.map((place) => place.sent - place.lost)
     const missing = places.filter(({ arrived }) => !arrived).length
-    const isOver = free >= mostFree || times.every((sent) => sent >= mostSends)
+    const isOver = times.every((sent) => sent >= mostSends)
     equal(standing?.remaining, BigInt(isOver ? 0 : missing))
     for (const [place, sent] of times.entries()) {
       // Between two positions that were sent as often nothing changes, but how far it is.

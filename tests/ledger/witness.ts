@@ -43,7 +43,7 @@ export function createWitness(payment: PaymentRecord): Witness {
   const isOver = (now: number) =>
     now > payment.usableUntil ||
     (unit === 'second' && now >= (registeredAt ?? now) + Number(amount) * 1000) ||
-    (unit === 'file' && (free >= 20n || sent.every((times) => times >= 3))) ||
+    (unit === 'file' && sent.every((times) => times >= 3)) ||
     ((unit === 'request' || unit === 'byte') && consumed === amount) ||
     (unit === 'request' && counted >= 3n * amount)
   const find = (fence: bigint) => grants.find((grant) => grant.fence === fence && grant.state === 'held')
@@ -132,8 +132,9 @@ export function createWitness(payment: PaymentRecord): Witness {
       grant.state = 'ended'
       if (consequence === 'free') free += 1n
       if (unit === 'file') {
-        if (consequence === 'free' || consequence === 'release') return
-        const end = grant.from + (used < grant.amount ? used : grant.amount)
+        const isFree = consequence === 'free'
+        if (consequence === 'release' || (isFree && free < 20n)) return
+        const end = grant.from + (used < grant.amount && !isFree ? used : grant.amount)
         for (let place = Number(grant.from); place < end; place += 1) {
           sent[place] = (sent[place] ?? 0) + 1
           arrived[place] ||= consequence === 'settle'
