@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { megabyte, oneRequest, priceOfBytes } from '../core/allowance.ts'
 import type { PricedRequest } from './binding.ts'
 import type { Pricing } from './pricing.ts'
@@ -83,6 +83,17 @@ describe('a deal', () => {
 
   it.each([[-1], [1.5], [Number.NaN], ['12'], [null], [2 ** 60]])('is refused for a size of %s', async (answer) => {
     await expect(dealOf({ per: 'megabyte', size: () => answer })).rejects.toThrow('size: the function')
+  })
+
+  it.each([
+    ['price', { price: () => new Promise<number>(() => {}) }],
+    ['size', { per: 'megabyte', size: () => new Promise<number>(() => {}) }],
+  ])('does not wait for a %s that never comes', async (_name, options) => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const refused = expect(dealOf(options)).rejects.toThrow('took more than ten seconds')
+    await vi.advanceTimersByTimeAsync(10_000)
+    await refused
   })
 
   it('never costs nothing, nor a whole unit too much', () => {

@@ -299,7 +299,10 @@ describe.each(adapters)('%s', (_name, serve) => {
     })
 
     it('has arrived when it comes whole, though shorter than it was said to be', async () => {
-      const shop = await open({ price: 1, per: 'megabyte', size: 1_000 })
+      const warned: unknown[] = []
+      const log = { info: () => {}, warn: (...line: unknown[]) => void warned.push(line), error: () => {} }
+      const whole: Handler = () => ({ body: 'hello', headers: { 'Content-Length': '5' } })
+      const shop = await open({ price: 1, per: 'megabyte', size: 1_000, log }, whole)
       const proof = await buy(shop)
       for (const missing of [1_000, 0, 0]) {
         const response = await shop.claim(proof)
@@ -308,6 +311,7 @@ describe.each(adapters)('%s', (_name, serve) => {
           expect.stringContaining(`remaining=${missing};`),
         ])
       }
+      expect(warned).toContainEqual(['size and answer differ', { size: 1_000, length: 5 }])
       expect(await codeOf(await shop.claim(proof))).toBe('409 payment_replay')
     })
   })

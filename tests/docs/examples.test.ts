@@ -1,8 +1,8 @@
 /** Every example runs as a newcomer would run it: as a program of its own, on the built package. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -37,6 +37,27 @@ const freePort = () =>
 /** The example with another port: two test files at once must not meet on 3000. */
 const onPort = (file: string, port: number) =>
   readFileSync(join(root, 'examples', file), 'utf8').replaceAll('3000', String(port))
+/** Stands in front of a port, and breaks the first connection that brings so much. */
+async function breakOnce(port: number, bytes: number): Promise<string> {
+  let isDone = false
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1')
+    let seen = 0
+    const part = () => void [client.destroy(), server.destroy()]
+    client.on('error', part).on('close', part).pipe(server)
+    server.on('error', part).on('end', () => client.end())
+    server.on('data', (chunk) => {
+      seen += chunk.length
+      client.write(chunk)
+      if (isDone || seen < bytes) return
+      isDone = true
+      part()
+    })
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => proxy.once('listening', resolve))
+  onTestFinished(() => void proxy.close())
+  return `http://127.0.0.1:${(proxy.address() as { port: number }).port}`
+}
 const node = (code: string) => ['--input-type=module', '--eval', code]
 
 describe('examples', () => {
@@ -87,10 +108,11 @@ describe('examples', () => {
     expect(second.stderr).not.toContain('sent ')
   })
 
-  it('file.mjs sells a file by the megabyte, and pay -o brings it', async () => {
+  it('file.mjs sells a file by the megabyte, and pay -o brings it, going on where it broke off', async () => {
     const file = join(home.path, 'large.bin')
     const content = randomBytes(3_000_000)
     writeFileSync(file, content)
+    utimesSync(file, 1_700_000_000, 1_700_000_000)
     const port = await start('file.mjs', { FILE: file })
     await paystile('faucet')
     const url = `http://127.0.0.1:${port}/file`
@@ -99,9 +121,13 @@ describe('examples', () => {
       allowance: { unit: 'file', amount: '3000000' },
     })
     const copy = join(home.path, 'copy.bin')
-    const { stderr } = await paystile('pay', url, '-o', copy)
+    const through = await breakOnce(port, 1_500_000)
+    const broken = await paystile('pay', `${through}/file`, '-o', copy).catch((error: { stderr: string }) => error)
+    expect(broken.stderr).toMatch(/0\.03 USDC[^]*sent [^]*run the same command again, and the same payment is used/)
+    const { stderr } = await paystile('pay', `${through}/file`, '-o', copy)
     expect(readFileSync(copy).equals(content)).toBe(true)
-    expect(stderr).toContain('0.03 USDC')
+    expect(stderr).toMatch(/^206 /m)
+    expect(stderr).not.toContain('sent ')
   })
 
   it('stream.mjs sells bytes ahead', async () => {
