@@ -124,7 +124,8 @@ describe('a bundle', () => {
     const url = `${shop.url}/data`
     await buy(url, desk.options({ journal: openFileJournal(path) }))
     const key = digest(['GET', url, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])
-    const old = new DatabaseSync(path).prepare("select * from intents where key = ? and state in ('signed', 'landed')")
+    const database = new DatabaseSync(path)
+    const old = database.prepare("select * from intents where key = ? and state in ('signed', 'landed')")
     expect(old.all(key)).toEqual([])
     // As it is for what is bought for one request.
     const single = await open(undefined)
@@ -132,6 +133,7 @@ describe('a bundle', () => {
     expect(
       old.all(digest(['GET', `${single.url}/data`, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])),
     ).toHaveLength(1)
+    database.close()
   })
 
   it('is for its wallet, its origin and its scope', async () => {
