@@ -2,6 +2,7 @@
 import type { Allowance } from './allowance.ts'
 import type { Consequence } from './delivery.ts'
 import type { TokenCode } from './network.ts'
+import type { RateTable } from './rates.ts'
 import type { Effect } from './verify.ts'
 
 /** The service's agreed time. Nothing else may ask what time it is. */
@@ -121,6 +122,21 @@ export interface PaymentRecord {
   readonly usableUntil: number
   /** Whether the chain might still take it back. */
   readonly finality: 'confirmed' | 'finalized'
+  /** What was paid for, as the provider names it: a path. */
+  readonly endpoint: string
+  /** What it was worth in the report token when it was registered, in units of 10⁻¹²; undefined without a rate. */
+  readonly worth: bigint | undefined
+  /** By which that was reckoned, and by which it can be reckoned anew. */
+  readonly rates: FrozenRates | undefined
+}
+
+/** Rates as they were when a payment was registered. */
+export interface FrozenRates {
+  readonly table: RateTable
+  /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
+  readonly source: string
+  /** Milliseconds since 1970. */
+  readonly at: number
 }
 
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
@@ -182,6 +198,12 @@ export interface Ledger {
   readonly clock?: Clock
   /** What is written down beside the payments, in the same store. Without one nothing is watched. */
   readonly journal?: Journal
+  /** What the payments add up to, and their list. */
+  readonly books?: Books
+  /** Small things that all servers must know of, for a while. */
+  readonly shelf?: Shelf
+  /** What somebody outside is to be told. */
+  readonly notices?: Notices
   peek(tx: Uint8Array): Promise<Standing | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>
@@ -210,8 +232,13 @@ export interface Sighting {
   readonly payer: string
   readonly token: TokenCode
   readonly received: bigint
+  /** 0 for one that a genuine proof named and no node has shown yet. */
   readonly slot: number
   readonly paidAt: number
+  /** What it is for, where its memo is one of ours and the service knows. */
+  readonly endpoint: string
+  /** Until when a proof of it can be accepted; 0 where its memo is none of ours. */
+  readonly claimableUntil: number
 }
 
 /** The last payment up to which an address was read. */
@@ -255,6 +282,167 @@ export interface Journal {
   /** Writes down what became of payments. Answers those that were open until now. */
   conclude(conclusions: readonly Conclusion[]): Promise<readonly Conclusion[]>
   exposure(): Promise<readonly Exposure[]>
+}
+
+/** What payments add up to. Those that the chain took back, and those that came too late, are not in it. */
+export interface Sum {
+  readonly token: TokenCode
+  readonly payments: number
+  /** In base units of the token. */
+  readonly received: bigint
+  /** In units of 10⁻¹² of the report token, of those that have a worth. */
+  readonly worth: bigint
+  /** How many have none. */
+  readonly unvalued: number
+}
+
+export interface EndpointSum extends Sum {
+  readonly endpoint: string
+}
+
+export interface Point extends Sum {
+  /** Start of the hour or day (UTC), in milliseconds since 1970. */
+  readonly at: number
+}
+
+/** From a whole hour (UTC) on, and before another, in milliseconds since 1970. By the time of the block. */
+export interface Period {
+  readonly from?: number
+  readonly to?: number
+}
+
+/** What requests came to that are not payments themselves. Counted in memory and written down every second. */
+export const usageEvents = ['challenged', 'free', 'refused', 'reused', 'delivered', 'undelivered'] as const
+export type UsageEvent = (typeof usageEvents)[number]
+
+export interface Usage {
+  /** Start of the hour, in milliseconds since 1970. */
+  readonly at: number
+  readonly endpoint: string
+  readonly event: UsageEvent
+  readonly count: number
+}
+
+/** SPEC.md's status of captured data. */
+export const captureStatuses = ['pending', 'confirmed', 'expired'] as const
+export type CaptureStatus = (typeof captureStatuses)[number]
+
+/** A payment as it is listed. */
+export interface Capture {
+  readonly tx: Uint8Array
+  /** Time of its block, in milliseconds since 1970. */
+  readonly at: number
+  readonly request: string
+  /** Pseudonym; empty where it is not known. */
+  readonly payer: string
+  readonly recipient: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly units: bigint
+  readonly worth: bigint | undefined
+  readonly status: CaptureStatus
+  /** More than the status tells: `late` and `unclaimed` are expired, `reverted` too. */
+  readonly state: 'unclaimed' | 'confirmed' | 'finalized' | 'late' | 'reverted'
+  /** Whether all that was bought was delivered, or some of it, or nothing. */
+  readonly delivery: 'none' | 'some' | 'all'
+}
+
+/** A place in the list: captures are ordered by time and transaction. */
+export interface CaptureMark {
+  readonly at: number
+  readonly tx: Uint8Array
+}
+
+export interface CaptureQuery {
+  readonly from?: number
+  readonly to?: number
+  readonly endpoint?: string
+  readonly token?: TokenCode
+  readonly status?: CaptureStatus
+  /** Beyond this one, in the order asked for. */
+  readonly after?: CaptureMark
+  readonly order: 'latest' | 'oldest'
+  readonly most: number
+}
+
+/** What does not add up: a line of the rollups, as it is and as the payments have it. */
+export interface Discrepancy {
+  readonly line: string
+  readonly kept: string
+  readonly counted: string
+}
+
+/**
+ * What payments add up to. Sums change in the same transaction as the payments they count, so they always agree.
+ */
+export interface Books {
+  /** By token. */
+  sums(period: Period): Promise<readonly Sum[]>
+  /** By endpoint and token, those with most payments first: all lines of the first `most` endpoints. */
+  endpoints(period: Period, most: number): Promise<readonly EndpointSum[]>
+  /** By hour or day, and token, oldest first. Empty ones are left out. */
+  series(query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string }): Promise<readonly Point[]>
+  captures(query: CaptureQuery): Promise<readonly Capture[]>
+  capture(tx: Uint8Array): Promise<Capture | undefined>
+  count(usage: readonly Usage[]): Promise<void>
+  /** Summed up by endpoint and event; `at` is 0. */
+  usage(period: Period): Promise<readonly Usage[]>
+  /** Counts all payments again and compares. */
+  audit(): Promise<readonly Discrepancy[]>
+  /** Reckons worth and sums anew from the payments, in this token from now on. */
+  rebuild(reportToken: TokenCode): Promise<void>
+  /** The token in which worth is reckoned; undefined before the first start. */
+  reportToken(): Promise<TokenCode | undefined>
+}
+
+/** Text under a name, for a while. */
+export interface Shelf {
+  /** Puts it there if nothing is. False when something is. */
+  put(name: string, value: string, until: number): Promise<boolean>
+  get(name: string): Promise<string | undefined>
+  remove(name: string): Promise<boolean>
+  /** Those whose names begin so. */
+  list(prefix: string): Promise<readonly { readonly name: string; readonly value: string; readonly until: number }[]>
+}
+
+export const noticeKinds = [
+  'payment.confirmed',
+  'payment.finalized',
+  'payment.reverted',
+  'payment.expired',
+  'payment.undelivered',
+] as const
+export type NoticeKind = (typeof noticeKinds)[number]
+
+/** Something about a payment that somebody outside is to be told: at least once, and possibly more than once. */
+export interface Notice {
+  readonly id: string
+  readonly kind: NoticeKind
+  readonly tx: Uint8Array
+  readonly at: number
+  readonly attempts: number
+  /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
+  readonly state: 'waiting' | 'told' | 'failed'
+  /** Why the last attempt came to nothing. */
+  readonly why: string
+}
+
+/**
+ * Written in the same transaction as what they tell of, once `start` was called on this ledger by anybody: without a
+ * listener nothing is written.
+ */
+export interface Notices {
+  start(): Promise<void>
+  /** Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked. Answers how many. */
+  sweep(most: number): Promise<number>
+  /** Those whose time has come, which nobody else gets for `leaseMs`. */
+  take(most: number, leaseMs: number): Promise<readonly Notice[]>
+  told(id: string): Promise<void>
+  /** `again` in milliseconds since 1970; undefined gives up. */
+  failed(id: string, why: string, again: number | undefined): Promise<void>
+  list(query: { readonly state?: Notice['state']; readonly most: number }): Promise<readonly Notice[]>
+  /** Makes it due again. False when there is none of that id. */
+  resend(id: string): Promise<boolean>
 }
 
 /** The store cannot be reached or cannot promise durability at this moment. The outcome of the call is unknown. */

@@ -190,6 +190,9 @@ async function register(
     finality: verdict.finality,
     paidAt: verdict.paidAt,
     usableUntil: usableUntilOf(visit, request.allowance, claimable),
+    endpoint: '',
+    worth: undefined,
+    rates: undefined,
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)

@@ -74,6 +74,8 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     received,
     slot: effect.slot,
     paidAt: effect.blockTime * 1000,
+    endpoint: '',
+    claimableUntil: 0,
   }
   return { sighting, effect, requestId, decimals }
 }

@@ -15,6 +15,8 @@ const aSighting = (changes: Partial<Sighting> = {}): Sighting => ({
   received: 2n ** 64n - 1n,
   slot: 7,
   paidAt: 1_800_000_000_000,
+  endpoint: '/api/data',
+  claimableUntil: 1_800_086_400_000,
   ...changes,
 })
 

@@ -40,6 +40,9 @@ export function createPayment(changes: Partial<PaymentRecord> = {}): PaymentReco
     paidAt: startOfTests - 1000,
     usableUntil: startOfTests + 86_400_000,
     finality: 'confirmed',
+    endpoint: '/api/data',
+    worth: 10_000_000_000n,
+    rates: undefined,
     ...changes,
   }
 }

@@ -1,0 +1,27 @@
+/** The service's own addresses. They come before every resource: a route that would hide behind one is refused at start. */
+export const endpoints = {
+  verifyPayment: '/verify-payment',
+  captures: '/analytics',
+  stream: '/analytics/stream',
+  summary: '/api/analytics',
+  series: '/api/analytics/series',
+  export: '/api/analytics/export',
+  links: '/api/analytics/links',
+  signIn: '/sign-in',
+  signOut: '/sign-out',
+  webhooks: '/webhooks',
+  dashboard: '/dashboard',
+  pay: '/pay',
+  faucet: '/faucet',
+  openapi: '/openapi.json',
+  llms: '/llms.txt',
+  wellKnown: '/.well-known/paystile',
+  health: '/healthz',
+  ready: '/readyz',
+  metrics: '/metrics',
+} as const
+
+/** Whether a path is one of the service's own, or below one. */
+export function isOwnPath(path: string): boolean {
+  return Object.values(endpoints).some((own) => path === own || path.startsWith(`${own}/`))
+}
