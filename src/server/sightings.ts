@@ -6,6 +6,7 @@ import type { Journal, Mark, Sighting } from '../core/ports.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { Effect } from '../core/verify.ts'
 import type { RouteConfig } from './config.ts'
+import { claimableUntil, usualProofTtlSeconds } from './quote.ts'
 import type { Service } from './service.ts'
 
 /** Has payments to a route's recipients read as they land. */
@@ -74,10 +75,17 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     received,
     slot: effect.slot,
     paidAt: effect.blockTime * 1000,
-    endpoint: '',
-    claimableUntil: 0,
+    ...purposeOf(service, requestId),
   }
   return { sighting, effect, requestId, decimals }
+}
+
+/** What a payment is for, and until when it can be claimed, as far as its requestId tells. */
+function purposeOf(service: Service, requestId: string | undefined): Pick<Sighting, 'endpoint' | 'claimableUntil'> {
+  const request = requestId === undefined ? undefined : openRequest(requestId)
+  if (!request) return { endpoint: '', claimableUntil: 0 }
+  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
+  return { endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds) }
 }
 
 function isOurs(service: Service, memo: string): boolean {
