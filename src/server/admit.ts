@@ -21,10 +21,10 @@ import type { PaymentOption, Quote } from '../core/verify.ts'
 import { worthOf } from '../core/worth.ts'
 import { endpointOf } from './endpoint.ts'
 import { firstSlice } from './gauge.ts'
-import { notePending } from './pending.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
 import type { Case, Read } from './reading.ts'
 import { readFinally, readPayment, readWithin } from './reading.ts'
+import { notePending } from './sightings.ts'
 
 const signatureAgeSeconds = 300
 

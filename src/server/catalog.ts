@@ -3,7 +3,7 @@ import type { Unit } from '../core/allowance.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { RouteConfig } from './config.ts'
-import type { ReadinessReport } from './readiness.ts'
+import type { ReadinessReport } from './selling.ts'
 
 export interface CatalogEntry {
   readonly methods: readonly string[]
