@@ -1,21 +1,22 @@
-/** What a service sells, for those who want to know before they ask: machines by `/openapi.json`, agents by `/llms.txt`. */
+/** What a service sells: a line for each of its paywalls, with whether it can sell at this moment. */
+import type { Unit } from '../core/allowance.ts'
 import { formatUnits } from '../core/money.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
 import { pickMints } from '../core/network.ts'
 import type { RouteConfig } from './config.ts'
-import type { Per } from './pricing.ts'
+import type { ReadinessReport } from './selling.ts'
 
 export interface CatalogEntry {
-  /** Upper case; empty where any method is sold. */
   readonly methods: readonly string[]
-  /** As the provider names it, `/api/:resource` too; empty where a middleware stands before routes that it does not know. */
-  readonly path: string
-  /** In whole tokens; undefined where it depends on the request. */
+  /** Undefined where the provider gave it no name (`endpoint`): then nobody is told where it is. */
+  readonly path: string | undefined
+  /** In units of `token`; undefined where it depends on the request. */
   readonly price: string | undefined
   readonly token: TokenCode
-  /** What the price is for, as in the provider's options. */
-  readonly per: 'request' | 'megabyte' | { readonly seconds: number } | { readonly requests: number }
+  /** What the price is for: so many requests or seconds, or a million bytes. */
+  readonly per: { readonly unit: Unit; readonly amount: number }
   readonly acceptedMints: readonly TokenCode[]
+  /** Of the accepted tokens. */
   readonly mints: MintTable
   readonly recipient: string
   readonly description: string | undefined
@@ -23,46 +24,51 @@ export interface CatalogEntry {
 }
 
 export interface Catalog {
-  entries(): readonly CatalogEntry[]
-}
-
-export interface OpenCatalog extends Catalog {
   /** The function returned takes it out again. */
-  add(entry: CatalogEntry): () => void
+  add(entry: CatalogEntry, readiness: () => Promise<ReadinessReport>): () => void
+  entries(): readonly CatalogEntry[]
+  /** How each of them stands, in the same order. */
+  readiness(): Promise<readonly ReadinessReport[]>
 }
 
-export function createCatalog(): OpenCatalog {
-  const entries = new Set<CatalogEntry>()
+export function createCatalog(): Catalog {
+  const lines = new Map<object, readonly [CatalogEntry, () => Promise<ReadinessReport>]>()
   return {
-    entries: () => [...entries],
-    add: (entry) => {
-      entries.add(entry)
-      return () => void entries.delete(entry)
+    add: (entry, readiness) => {
+      const key = {}
+      lines.set(key, [entry, readiness])
+      return () => void lines.delete(key)
     },
+    entries: () => [...lines.values()].map(([entry]) => entry),
+    readiness: () => Promise.all([...lines.values()].map(([, readiness]) => readiness())),
   }
 }
 
-/** `endpoint` is `GET /api/weather`, `/api/weather`, or empty where the provider does not say. */
-export function catalogEntryOf(config: RouteConfig, endpoint = ''): CatalogEntry {
-  const [, method, path = ''] = /^(?:([A-Za-z]+)\s+)?(\/.*)$/.exec(endpoint) ?? []
-  const { price, token, decimals, per } = config.pricing
+const bytesOfMegabyte = 1_000_000
+
+export function entryOf({
+  endpoint,
+  pricing,
+  acceptedMints,
+  mints,
+  recipient,
+  description,
+  scope,
+}: RouteConfig): CatalogEntry {
+  const { price, token, decimals, per } = pricing
   return {
-    methods: method === undefined ? [] : [method.toUpperCase()],
-    path,
+    methods: endpoint?.methods ?? ['GET'],
+    path: endpoint?.path,
     price: typeof price === 'bigint' ? formatUnits(price, decimals) : undefined,
     token,
-    per: perOf(per),
-    acceptedMints: config.acceptedMints,
-    mints: pickMints(config.acceptedMints, config.mints),
-    recipient: config.recipient,
-    description: config.description,
-    scope: config.scope,
+    per:
+      per.kind === 'allowance'
+        ? { unit: per.allowance.unit, amount: Number(per.allowance.amount) }
+        : { unit: 'byte', amount: bytesOfMegabyte },
+    acceptedMints,
+    mints: pickMints(acceptedMints, mints),
+    recipient,
+    description,
+    scope,
   }
-}
-
-function perOf(per: Per): CatalogEntry['per'] {
-  if (per.kind === 'bytes') return 'megabyte'
-  const { unit, amount } = per.allowance
-  if (unit === 'second') return { seconds: Number(amount) }
-  return amount === 1n ? 'request' : { requests: Number(amount) }
 }
