@@ -15,6 +15,7 @@ import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
+import { redactLog } from '../core/redact.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { readKeyFile } from '../host/key-file.ts'
@@ -40,7 +41,7 @@ import { noteSightings } from './sightings.ts'
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)
-  const log = config.log ?? createLog()
+  const log = config.log ? redactLog(config.log) : createLog()
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
