@@ -24,6 +24,10 @@ export const metrics = {
     'Payments that the chain might still take back, as far as they are looked at in one go (1,024).',
   ],
   paystile_payments_concluded_total: ['counter', 'Payments that became finalized or reverted.'],
+  paystile_webhooks_total: [
+    'counter',
+    'Attempts to tell a webhook: told, delayed (it is tried again) or failed (it is not).',
+  ],
 } as const satisfies Record<string, readonly ['counter' | 'gauge', string]>
 
 export type Metric = keyof typeof metrics

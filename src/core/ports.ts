@@ -88,6 +88,11 @@ export interface Chain {
   close(): Promise<void>
 }
 
+/** What came of telling somebody. `why` holds no address. */
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'failed'; readonly why: string }
+
 /** Opens a WebSocket. It is closed once, whatever the reason, and by itself when the other side falls silent. */
 export type ConnectSocket = (
   url: string,
@@ -420,13 +425,21 @@ export type NoticeKind = (typeof noticeKinds)[number]
 export interface Notice {
   readonly id: string
   readonly kind: NoticeKind
+  /** Who is to be told, by name; empty until it was spread among those who listen. */
+  readonly target: string
   readonly tx: Uint8Array
   readonly at: number
+  /** How many came to nothing. */
   readonly attempts: number
   /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
   readonly state: 'waiting' | 'told' | 'failed'
   /** Why the last attempt came to nothing. */
   readonly why: string
+}
+
+export interface Listener {
+  readonly name: string
+  readonly events: readonly NoticeKind[]
 }
 
 /**
@@ -437,8 +450,13 @@ export interface Notices {
   start(): Promise<void>
   /** Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked. Answers how many. */
   sweep(most: number): Promise<number>
-  /** Those whose time has come, which nobody else gets for `leaseMs`. */
-  take(most: number, leaseMs: number): Promise<readonly Notice[]>
+  /**
+   * Makes of notices that are new one for each listener that wants to hear of their kind, in one step. Answers how many
+   * were new. Each listener has notices of its own, so that one that fails or is slow holds up no other.
+   */
+  spread(listeners: readonly Listener[], most: number): Promise<number>
+  /** Those for a listener whose time has come, the oldest first, which nobody else gets for `leaseMs`. */
+  take(target: string, most: number, leaseMs: number): Promise<readonly Notice[]>
   told(id: string): Promise<void>
   /** `again` in milliseconds since 1970; undefined gives up. */
   failed(id: string, why: string, again: number | undefined): Promise<void>
