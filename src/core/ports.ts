@@ -20,6 +20,17 @@ export interface Log {
 }
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** The work that is followed. Never what an unpaid request does. */
+export type SpanName = 'paystile.admit' | 'paystile.chain.read' | 'paystile.ledger.take' | 'paystile.forward'
+
+/** Follows work through services, where somebody collects that; else the work is done and nothing more. */
+export interface Trace {
+  /** `note` adds what is known only later. Work that throws is marked as failed, and throws all the same. */
+  span<Result>(name: SpanName, facts: Facts, work: (note: (facts: Facts) => void) => Promise<Result>): Promise<Result>
+  /** Headers by which the service that is called now knows what its work belongs to; none without a collector. */
+  headers(): Readonly<Record<string, string>>
+}
+
 /** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
 export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 

@@ -21,6 +21,7 @@ import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
+import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
@@ -31,6 +32,7 @@ import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
 import { createExposureBook } from './exposure.ts'
+import { observeChain, observeLedger } from './observed.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
@@ -141,6 +143,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const meter = createMeter()
+    const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const ground = await standOn(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
@@ -152,8 +155,9 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       stops.push(opened.close)
       return opened
     }
-    const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
-    const clock = ledger.clock ?? ground.clock
+    const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
+    const clock = opened.clock ?? ground.clock
+    const ledger = observeLedger(opened, { meter, trace, clock })
     const verifier = createVerifier()
     const { journal } = ledger
     const watch = journal &&
@@ -172,7 +176,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const parts: ServiceParts = {
-      chain,
+      chain: observeChain(chain, trace),
       ledger,
       clock,
       keyring,
@@ -186,6 +190,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       welcome: ground.welcome,
       encode: createEncoder(),
       log,
+      trace,
       meter,
       budget: createBudget(clock),
       exposure,
