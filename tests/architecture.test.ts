@@ -39,7 +39,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   chain: { folders: ['core', 'chain'], packages: ['@solana/', '@solana-program/'] },
   ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
   dialects: { folders: ['core', 'dialects'], packages: [] },
-  host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws'] },
+  host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
   workers: { folders: ['core', 'workers'], packages: [] },
   rates: { folders: ['core', 'rates'], packages: [] },
   server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },

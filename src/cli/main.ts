@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError, Option } from 'commander'
 import { PaymentError } from '../client/errors.ts'
 import { JournalError } from '../client/file-journal.ts'
+import { createRedact } from '../core/redact.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
@@ -139,7 +140,7 @@ function collect(value: string, all: readonly string[]): readonly string[] {
 function report(terminal: Terminal, thrown: unknown): ExitCode {
   const known = explain(thrown)
   if (!known) {
-    terminal.note(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown))
+    terminal.note(createRedact()(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)))
     return exitCodes.failure
   }
   const error = { code: known.code, message: known.message, ...known.facts }
