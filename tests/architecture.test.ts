@@ -58,6 +58,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
 /** The only files of the server that know which implementations there are. */
 const joiners = [
   'server/assemble.ts',
+  'server/assemble-faucet.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
   'server/assemble-verdict.ts',

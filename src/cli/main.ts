@@ -122,12 +122,19 @@ function createProgram(run: Run): Command {
     .addOption(networkOption())
     .action(run(async () => (await import('./wallet.ts')).showBalance))
 
-  command('faucet', 'get test money on a localnet')
+  command('faucet', 'get test money on a test network')
     .argument('[address]', 'who gets it (default: your wallet)')
     .option('--token <code>', 'only this token')
     .option('--amount <decimal>', 'how much of it')
     .option('--url <url>', 'faucet to ask (default: those of all localnets that run here)')
     .action(run(async () => (await import('./faucet.ts')).faucet))
+
+  const mints = program.command('mints').description('test tokens of your own').exitOverride()
+  command('create', 'make test USDC and NATIVE that belong to a key, and print the lines that use them', mints)
+    .argument('[file]', 'key file that owns them and pays for them (default: your wallet)')
+    .option('--rpc <url>', 'node to use', collect, [])
+    .addOption(networkOption())
+    .action(run(async () => (await import('./mints.ts')).createMints))
   return program
 }
 
