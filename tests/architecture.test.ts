@@ -51,7 +51,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   },
   cli: {
     folders: ['core', 'chain', 'client', 'host', 'server', 'adapters', 'ledger', 'localnet', 'cli'],
-    packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server'],
+    packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],
   },
   '.': { folders: ['adapters', 'client', 'core', 'server'], packages: [] },
 }

@@ -54,6 +54,18 @@ function createProgram(run: Run): Command {
   const command = (name: string, description: string, parent: Command = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
 
+  command('init', 'write what `serve` needs: configuration and secret')
+    .argument('[directory]', 'where to (default: here)')
+    .option('--upstream <url>', 'your own service, which is to be protected')
+    .option('--path <path>', 'what costs something: /api/weather, or /api/* for all below /api')
+    .option('--price <decimal>', 'price of a request')
+    .option('--token <code>', 'token of the price: USDC (the default), SOL or NATIVE')
+    .option('--recipient <address>', 'wallet that is paid (on localnet one is made if you give none)')
+    .addOption(networkOption())
+    .option('--yes', 'ask nothing, and take the usual values for what is not given')
+    .option('--force', 'replace paystile.yaml; the secret in .env stays')
+    .action(run(async () => (await import('./init.ts')).init))
+
   command('demo', 'run paid resources on a chain of their own, to try everything out')
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
     .option('--keep', 'keep chain, ledger and wallet for the next time')
