@@ -66,6 +66,10 @@ function createProgram(run: Run): Command {
     .option('--force', 'replace paystile.yaml; the secret in .env stays')
     .action(run(async () => (await import('./init.ts')).init))
 
+  command('doctor', 'check everything a service needs, and say what to do')
+    .argument('[file]', 'configuration (default: paystile.yaml here, else the PAYSTILE_ variables)')
+    .action(run(async () => (await import('./doctor.ts')).doctor))
+
   command('demo', 'run paid resources on a chain of their own, to try everything out')
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
     .option('--keep', 'keep chain, ledger and wallet for the next time')
