@@ -381,7 +381,9 @@ export interface Books {
   /** By endpoint and token, those with most payments first: all lines of the first `most` endpoints. */
   endpoints(period: Period, most: number): Promise<readonly EndpointSum[]>
   /** By hour or day, and token, oldest first. Empty ones are left out. */
-  series(query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string }): Promise<readonly Point[]>
+  series(
+    query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
+  ): Promise<readonly Point[]>
   captures(query: CaptureQuery): Promise<readonly Capture[]>
   capture(tx: Uint8Array): Promise<Capture | undefined>
   count(usage: readonly Usage[]): Promise<void>
