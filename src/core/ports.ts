@@ -137,6 +137,8 @@ export interface FrozenRates {
   readonly source: string
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
 }
 
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
@@ -381,7 +383,9 @@ export interface Books {
   /** By endpoint and token, those with most payments first: all lines of the first `most` endpoints. */
   endpoints(period: Period, most: number): Promise<readonly EndpointSum[]>
   /** By hour or day, and token, oldest first. Empty ones are left out. */
-  series(query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string }): Promise<readonly Point[]>
+  series(
+    query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
+  ): Promise<readonly Point[]>
   captures(query: CaptureQuery): Promise<readonly Capture[]>
   capture(tx: Uint8Array): Promise<Capture | undefined>
   count(usage: readonly Usage[]): Promise<void>
