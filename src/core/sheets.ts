@@ -10,3 +10,13 @@ export type SheetsOutcome =
   | { readonly kind: 'done' }
   /** In one sentence that may be shown: without keys, and without what the service answered word by word. */
   | { readonly kind: 'failed'; readonly why: string }
+
+/** Posts to an HTTP service. Follows no redirect, has its answer by `timeoutMs` or throws. */
+export type Post = (
+  url: string,
+  options: {
+    readonly timeoutMs: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  },
+) => Promise<{ readonly status: number; readonly text: string }>

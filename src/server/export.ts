@@ -79,8 +79,8 @@ export function createExports(parts: ExportParts): Exports {
   }
 
   const byLink = async (params: URLSearchParams, token: string): Promise<Response> => {
-    const others = [...params.keys()].filter((name) => name !== 'link' && name !== 'format')
-    if (others.length > 0 || (params.get('format') ?? 'csv') !== 'csv')
+    const names = [...params.keys()].sort().join()
+    if ((names !== 'format,link' && names !== 'link') || (params.get('format') ?? 'csv') !== 'csv')
       return problem('query_invalid', { problems: ['a link is for CSV and carries its own filter; add nothing to it'] })
     const link = await links.open(token)
     if (!link) return problem('link_invalid')
