@@ -33,9 +33,11 @@ import { createExposureBook } from './exposure.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
+import { createPendingBook } from './pending.ts'
 import type { Service, ServiceParts } from './service.ts'
 import { createService } from './service.ts'
 import { noteSightings } from './sightings.ts'
+import { createUsageBook } from './usage.ts'
 
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
@@ -76,11 +78,11 @@ function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameOf({ network, rpc, ledger, keyring, service, watch }: ServiceConfig): string {
+function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
   const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
-  return JSON.stringify([network, rpc, ledgerName, keys, service, watch])
+  return JSON.stringify([network, rpc, ledgerName, keys, service, watch, reportToken])
 }
 
 function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
@@ -168,6 +170,10 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)
+    const usage = createUsageBook(ledger.books, clock, log)
+    stops.push(usage.stop)
+    const pending = createPendingBook(journal, log)
+    stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const parts: ServiceParts = {
@@ -188,6 +194,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       meter,
       budget: createBudget(clock),
       exposure,
+      usage,
+      pending,
     }
     const service = createService(config, parts)
     meter.set('paystile_ready', 1)

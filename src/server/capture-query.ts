@@ -73,8 +73,9 @@ export function formatCaptureFilter(filter: CaptureFilter): URLSearchParams {
   return params
 }
 
-/** RFC 3339 with its zone, or a day, which stands for its beginning in UTC. Milliseconds since 1970. */
+/** RFC 3339 with its zone, a day, which stands for its beginning in UTC, or milliseconds since 1970. */
 export function parseTime(text: string): number | undefined {
+  if (/^\d{11,14}$/.test(text)) return Number(text)
   // In a query an unescaped + arrives as a space.
   const moment = text.replace(/ (?=\d\d:\d\d$)/, '+')
   const [, day, time, zone] =

@@ -6,6 +6,7 @@ import type { Ledger, Log } from '../core/ports.ts'
 import { convertAll } from '../core/rates.ts'
 import type { Bind } from './binding.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import type { NamedEndpoint } from './endpoint.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FinalityAt } from './finality-rule.ts'
@@ -31,6 +32,7 @@ export interface ServiceConfig {
   readonly keyring: Keyring | undefined
   readonly service: string
   readonly watch: boolean
+  readonly reportToken: TokenCode
 }
 
 export interface RouteConfig {
@@ -60,6 +62,7 @@ export interface RouteConfig {
   readonly allowanceTtlSeconds: number
   readonly publicUrl: string | undefined
   readonly description: string | undefined
+  readonly endpoint: NamedEndpoint | undefined
   readonly envelope: Envelope
   readonly cors: boolean
   readonly retiredRecipients: readonly string[]
@@ -124,7 +127,15 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[read.network])
   const { network, ledger, service, recipient, retired } = read
   return Object.freeze({
-    service: Object.freeze({ network, rpc, ledger, keyring, service, watch: read.watch }),
+    service: Object.freeze({
+      network,
+      rpc,
+      ledger,
+      keyring,
+      service,
+      watch: read.watch,
+      reportToken: read.reportToken,
+    }),
     route: Object.freeze({
       recipient,
       pricing,
@@ -150,6 +161,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       allowanceTtlSeconds: read.allowanceTtlSeconds,
       publicUrl: read.publicUrl?.replace(/\/$/, ''),
       description: read.description,
+      endpoint: read.endpoint,
       envelope: read.envelope,
       cors: read.cors,
       retiredRecipients: retired.recipients,

@@ -20,12 +20,16 @@ import { createTags } from '../core/tags.ts'
 import type { Inspection } from '../core/token-rules.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Budget } from './budget.ts'
+import type { Catalog } from './catalog.ts'
+import { createCatalog } from './catalog.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
 import type { AccountKey } from './options.ts'
+import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
+import type { UsageBook } from './usage.ts'
 
 /** What `assemble` brings together. */
 export interface ServiceParts {
@@ -56,6 +60,9 @@ export interface ServiceParts {
   readonly meter: Meter
   readonly budget: Budget
   readonly exposure: ExposureBook
+  readonly usage: UsageBook
+  /** Payments that genuine proofs name and nobody can verify yet. */
+  readonly pending: PendingBook
 }
 
 /** What tokens are worth at this moment. Asks nobody. */
@@ -76,6 +83,13 @@ export type Recognition =
   /** Sealed, if at all, with a key that was retired. Only the ledger can say. */
   | { readonly kind: 'unknown_key' }
 
+/** What is known of a route by its tag alone. */
+export interface RouteFacts {
+  /** What is sold there; empty where that is not one thing. */
+  readonly endpoint: string
+  readonly proofTtlSeconds: number
+}
+
 export interface WatchedAccount {
   readonly recipient: string
   readonly token: TokenCode
@@ -88,15 +102,18 @@ export interface Service extends ServiceParts {
   readonly pseudonyms: Pseudonyms
   readonly tags: Tags
   /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
-  register(scopes: readonly string[], recipients: readonly string[]): void
+  register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
   sealWith(recipient: string): Mac
   recognise(request: OpenedRequest): Recognition
-  knowsRoute(tag: Uint8Array): boolean
+  /** The route of a requestId; undefined when none of this service's is. */
+  routeOf(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void
+  /** What is sold. */
+  readonly catalog: Catalog
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
 }
@@ -117,7 +134,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
   const tags = createTags(keyring.tagKey)
   const macs = new Map<string, Mac>()
   const recipients = new Set<string>()
-  const routeTags = new Map<string, Uint8Array>()
+  const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
 
   const macOf = (keyId: number, recipient: string): Mac | undefined => {
@@ -136,6 +153,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     config,
     tags,
     watched: new Map(),
+    catalog: createCatalog(),
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
       return () => {
@@ -149,8 +167,13 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     },
     ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
-    register: (scopes, added) => {
-      for (const scope of scopes) routeTags.set(scope, tags.route(scope))
+    register: (scopes, added, about) => {
+      for (const scope of scopes) {
+        const known = routes.get(scope)
+        const endpoint = known && known.endpoint !== about.endpoint ? '' : about.endpoint
+        const proofTtlSeconds = Math.max(known?.proofTtlSeconds ?? 0, about.proofTtlSeconds)
+        routes.set(scope, { endpoint, proofTtlSeconds, tag: tags.route(scope) })
+      }
       for (const recipient of added) recipients.add(recipient)
     },
     sealWith: (recipient) => {
@@ -166,6 +189,6 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
       }
       return { kind: 'forged' }
     },
-    knowsRoute: (tag) => [...routeTags.values()].some((known) => equalBytes(known, tag)),
+    routeOf: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }
 }
