@@ -138,7 +138,11 @@ const offer = z.strictObject({
   path: z.string(),
   price: z.string().nullable(),
   token,
-  per: z.union([z.enum(['request', 'megabyte']), z.strictObject({ seconds: count }), z.strictObject({ requests: count })]),
+  per: z.union([
+    z.enum(['request', 'megabyte']),
+    z.strictObject({ seconds: count }),
+    z.strictObject({ requests: count }),
+  ]),
   acceptedMints: z.array(token),
   recipient: z.string(),
   scope: z.string(),

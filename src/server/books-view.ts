@@ -2,7 +2,18 @@
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
-import type { Books, Capture, Clock, EndpointSum, Journal, Period, Point, Sum, Usage, UsageEvent } from '../core/ports.ts'
+import type {
+  Books,
+  Capture,
+  Clock,
+  EndpointSum,
+  Journal,
+  Period,
+  Point,
+  Sum,
+  Usage,
+  UsageEvent,
+} from '../core/ports.ts'
 import { usageEvents } from '../core/ports.ts'
 import { worthDecimals } from '../core/worth.ts'
 import type { Cursors } from './capture-cursor.ts'
@@ -33,7 +44,11 @@ export async function revenueTokenOf(books: Books): Promise<TokenCode> {
 }
 
 /** A record of the feed: no transaction in it. */
-export function feedRecordOf(parts: Pick<BooksParts, 'cursors' | 'decimalsOf'>, capture: Capture, revenueToken: TokenCode) {
+export function feedRecordOf(
+  parts: Pick<BooksParts, 'cursors' | 'decimalsOf'>,
+  capture: Capture,
+  revenueToken: TokenCode,
+) {
   return {
     id: parts.cursors.write(capture),
     ...withoutTransaction(formatCapture(capture, parts.decimalsOf, revenueToken)),
@@ -90,7 +105,11 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     books.captures({ status: 'pending', order: 'latest', most: mostCounted }),
     journal?.unclaimed(mostCounted) ?? [],
   ])
-  const countOf = (event: UsageEvent): number => total(usage.filter((one) => one.event === event), ({ count }) => count)
+  const countOf = (event: UsageEvent): number =>
+    total(
+      usage.filter((one) => one.event === event),
+      ({ count }) => count,
+    )
   const payments = total(sums, (sum) => sum.payments)
   return {
     totalRevenue: formatWorth(sums),

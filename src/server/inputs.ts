@@ -25,7 +25,10 @@ export function readInput<Shape extends z.ZodRawShape>(
 ): Input<z.output<z.ZodObject<Shape>>> {
   const reading = schema.safeParse(value, { reportInput: true, error: describe })
   if (reading.success) return { kind: 'input', input: reading.data }
-  return { kind: 'problems', problems: reading.error.issues.flatMap((issue) => explain(issue, Object.keys(schema.shape))) }
+  return {
+    kind: 'problems',
+    problems: reading.error.issues.flatMap((issue) => explain(issue, Object.keys(schema.shape))),
+  }
 }
 
 function explain(issue: z.core.$ZodIssue, known: readonly string[]): string[] {

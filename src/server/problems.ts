@@ -33,6 +33,10 @@ export const problems = {
   links_full: { status: 409, title: 'As many links are open as may be; revoke one first.' },
   sheets_busy: { status: 409, title: 'The sheet is being written at this moment.', retryAfterSeconds: 10 },
   sign_ins_limited: { status: 429, title: 'Too many sign-ins came from here; wait a minute.', retryAfterSeconds: 60 },
+  sign_in_unconfigured: {
+    status: 501,
+    title: 'Sign-in works at this machine only until publicUrl is set; set it to the address of this service.',
+  },
   sheets_missing: { status: 501, title: 'No spreadsheet is configured; set sheets, or ask by GET for a link.' },
   sheets_failed: { status: 502, title: 'The spreadsheet service did not take all rows; send it again.' },
   exports_full: {

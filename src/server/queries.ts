@@ -12,7 +12,9 @@ import { asRead } from './inputs.ts'
 const time = (what: string) =>
   z
     .string()
-    .transform(asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'))
+    .transform(
+      asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
+    )
     .optional()
     .meta({ description: what, examples: ['2026-01-31T12:00:00Z', '2026-01-31', '1769860800000'] })
 
@@ -28,7 +30,10 @@ const endpoint = z
 const statuses = [...captureStatuses, ...Object.values(feedStatuses)] as const
 const status = z
   .enum(statuses)
-  .transform((one) => (captureStatuses.find((known) => known === one || feedStatuses[known] === one) ?? 'pending') as CaptureStatus)
+  .transform(
+    (one) =>
+      (captureStatuses.find((known) => known === one || feedStatuses[known] === one) ?? 'pending') as CaptureStatus,
+  )
   .optional()
   .meta({ description: 'Either spelling of the verification status.' })
 

@@ -114,7 +114,11 @@ export async function judgePayment(
     received: formatUnits(verdict.received, verdict.option.decimals),
     ...landing(effect),
   }
-  const checks: Checks = { ...paidChecks, ...(await judgeUse(knowing(parts, verdict.payer), txBytes, requestId, request)), sealed }
+  const checks: Checks = {
+    ...paidChecks,
+    ...(await judgeUse(knowing(parts, verdict.payer), txBytes, requestId, request)),
+    sealed,
+  }
   const code = (Object.keys(useCodes) as (keyof typeof useCodes)[]).find((check) => checks[check] === 'failed')
   return { valid: code === undefined, ...(code && { code: useCodes[code] }), checks, ...facts }
 }
