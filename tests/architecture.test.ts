@@ -61,6 +61,7 @@ const joiners = [
   'server/assemble.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
+  'server/assemble-routes.ts',
   'server/assemble-verdict.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']

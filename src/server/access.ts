@@ -3,6 +3,8 @@
  * machine needs no sign-in, and nobody else passes for one: not through a proxy, nor by a name that points here.
  */
 import type { Network } from '../core/network.ts'
+import { endpoints } from './endpoints.ts'
+import { problem } from './problems.ts'
 
 /** Who is at the other end of the connection, as the server knows and not as the request says. */
 export interface Visitor {
@@ -38,6 +40,18 @@ export function createAccess({ network, owners, sessionOf }: AccessParts): Admit
 
 export function mayRead({ kind }: Access): boolean {
   return kind !== 'stranger'
+}
+
+/** Who is not let in is told how to come in. */
+export function turnAway(access: Access): Response {
+  if (access.kind === 'stranger' && access.wallet !== undefined)
+    return problem('not_owner', {
+      detail: `${access.wallet} is signed in; sign in with a recipient's wallet, or name this one in the option owners.`,
+    })
+  return problem('sign_in_required', {
+    detail: `POST ${endpoints.signIn}/nonce with { "address": "<wallet>" }, sign the message, POST it to ${endpoints.signIn}.`,
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  })
 }
 
 const localName = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i

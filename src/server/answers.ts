@@ -1,5 +1,6 @@
 /** What the service's own addresses answer, as `/openapi.json` shows it. Tests hold every answer against these. */
 import { z } from 'zod'
+import { units } from '../core/allowance.ts'
 import { refusals } from '../core/errors.ts'
 import { networks, tokenCodes } from '../core/network.ts'
 import { captureStatuses } from '../core/ports.ts'
@@ -135,14 +136,10 @@ export const health = z.strictObject({ status: z.literal('alive') }).meta({ id: 
 
 const offer = z.strictObject({
   methods: z.array(z.string()),
-  path: z.string(),
-  price: z.string().nullable(),
+  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
+  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
   token,
-  per: z.union([
-    z.enum(['request', 'megabyte']),
-    z.strictObject({ seconds: count }),
-    z.strictObject({ requests: count }),
-  ]),
+  per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
   acceptedMints: z.array(token),
   recipient: z.string(),
   scope: z.string(),

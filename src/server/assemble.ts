@@ -10,6 +10,7 @@ import { createChain } from '../chain/solana.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
 import type { WatchJournal } from '../chain/watcher.ts'
+import { encodeBase58 } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
@@ -58,7 +59,8 @@ interface Shared {
 const services = new Map<string, Shared>()
 const ledgerNames = new WeakMap<Ledger, string>()
 
-function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+/** Whoever asks for the same service shares it; it ends with the last of them. */
+export function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
   const name = nameOf(config)
   const shared = services.get(name) ?? share(config, log)
   services.set(name, shared)
@@ -172,7 +174,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(exposure.stop)
     const usage = createUsageBook(ledger.books, clock, log)
     stops.push(usage.stop)
-    const pending = createPendingBook(journal, log)
+    const pending = createPendingBook(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
     stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)

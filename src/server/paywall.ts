@@ -278,6 +278,7 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
   if (!first) use(service, route, incoming, 'reused')
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  service.changes.note(proof.tx)
   let finished: () => void = () => {}
   void until(
     gate,
@@ -310,6 +311,7 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
+        service.changes.note(proof.tx)
         finished()
       })
     },

@@ -9,7 +9,11 @@ export interface PendingBook {
 const pendingEveryMs = 1_000
 const mostPending = 256
 
-export function createPendingBook(journal: Pick<Journal, 'sight'> | undefined, log: Log): PendingBook {
+export function createPendingBook(
+  journal: Pick<Journal, 'sight'> | undefined,
+  log: Log,
+  onWritten: (tx: Uint8Array) => void = () => {},
+): PendingBook {
   let waiting = new Map<string, Sighting>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const write = async (): Promise<void> => {
@@ -18,6 +22,7 @@ export function createPendingBook(journal: Pick<Journal, 'sight'> | undefined, l
     timer = undefined
     try {
       if (sightings.length > 0) await journal?.sight(sightings)
+      for (const { tx } of sightings) onWritten(tx)
     } catch (error) {
       log.warn('pending payments not written', { why: error instanceof Error ? error.message : String(error) })
     }

@@ -127,11 +127,11 @@ export type Read = z.infer<typeof schema>
 const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey']
 
 /** A sentence for each thing that is wrong. */
-export function explain(issue: z.core.$ZodIssue): string[] {
+export function explain(issue: z.core.$ZodIssue, known = Object.keys(schema.shape)): string[] {
   const path = issue.path.join('.')
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const guess = nearest(key, Object.keys(schema.shape))
+      const guess = nearest(key, known)
       return `${[path, key].filter(Boolean).join('.')}: is not an option${guess ? `; did you mean ${guess}?` : ''}`
     })
   }

@@ -22,6 +22,8 @@ import type { Asset } from '../core/verify.ts'
 import type { Budget } from './budget.ts'
 import type { Catalog } from './catalog.ts'
 import { createCatalog } from './catalog.ts'
+import type { Changes } from './changes.ts'
+import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
@@ -114,6 +116,8 @@ export interface Service extends ServiceParts {
   tell(event: PaywallEvent): void
   /** What is sold. */
   readonly catalog: Catalog
+  /** Payments about which something has changed, for the stream. */
+  readonly changes: Changes
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
 }
@@ -135,6 +139,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
   const macs = new Map<string, Mac>()
   const recipients = new Set<string>()
   const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
+  const changes = createChanges()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
 
   const macOf = (keyId: number, recipient: string): Mac | undefined => {
@@ -154,6 +159,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     tags,
     watched: new Map(),
     catalog: createCatalog(),
+    changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
       return () => {
@@ -163,6 +169,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
       }
     },
     tell: (event) => {
+      if ('tx' in event) changes.note(event.tx)
       for (const listener of listeners.keys()) tellOne(listener, event, parts.log)
     },
     ending: new Map(),

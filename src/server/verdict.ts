@@ -72,6 +72,8 @@ export interface VerdictParts {
   /** Who may be told whether the payment was used, by its payer; everybody, where this is left out. */
   readonly tellsUse?: (payer: string) => boolean
   readonly reading?: ReadOptions
+  /** How long a payment made in time can be claimed; a day, where nobody says. */
+  readonly proofTtlSeconds?: number
 }
 
 export const unchecked: Checks = {
@@ -174,7 +176,7 @@ function knowing(parts: VerdictParts, payer: string): VerdictParts {
 
 /** What the ledger adds: whether it was used, and whether it is still claimable. */
 async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
-  const { ledger, keyring, clock } = parts
+  const { ledger, keyring, clock, proofTtlSeconds = usualProofTtlSeconds } = parts
   const standing = await ledger?.peek(tx)
   const registered = standing !== undefined && standing.state !== 'late'
   const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
@@ -184,9 +186,9 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
     : registered && (standing.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
-  // How long the provider allows is not part of a requestId. Once registered, the ledger's own time counts, and it says
+  // Once registered, the ledger's own time counts, and it says
   // 'spent' when that is over.
-  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, usualProofTtlSeconds)
+  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
   return { unused, unexpired }
 }

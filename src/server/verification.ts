@@ -62,9 +62,9 @@ export async function verifyEndpoint(
   if (!opened || recognition?.kind !== 'sealed') return tell(body, refused('unknown_request', { sealed: 'failed' }))
   const { recipient } = recognition
   if (body.recipient !== undefined && body.recipient !== recipient)
-    return tell(body, refused('wrong_recipient', { sealed: 'passed', recipient: 'failed' }), opened)
+    return tell(body, refused('wrong_recipient', { sealed: 'passed', recipient: 'failed' }))
   const sealed = body.mint && opened.amounts[body.mint]
-  if (body.mint && sealed === undefined) return tell(body, refused('wrong_mint', { sealed: 'passed' }), opened)
+  if (body.mint && sealed === undefined) return tell(body, refused('wrong_mint', { sealed: 'passed' }))
   const { service, trustProxy } = parts
   const address = readClientAddress(visitor.peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
   const asked: Asked = { body, request: opened, recipient, access, address }
@@ -73,7 +73,7 @@ export async function verifyEndpoint(
   const verdict = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
   if (verdict === 'over_budget') return problem('rate_limited')
   if (verdict.code && refusals[verdict.code].status === 503) return problem(verdict.code)
-  return tell(body, verdict, opened, service.clock.now(), recipient)
+  return tell(body, verdict, recipient, { now: service.clock.now(), end: claimEnd(service, opened) })
 }
 
 function listed(problems: readonly string[]) {
@@ -96,7 +96,7 @@ function highest(sealed = 0n, expected = 0n): bigint {
 /** What was seen a moment ago is told for nothing. Nodes are asked within two budgets: for what leads nowhere, and for all. */
 async function judgeWithin(
   { service, mints, reads }: VerificationParts,
-  { body, access, address }: Asked,
+  { body, request, access, address }: Asked,
   expectation: Expectation,
 ): Promise<Verdict | 'over_budget'> {
   const judgeBy = (reading: ReadOptions) =>
@@ -113,6 +113,7 @@ async function judgeWithin(
         tokenAccountOf: service.tokenAccountOf,
         tellsUse: (payer) => mayRead(access) || (access.kind === 'stranger' && access.wallet === payer),
         reading,
+        proofTtlSeconds: proofTtlOf(service, request),
       },
       body.tx,
       body.requestId,
@@ -147,19 +148,32 @@ function refused(code: RefusalCode, checks: Partial<Checks>): Verdict {
   return { valid: false, code, checks: { ...unchecked, ...checks } }
 }
 
-function tell(body: VerifyBody, verdict: Verdict, request?: OpenedRequest, now = 0, recipient?: string): Response {
+function proofTtlOf(service: Service, { routeTag }: OpenedRequest): number {
+  return service.routeOf(routeTag)?.proofTtlSeconds ?? usualProofTtlSeconds
+}
+
+function claimEnd(service: Service, request: OpenedRequest): number {
+  return claimableUntil(request, proofTtlOf(service, request))
+}
+
+interface Times {
+  readonly now: number
+  /** Until when it can be claimed. */
+  readonly end: number
+}
+
+function tell(body: VerifyBody, verdict: Verdict, recipient?: string, times?: Times): Response {
   const { valid, code, checks, ...facts } = verdict
-  const end = request && claimableUntil(request, usualProofTtlSeconds)
   return answer({
     valid,
-    status: statusOf(verdict, end !== undefined && now <= end),
+    status: statusOf(verdict, times !== undefined && times.now <= times.end),
     ...(code && { code, detail: refusals[code].title }),
     retryable: code !== undefined && refusals[code].retryable,
     requestId: body.requestId,
     checks,
     ...(recipient !== undefined && { recipient }),
     ...facts,
-    ...(end !== undefined && { claimableUntil: new Date(end).toISOString() }),
+    ...(times && { claimableUntil: new Date(times.end).toISOString() }),
   })
 }
 
