@@ -1,5 +1,4 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
-import type { TokenCode } from '../core/network.ts'
 import type { Books, Capture } from '../core/ports.ts'
 import type { CaptureRecord, DecimalsOf } from './capture-format.ts'
 import { formatCapture } from './capture-format.ts'
@@ -8,10 +7,9 @@ import type { CaptureFilter } from './capture-query.ts'
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
 
 export interface Rows {
-  readonly books: Pick<Books, 'captures'>
+  readonly books: Pick<Books, 'captures' | 'reportToken'>
   readonly filter: CaptureFilter
   readonly decimalsOf: DecimalsOf
-  readonly revenueToken: TokenCode
   /** Asked before every further page: who may no longer read gets no more. */
   readonly isAllowed?: () => Promise<boolean>
 }
@@ -19,7 +17,8 @@ export interface Rows {
 export const rowsPerPage = 1_000
 
 /** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
-export async function* readPages({ books, filter, decimalsOf, revenueToken, isAllowed }: Rows): Pages {
+export async function* readPages({ books, filter, decimalsOf, isAllowed }: Rows): Pages {
+  const revenueToken = (await books.reportToken()) ?? 'USDC'
   let last: Capture | undefined
   for (;;) {
     const page = await books.captures({

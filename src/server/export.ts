@@ -2,7 +2,6 @@
  * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
  * into one. Who may read is decided before, but for a link, which speaks for itself.
  */
-import type { TokenCode } from '../core/network.ts'
 import type { Books, Clock, Log, Shelf } from '../core/ports.ts'
 import type { SheetsPort } from '../core/sheets.ts'
 import type { CaptureColumn, DecimalsOf } from './capture-format.ts'
@@ -28,7 +27,6 @@ export interface ExportParts {
   /** `keyring.serviceKey`. */
   readonly key: Uint8Array
   readonly decimalsOf: DecimalsOf
-  readonly revenueToken: () => TokenCode
   /** Where the service is reached from outside; else the address that the request came to. */
   readonly publicUrl?: string | undefined
   readonly linkTtlSeconds?: number | undefined
@@ -59,7 +57,7 @@ export function createExports(parts: ExportParts): Exports {
   const running: Record<Kind, number> = { owner: 0, link: 0 }
 
   const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
-    readPages({ ...parts, revenueToken: parts.revenueToken(), filter, ...(isAllowed && { isAllowed }) })
+    readPages({ books: parts.books, decimalsOf: parts.decimalsOf, filter, ...(isAllowed && { isAllowed }) })
 
   /** Counts a download from its first page to its end, however it ends. */
   const download = async (kind: Kind, format: Download, pages: Pages): Promise<Response> => {
@@ -98,6 +96,8 @@ export function createExports(parts: ExportParts): Exports {
       const token = params.get('link')
       if (request.method === 'GET' && token !== null) return byLink(params, token)
       if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
+      // A link is made by GET, and where no sign-in is needed a page from elsewhere could have a browser ask for many.
+      if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
       const reading = readCaptureFilter(params, ['format'])
       const format = exportFormats.find((one) => one === (params.get('format') ?? 'csv'))
       const wrong = [

@@ -25,7 +25,6 @@ function setUp(count: number, make: (index: number) => Capture = captureAt) {
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
     decimalsOf,
-    revenueToken: () => 'USDC',
   })
   const ask = (query: string, method = 'GET') =>
     exports.handle(new Request(`https://api.example/api/analytics/export${query}`, { method }), 'owner')
@@ -228,11 +227,7 @@ describe('an export as XLSX', () => {
 
   it('goes on in another sheet, with the header again, where one is full', async () => {
     const { books } = createBooks(25)
-    const stream = await xlsxStream(
-      readPages({ books, filter: {}, decimalsOf, revenueToken: 'USDC' }),
-      captureColumns,
-      10,
-    )
+    const stream = await xlsxStream(readPages({ books, filter: {}, decimalsOf }), captureColumns, 10)
     const book = await readXlsx(new Uint8Array(await new Response(stream).arrayBuffer()))
     expect(book.sheets.map(({ name, rows }) => [name, rows.length, rows[0]?.[0]])).toEqual([
       ['Payments', 11, 'timestamp'],

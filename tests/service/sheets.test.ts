@@ -28,7 +28,6 @@ function setUp(count: number, more: Partial<ExportParts> = {}) {
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
     decimalsOf: () => 6,
-    revenueToken: () => 'USDC',
     ...more,
   }
   const exports = createExports(parts)
@@ -178,6 +177,18 @@ describe('a link for a spreadsheet', () => {
     expect((await ask('?format=sheets')).status).toBe(409)
     const statuses = (await Promise.all([follow(url), follow(url), follow(url), ask('')])).map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 503, 200])
+  })
+
+  it('is not made for a page of another site, and nothing is exported to one', async () => {
+    const { exports, shelf } = setUp(1)
+    for (const site of ['cross-site', 'same-site']) {
+      for (const format of ['sheets', 'csv']) {
+        const headers = { 'sec-fetch-site': site }
+        const request = new Request(`${base}/api/analytics/export?format=${format}`, { headers })
+        expect((await exports.handle(request, '')).status).toBe(403)
+      }
+    }
+    expect(shelf.kept.size).toBe(0)
   })
 
   it('has the address under which the service is known', async () => {

@@ -92,5 +92,5 @@ export function createBooks(count: number, make: (index: number) => Capture = ca
     }
     return page
   }
-  return { books: { captures } as Books, reads: () => reads }
+  return { books: { captures, reportToken: async () => 'USDC' } as Partial<Books> as Books, reads: () => reads }
 }
