@@ -42,6 +42,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   './hono': ['create402Middleware', 'drain'],
   './next': ['create402Middleware'],
   './node': ['create402Middleware', 'drain'],
+  './gateway': ['ConfigurationError', 'createGateway', 'defineGateway', 'jsonSchema', 'openGateway', 'readPlanFile'],
   './localnet': ['FaucetError', 'LocalnetDataError', 'startLocalnet'],
 }
 
