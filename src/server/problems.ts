@@ -24,6 +24,26 @@ export const problems = {
   internal_error: { status: 500, title: 'Something broke here; the log of the service says what.' },
   books_missing: { status: 501, title: 'The ledger of this service keeps no books.' },
   not_started: { status: 503, title: 'The service has not started yet.', retryAfterSeconds: 2 },
+  sign_in_failed: { status: 401, title: 'This sign-in cannot be accepted; ask for a new message and sign that.' },
+  cross_site: {
+    status: 403,
+    title: 'Another site sent this request; send it from the page itself, or with a bearer token.',
+  },
+  link_invalid: { status: 403, title: 'This link has ended or was revoked; ask the owner for a new one.' },
+  links_full: { status: 409, title: 'As many links are open as may be; revoke one first.' },
+  sheets_busy: { status: 409, title: 'The sheet is being written at this moment.', retryAfterSeconds: 10 },
+  sign_ins_limited: { status: 429, title: 'Too many sign-ins came from here; wait a minute.', retryAfterSeconds: 60 },
+  sign_in_unconfigured: {
+    status: 501,
+    title: 'Sign-in works at this machine only until publicUrl is set; set it to the address of this service.',
+  },
+  sheets_missing: { status: 501, title: 'No spreadsheet is configured; set sheets, or ask by GET for a link.' },
+  sheets_failed: { status: 502, title: 'The spreadsheet service did not take all rows; send it again.' },
+  exports_full: {
+    status: 503,
+    title: 'As many exports run as may; ask again when one is done.',
+    retryAfterSeconds: 10,
+  },
   stream_full: { status: 503, title: 'As many listen as may; ask for the list instead.', retryAfterSeconds: 30 },
 } as const satisfies Record<string, Row>
 
