@@ -20,6 +20,17 @@ export interface Log {
 }
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** The work that is followed. Never what an unpaid request does. */
+export type SpanName = 'paystile.admit' | 'paystile.chain.read' | 'paystile.ledger.take' | 'paystile.forward'
+
+/** Follows work through services, where somebody collects that; else the work is done and nothing more. */
+export interface Trace {
+  /** `note` adds what is known only later. Work that throws is marked as failed, and throws all the same. */
+  span<Result>(name: SpanName, facts: Facts, work: (note: (facts: Facts) => void) => Promise<Result>): Promise<Result>
+  /** Headers by which the service that is called now knows what its work belongs to; none without a collector. */
+  headers(): Readonly<Record<string, string>>
+}
+
 /** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
 export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 
@@ -87,6 +98,11 @@ export interface Chain {
   fatesOf(landed: readonly { readonly signature: string; readonly slot: number }[]): Promise<readonly Fate[]>
   close(): Promise<void>
 }
+
+/** What came of telling somebody. `why` holds no address. */
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'failed'; readonly why: string }
 
 /** Opens a WebSocket. It is closed once, whatever the reason, and by itself when the other side falls silent. */
 export type ConnectSocket = (
@@ -422,13 +438,21 @@ export type NoticeKind = (typeof noticeKinds)[number]
 export interface Notice {
   readonly id: string
   readonly kind: NoticeKind
+  /** Who is to be told, by name; empty until it was spread among those who listen. */
+  readonly target: string
   readonly tx: Uint8Array
   readonly at: number
+  /** How many came to nothing. */
   readonly attempts: number
   /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
   readonly state: 'waiting' | 'told' | 'failed'
   /** Why the last attempt came to nothing. */
   readonly why: string
+}
+
+export interface Listener {
+  readonly name: string
+  readonly events: readonly NoticeKind[]
 }
 
 /**
@@ -439,8 +463,13 @@ export interface Notices {
   start(): Promise<void>
   /** Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked. Answers how many. */
   sweep(most: number): Promise<number>
-  /** Those whose time has come, which nobody else gets for `leaseMs`. */
-  take(most: number, leaseMs: number): Promise<readonly Notice[]>
+  /**
+   * Makes of notices that are new one for each listener that wants to hear of their kind, in one step. Answers how many
+   * were new. Each listener has notices of its own, so that one that fails or is slow holds up no other.
+   */
+  spread(listeners: readonly Listener[], most: number): Promise<number>
+  /** Those for a listener whose time has come, the oldest first, which nobody else gets for `leaseMs`. */
+  take(target: string, most: number, leaseMs: number): Promise<readonly Notice[]>
   told(id: string): Promise<void>
   /** `again` in milliseconds since 1970; undefined gives up. */
   failed(id: string, why: string, again: number | undefined): Promise<void>

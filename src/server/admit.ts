@@ -48,7 +48,19 @@ export interface Admission {
 }
 
 /** Decides whether a proof opens the door, and if so takes the grant. */
-export async function admit(visit: Case): Promise<Admission | Refusal> {
+export function admit(visit: Case): Promise<Admission | Refusal> {
+  const { service, route } = visit
+  const { clock, meter, trace } = service
+  const askedAt = clock.monotonic()
+  return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
+    const outcome = await decideOrRefuse(visit)
+    note({ 'paystile.outcome': outcome.kind === 'refused' ? outcome.code : outcome.kind })
+    meter.observe('paystile_proof_seconds', (clock.monotonic() - askedAt) / 1000)
+    return outcome
+  })
+}
+
+async function decideOrRefuse(visit: Case): Promise<Admission | Refusal> {
   try {
     return await decide(visit)
   } catch (error) {

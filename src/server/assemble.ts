@@ -16,11 +16,13 @@ import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
+import { redactLog } from '../core/redact.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
+import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
@@ -31,6 +33,7 @@ import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
 import { createExposureBook } from './exposure.ts'
+import { observeChain, observeLedger } from './observed.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
@@ -43,7 +46,7 @@ import { createUsageBook } from './usage.ts'
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)
-  const log = config.log ?? createLog()
+  const log = config.log ? redactLog(config.log) : createLog()
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
@@ -144,6 +147,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const meter = createMeter()
+    const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const ground = await standOn(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
@@ -155,8 +159,9 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       stops.push(opened.close)
       return opened
     }
-    const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
-    const clock = ledger.clock ?? ground.clock
+    const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
+    const clock = opened.clock ?? ground.clock
+    const ledger = observeLedger(opened, { meter, trace, clock })
     const verifier = createVerifier()
     const { journal } = ledger
     const watch = journal &&
@@ -179,7 +184,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const parts: ServiceParts = {
-      chain,
+      chain: observeChain(chain, trace),
       ledger,
       clock,
       keyring,
@@ -193,6 +198,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       welcome: ground.welcome,
       encode: createEncoder(),
       log,
+      trace,
       meter,
       budget: createBudget(clock),
       exposure,

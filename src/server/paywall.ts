@@ -3,6 +3,7 @@
  * translate to and from it.
  */
 
+import { isOneRequest } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
@@ -48,8 +49,8 @@ export type Entry = Answer | Admitted
 export interface Paywall {
   /** Synchronous for an unpaid request, once the service is up. */
   enter(incoming: Incoming): Entry | Promise<Entry>
-  /** The answer for a handler that failed before it had sent anything. */
-  handlerFailed(error: unknown): Answer
+  /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
+  handlerFailed(error: unknown, status?: 502 | 504): Answer
   /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
   ready(): Promise<Readiness>
   /** The same for health checks: never rejects. */
@@ -123,9 +124,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
-    handlerFailed: (error) => {
+    handlerFailed: (error, status = 502) => {
       log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
-      return dialect.refusal(refuse('handler_failed'))
+      return dialect.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readinessOf(standIn(await handle.get())),
     readiness: () => reportOn(async () => standIn(await handle.get())),
@@ -297,6 +298,15 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
+    facts: () => ({
+      tx: proof.tx,
+      request: service.pseudonyms.request(proof.requestId),
+      payer,
+      token,
+      amount,
+      unit: admission.allowance.unit,
+      isOnce: isOneRequest(admission.allowance),
+    }),
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...cors } }

@@ -1,5 +1,6 @@
 /** What the one may say who mounts the service's own addresses: which service, and who may read. */
 import { z } from 'zod'
+import { isHttpUrl } from '../core/http.ts'
 import type { MintTable } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import type { Environment, ServiceConfig } from './config.ts'
@@ -29,6 +30,18 @@ export interface RoutesOptions
   readonly owners?: readonly string[]
   /** `open` shows metrics to everybody. By default they are for owners, and for programs at the machine itself. */
   readonly metrics?: 'owners' | 'open'
+  /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
+  readonly origins?: readonly string[]
+  /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
+  readonly sheets?: SheetsOption
+}
+
+/** A range of a Google spreadsheet, and the service account that may write it. */
+export interface SheetsOption {
+  readonly credentialsFile?: string
+  readonly credentials?: { readonly client_email: string; readonly private_key: string }
+  readonly spreadsheetId: string
+  readonly range: string
 }
 
 export interface RoutesConfig {
@@ -38,6 +51,8 @@ export interface RoutesConfig {
   readonly trustProxy: number
   readonly owners: readonly string[] | undefined
   readonly hasOpenMetrics: boolean
+  readonly origins: readonly string[]
+  readonly sheets: SheetsOption | undefined
   readonly log: Log | undefined
 }
 
@@ -58,8 +73,24 @@ const routesSchema = schema
   .extend({
     owners: z.array(address, { error: 'must be a list of wallet addresses' }).min(1, 'must name a wallet').optional(),
     metrics: z.enum(['owners', 'open']).default('owners'),
+    origins: z
+      .array(z.string().refine(isOrigin, 'must be an origin such as https://api.example.com'), {
+        error: 'must be a list of origins',
+      })
+      .default([]),
+    // Read by who opens it.
+    sheets: z
+      .custom<SheetsOption>(
+        (value) => typeof value === 'object' && value !== null,
+        'must be { spreadsheetId, range, … }',
+      )
+      .optional(),
   })
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+
+function isOrigin(text: string): boolean {
+  return isHttpUrl(text) && new URL(text).origin === text
+}
 
 export function readRoutesConfig(options: RoutesOptions, environment: Environment): RoutesConfig {
   if (typeof options !== 'object' || options === null)
@@ -83,6 +114,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     trustProxy: read.trustProxy,
     owners: read.owners,
     hasOpenMetrics: read.metrics === 'open',
+    origins: read.origins,
+    sheets: read.sheets,
     log: read.log,
   })
 }

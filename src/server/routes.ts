@@ -11,6 +11,7 @@ import { createAccess, mayRead, turnAway } from './access.ts'
 import type { BooksParts } from './books-view.ts'
 import { createBudget } from './budget.ts'
 import { createCursors } from './capture-cursor.ts'
+import type { Catalog } from './catalog.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { recipientsOf } from './discovery.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
@@ -32,11 +33,7 @@ export interface Routes {
 export function createRoutes(parts: RoutesParts): Routes {
   const { service, signIn } = parts
   const { catalog, config, ledger, clock } = service
-  const mints = (): MintTable => ({
-    ...knownMints[config.network],
-    ...parts.mints,
-    ...Object.assign({}, ...catalog.entries().map((entry) => entry.mints)),
-  })
+  const mints = (): MintTable => mintsOf(service, parts.mints)
   const books: BooksParts | undefined = ledger.books && {
     books: ledger.books,
     journal: ledger.journal,
@@ -47,7 +44,7 @@ export function createRoutes(parts: RoutesParts): Routes {
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
   const admit = createAccess({
     network: config.network,
-    owners: () => parts.owners ?? recipientsOf(catalog.entries()),
+    owners: () => ownersOf(parts.owners, catalog),
     sessionOf: signIn && ((request) => signIn.sessionOf(request)),
   })
   const discovery: DiscoveryParts = { service, mints, publicUrl: parts.publicUrl }
@@ -84,6 +81,17 @@ export function createRoutes(parts: RoutesParts): Routes {
     },
     close: async () => stream?.close(),
   }
+}
+
+/** All mints that the service knows, those of what is sold first. */
+export function mintsOf({ config, catalog }: Service, configured: MintTable): MintTable {
+  const sold = catalog.entries().map((entry) => entry.mints)
+  return Object.assign({}, knownMints[config.network], configured, ...sold)
+}
+
+/** The wallets that may read what a service earns. */
+export function ownersOf(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
+  return owners ?? recipientsOf(catalog.entries())
 }
 
 function failed({ log }: Service, error: unknown): Response {

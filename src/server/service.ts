@@ -9,7 +9,7 @@ import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Mint, MintTable, TokenCode } from '../core/network.ts'
-import type { Chain, Clock, Identity, Ledger, Log, Opening, Verifier } from '../core/ports.ts'
+import type { Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { RateTable } from '../core/rates.ts'
@@ -59,6 +59,7 @@ export interface ServiceParts {
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log
+  readonly trace: Trace
   readonly meter: Meter
   readonly budget: Budget
   readonly exposure: ExposureBook

@@ -46,7 +46,9 @@ interface Subscriber {
 
 export function createStream(parts: StreamParts): PaymentStream {
   const { books, changes, log, beatMs = 15_000, lookMs = 2_000 } = parts
-  const told = new Map<string, string>()
+  const told = new Map<string, { readonly text: string; readonly isTold: boolean }>()
+  /** The first look only finds out what there is. */
+  let hasLooked = false
   const subscribers = new Set<Subscriber>()
   const waiting = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -57,12 +59,13 @@ export function createStream(parts: StreamParts): PaymentStream {
   const broadcast = (text: string): void => {
     for (const subscriber of [...subscribers]) subscriber.send(text)
   }
-  /** What was told already is not told again. */
-  const isNews = (record: { readonly id: string }): boolean => {
+  /** What was told already is not told again. What was only found in the list may be news to those who just came. */
+  const isNews = (record: { readonly id: string }, from: 'list' | 'change'): boolean => {
     const text = JSON.stringify(record)
-    if (told.get(record.id) === text) return false
+    const known = told.get(record.id)
+    if (known?.text === text && (known.isTold || from === 'list')) return false
     told.delete(record.id)
-    told.set(record.id, text)
+    told.set(record.id, { text, isTold: hasLooked || from === 'change' })
     for (const oldest of told.keys()) {
       if (told.size <= mostTold) break
       told.delete(oldest)
@@ -70,11 +73,16 @@ export function createStream(parts: StreamParts): PaymentStream {
     return true
   }
   /** Other servers change payments, too. */
-  const look = async (isFirst: boolean): Promise<void> => {
+  const look = async (): Promise<void> => {
     const revenueToken = await revenueTokenOf(books)
     const captures = await books.captures({ order: 'latest', most: mostLooked })
-    const news = captures.map((capture) => feedRecordOf(parts, capture, revenueToken)).filter(isNews)
-    if (isFirst) return
+    const news = captures
+      .map((capture) => feedRecordOf(parts, capture, revenueToken))
+      .filter((record) => isNews(record, 'list'))
+    if (!hasLooked) {
+      hasLooked = true
+      return
+    }
     if (news.length === mostLooked) broadcast(skipped)
     for (const record of news.reverse()) broadcast(eventOf(record))
   }
@@ -89,7 +97,7 @@ export function createStream(parts: StreamParts): PaymentStream {
       const bytes = decodeSignature(tx)
       const capture = bytes && (await books.capture(bytes))
       const record = capture && feedRecordOf(parts, capture, revenueToken)
-      if (record && isNews(record)) broadcast(eventOf(record))
+      if (record && isNews(record, 'change')) broadcast(eventOf(record))
     }
   }
   const note = (tx: string): void => {
@@ -110,14 +118,15 @@ export function createStream(parts: StreamParts): PaymentStream {
     subscribers.add(subscriber)
     if (deafen) return
     deafen = changes.listen(note)
-    look(true).catch(complain)
-    looking = setInterval(() => void look(false).catch(complain), lookMs)
+    look().catch(complain)
+    looking = setInterval(() => void look().catch(complain), lookMs)
     looking.unref?.()
   }
   const leave = (subscriber: Subscriber): void => {
     subscribers.delete(subscriber)
     if (subscribers.size > 0) return
     clearInterval(looking)
+    hasLooked = false
     deafen?.()
     deafen = undefined
   }
