@@ -153,6 +153,8 @@ export interface FrozenRates {
   readonly source: string
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
 }
 
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */

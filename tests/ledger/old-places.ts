@@ -59,7 +59,7 @@ async function makeFile(old?: Old): Promise<Place> {
       insert('payments', { id: index + 1, ...row, ...money, state: kept.late ? 'late' : 'valid' })
       for (const grant of kept.grants ?? []) insert('grants', { payment: index + 1, ...grant })
     }
-    const { paidAt, received, ...seen } = old.sighting
+    const { paidAt, received, endpoint: _, claimableUntil: __, ...seen } = old.sighting
     insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
     insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     insert('meta', { key: 'network', value: identity.network })
@@ -90,7 +90,7 @@ async function makeDatabase(old?: Old): Promise<Place> {
         version: 5,
       })
     }
-    const { paidAt, ...seen } = old.sighting
+    const { paidAt, endpoint: _, claimableUntil: __, ...seen } = old.sighting
     await insert('paystile_sightings', { ...seen, paid_at: paidAt })
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     await database.close()
@@ -101,7 +101,7 @@ async function makeDatabase(old?: Old): Promise<Place> {
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
 
 function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = [] }: Kept) {
-  const { allowance, paidAt, usableUntil, scope, ...columns } = payment
+  const { allowance, paidAt, usableUntil, scope, endpoint: _, worth: __, rates: ___, ...columns } = payment
   return {
     ...columns,
     scope: JSON.stringify(scope).slice(1, -1),
