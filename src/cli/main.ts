@@ -9,8 +9,10 @@ import { JournalError } from '../client/file-journal.ts'
 import { createRedact } from '../core/redact.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
+import { addOperatorCommands } from './operator-commands.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf, nameFlags } from './payment-errors.ts'
+import type { Run } from './run.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const networkOption = () =>
@@ -40,10 +42,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   return exitCode
 }
-
-type Run = <Args extends readonly unknown[]>(
-  load: () => Promise<(terminal: Terminal, ...args: Args) => Promise<ExitCode>>,
-) => (...args: [...Args, Command]) => Promise<void>
 
 function createProgram(run: Run): Command {
   const program = new Command('paystile')
@@ -160,6 +158,7 @@ function createProgram(run: Run): Command {
     .option('--rpc <url>', 'node to use', collect, [])
     .addOption(networkOption())
     .action(run(async () => (await import('./mints.ts')).createMints))
+  addOperatorCommands({ program, command, networkOption, run })
   return program
 }
 
