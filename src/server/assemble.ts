@@ -23,6 +23,7 @@ import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
+import { openFaucet } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
@@ -170,6 +171,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(exposure.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
+    const { transport } = http
+    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock, log }
     const parts: ServiceParts = {
       chain,
       ledger,
@@ -182,6 +185,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
+      openFaucet: (options) => openFaucet({ ...options, ...faucetGround }),
       welcome: ground.welcome,
       encode: createEncoder(),
       log,

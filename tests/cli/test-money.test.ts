@@ -112,7 +112,7 @@ describe('faucet --url', () => {
     const { mints } = (await create()).result as { readonly mints: { readonly USDC: Mint; readonly NATIVE: Mint } }
     const { rpcUrl, genesisHash } = world.localnet
     const rpc = createRpc({ urls: [rpcUrl], transport: http.transport })
-    const faucet = await openFaucet({
+    const faucet = openFaucet({
       network: 'localnet',
       genesis: genesisHash,
       rpc,
