@@ -1,5 +1,5 @@
 /** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
-import type { Notice, NoticeKind } from '../core/ports.ts'
+import type { Listener, Notice, NoticeKind } from '../core/ports.ts'
 import type { Ruling } from './account.ts'
 import { dayMs, hourMs } from './rollup.ts'
 import { parseText } from './stored-text.ts'
@@ -53,6 +53,7 @@ export function chooseLapsed(
 export interface NoticeRow {
   readonly id: string
   readonly kind: NoticeKind
+  readonly target: string
   readonly tx: Uint8Array
   readonly at: number | string
   readonly attempts: number | string
@@ -60,8 +61,13 @@ export interface NoticeRow {
   readonly why: string
 }
 
-export const noticeColumns = 'id, kind, tx, at, attempts, state, why'
+export const noticeColumns = 'id, kind, target, tx, at, attempts, state, why'
 
-export function readNotice({ id, kind, tx, at, attempts, state, why }: NoticeRow): Notice {
-  return { id, kind, tx: new Uint8Array(tx), at: Number(at), attempts: Number(attempts), state, why: parseText(why) }
+/** Whom to tell of what: a pair of names for each kind that somebody wants to hear of. */
+export function wishesOf(listeners: readonly Listener[]): readonly (readonly [target: string, kind: NoticeKind])[] {
+  return listeners.flatMap(({ name, events }) => [...new Set(events)].map((kind) => [name, kind] as const))
+}
+
+export function readNotice({ tx, at, attempts, why, ...row }: NoticeRow): Notice {
+  return { ...row, tx: new Uint8Array(tx), at: Number(at), attempts: Number(attempts), why: parseText(why) }
 }

@@ -1,5 +1,7 @@
 /** The commands of those who run a service, beside a ledger that the service has open. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -100,7 +102,7 @@ describe('paystile webhooks test', () => {
 
   it('sends a message that the receiver can verify', async () => {
     const { code, stdout } = await paystile('webhooks', 'test', '--url', `${receiver.url}/hook`)
-    const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
+    const [{ headers, body } = { headers: {} as IncomingHttpHeaders, body: '' }] = receiver.received
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, id: headers['webhook-id'], status: 204 }])
     const message = new Verifier(webhookSecret).verify(body, headers as Record<string, string>)
     expect(message).toMatchObject({ type: 'webhook.test' })

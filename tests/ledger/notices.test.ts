@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports.ts'
+import { noticeKinds } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
@@ -191,15 +192,42 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     it('to one of many who take at once, and to another when the lease is over', async () => {
       await notices().start()
       for (let number = 0; number < 10; number += 1) await registered()
-      const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take(4, 1000)))
+      const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take('', 4, 1000)))
       const ids = taken.flat().map(({ id }) => id)
       expect(new Set(ids).size).toBe(ids.length)
-      const rest = await notices().take(100, 1000)
+      const rest = await notices().take('', 100, 1000)
       expect(ids.length + rest.length).toBe(10)
-      expect(await notices().take(100, 1000)).toEqual([])
+      expect(await notices().take('', 100, 1000)).toEqual([])
       desk.clock.advance(1000)
-      expect(await notices().take(100, 1000)).toHaveLength(10)
-      expect(await notices().take(0, 1000)).toEqual([])
+      expect(await notices().take('', 100, 1000)).toHaveLength(10)
+      expect(await notices().take('', 0, 1000)).toEqual([])
+    })
+
+    it('to each listener that wants to hear of their kind, and to no other', async () => {
+      await notices().start()
+      const payments = [await registered(), await registered({ finality: 'finalized' })]
+      const all = { name: 'all', events: noticeKinds }
+      const final = { name: 'final', events: ['payment.finalized', 'payment.finalized'] as const }
+      expect(await notices().take('all', 10, 1000)).toEqual([])
+      const spread = await Promise.all([1, 2, 3].map(() => notices().spread([all, final], 2)))
+      expect(spread.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(2)
+      while ((await notices().spread([all, final], 2)) > 0);
+      const [ofAll, ofFinal] = [await notices().take('all', 10, 1000), await notices().take('final', 10, 1000)]
+      expect(ofAll.map(({ kind }) => kind).toSorted()).toEqual([
+        'payment.confirmed',
+        'payment.confirmed',
+        'payment.finalized',
+      ])
+      expect(ofFinal).toMatchObject([{ kind: 'payment.finalized', target: 'final', tx: payments[1]?.tx }])
+      expect(new Set([...ofAll, ...ofFinal].map(({ id }) => id)).size).toBe(4)
+      expect(await notices().take('', 10, 1000)).toEqual([])
+    })
+
+    it('to nobody who does not listen', async () => {
+      await notices().start()
+      await registered()
+      expect(await notices().spread([{ name: 'final', events: ['payment.finalized'] }], 10)).toBe(1)
+      expect([await notices().spread([], 10), await notices().list({ most: 10 })]).toEqual([0, []])
     })
 
     it('until they are told, or given up', async () => {
@@ -207,14 +235,14 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       const [told, failed, again] = [await registered(), await registered(), await registered()]
       const idOf = async ({ tx }: PaymentRecord) =>
         (await all()).find((notice) => Buffer.compare(notice.tx, tx) === 0)?.id ?? ''
-      await notices().take(10, 1000)
+      await notices().take('', 10, 1000)
       await notices().told(await idOf(told))
       await notices().failed(await idOf(failed), 'it said 410\0', undefined)
       await notices().failed(await idOf(again), 'it said 503', startOfTests + 5000)
       desk.clock.advance(4999)
-      expect(await notices().take(10, 1000)).toEqual([])
+      expect(await notices().take('', 10, 1000)).toEqual([])
       desk.clock.advance(1)
-      const [next, ...others] = await notices().take(10, 1000)
+      const [next, ...others] = await notices().take('', 10, 1000)
       expect([next?.id, others]).toEqual([await idOf(again), []])
       expect(next).toMatchObject({ attempts: 1, why: 'it said 503', state: 'waiting', kind: 'payment.confirmed' })
       expect(next?.tx).toEqual(again.tx)
@@ -227,7 +255,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await notices().resend(await idOf(told))).toBe(true)
       expect(await notices().resend(await idOf(failed))).toBe(true)
       expect(await notices().resend('msg_none')).toBe(false)
-      const resent = await notices().take(10, 1000)
+      const resent = await notices().take('', 10, 1000)
       expect(resent.map(({ attempts, state }) => [attempts, state])).toEqual([
         [0, 'waiting'],
         [0, 'waiting'],
@@ -240,7 +268,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       await notices().start()
       await registered()
       await registered()
-      const [one] = await notices().take(1, 1)
+      const [one] = await notices().take('', 1, 1)
       await notices().told(one?.id ?? '')
       desk.clock.advance(30 * 24 * 60 * minute + 1)
       await registered({ usableUntil: desk.clock.now() + minute })
@@ -263,7 +291,7 @@ describe.each(places)('several servers on one %s ledger', (_name, make) => {
     place.clock.advance(2 * minute)
     const counts = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).sweep(100)))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10)
-    const taken = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).take(100, minute)))
+    const taken = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).take('', 100, minute)))
     const kinds = taken.flat().map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'payment.confirmed')).toHaveLength(8)
     expect(kinds.filter((kind) => kind === 'payment.undelivered')).toHaveLength(8)
