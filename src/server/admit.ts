@@ -12,6 +12,7 @@ import { refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
+import { decimalsOf, tokenCodes } from '../core/network.ts'
 import type { FrozenRates, Grant, PaymentRecord, Standing, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
@@ -227,7 +228,13 @@ async function register(
 function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint) {
   const table = route.rates.current()
   const { reportToken } = service.config
-  const rates: FrozenRates = { table, source: route.config.rates.kind, at: Math.floor(service.clock.now()) }
+  const known = tokenCodes.map((code) => [code, decimalsOf(code, route.config.mints)] as const)
+  const rates: FrozenRates = {
+    table,
+    source: route.config.rates.kind,
+    at: Math.floor(service.clock.now()),
+    decimals: Object.fromEntries(known.filter(([, places]) => places !== undefined)),
+  }
   return { worth: worthOf({ token, units, decimals }, reportToken, table), rates }
 }
 
