@@ -17,6 +17,9 @@ const widths: Readonly<Partial<Record<keyof CaptureRecord, number>>> = {
   tx: 90,
 }
 
+/** Those that can begin like a formula. In the format of text they stay text even when somebody edits the cell. */
+const foreign: readonly (keyof CaptureRecord)[] = ['endpoint', 'requestId', 'payer']
+
 export async function xlsxStream(
   pages: Pages,
   columns: readonly (keyof CaptureRecord)[],
@@ -25,8 +28,11 @@ export async function xlsxStream(
   const { writeXlsxStream } = await import('hucre/xlsx')
   return writeXlsxStream(cellsOf(pages, columns), {
     name: 'Payments',
-    // The format of text: a cell that looks like a formula stays text when somebody edits it.
-    columns: columns.map((column) => ({ header: column, width: widths[column] ?? 14, numFmt: '@' })),
+    columns: columns.map((column) => ({
+      header: column,
+      width: widths[column] ?? 14,
+      ...(foreign.includes(column) && { numFmt: '@' }),
+    })),
     freezePane: { rows: 1 },
     maxRowsPerSheet: perSheet + 1,
   })
