@@ -9,7 +9,7 @@ import type { Ledger } from '../../src/core/ports.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/server/config.ts'
-import { createReceiver, type Receiver } from '../harness/notices.ts'
+import { createReceiver, type Received, type Receiver } from '../harness/notices.ts'
 import { createPayment, takeOf } from '../ledger/payments.ts'
 import { errorOf, paystile } from './command.ts'
 
@@ -100,7 +100,7 @@ describe('paystile webhooks test', () => {
 
   it('sends a message that the receiver can verify', async () => {
     const { code, stdout } = await paystile('webhooks', 'test', '--url', `${receiver.url}/hook`)
-    const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
+    const { headers = {}, body = '' }: Partial<Received> = receiver.received[0] ?? {}
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, id: headers['webhook-id'], status: 204 }])
     const message = new Verifier(webhookSecret).verify(body, headers as Record<string, string>)
     expect(message).toMatchObject({ type: 'webhook.test' })
