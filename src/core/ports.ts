@@ -417,11 +417,11 @@ export interface Books {
 
 /** Text under a name, for a while. */
 export interface Shelf {
-  /** Puts it there if nothing is. False when something is. */
+  /** Puts it there if nothing is. False when something is. It can be read before `until`, in milliseconds since 1970. */
   put(name: string, value: string, until: number): Promise<boolean>
   get(name: string): Promise<string | undefined>
   remove(name: string): Promise<boolean>
-  /** Those whose names begin so. */
+  /** Those whose names begin so, in the order of their names. */
   list(prefix: string): Promise<readonly { readonly name: string; readonly value: string; readonly until: number }[]>
 }
 
@@ -442,7 +442,7 @@ export interface Notice {
   readonly target: string
   readonly tx: Uint8Array
   readonly at: number
-  /** How many came to nothing. */
+  /** How often it was tried, as `told` and `failed` were heard of. */
   readonly attempts: number
   /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
   readonly state: 'waiting' | 'told' | 'failed'
@@ -460,8 +460,12 @@ export interface Listener {
  * listener nothing is written.
  */
 export interface Notices {
+  /** Of what had run out before nobody is told. */
   start(): Promise<void>
-  /** Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked. Answers how many. */
+  /**
+   * Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked; some seconds after they
+   * did, since a commit may still be on its way. Answers how many; those that ran out together may be more than `most`.
+   */
   sweep(most: number): Promise<number>
   /**
    * Makes of notices that are new one for each listener that wants to hear of their kind, in one step. Answers how many
@@ -474,7 +478,7 @@ export interface Notices {
   /** `again` in milliseconds since 1970; undefined gives up. */
   failed(id: string, why: string, again: number | undefined): Promise<void>
   list(query: { readonly state?: Notice['state']; readonly most: number }): Promise<readonly Notice[]>
-  /** Makes it due again. False when there is none of that id. */
+  /** Makes it due again, as if it had never been tried. False when there is none of that id. */
   resend(id: string): Promise<boolean>
 }
 

@@ -1,11 +1,13 @@
 /** The journal of the ledger in memory: what was seen on chain, up to where, and what is not final yet. */
 import type { Exposure, Journal, Mark } from '../core/ports.ts'
 import { compareMarks } from './capture.ts'
+import { tell } from './memory-notices.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
 import { mostUnproven } from './sightings.ts'
 
-export function createMemoryJournal({ entries, seen }: Room, checkOpen: () => void): Journal {
+export function createMemoryJournal(room: Room, now: () => number): Journal {
+  const { entries, seen, told } = room
   const marks = new Map<string, Mark>()
   const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
   const dropOldest = () => {
@@ -15,15 +17,16 @@ export function createMemoryJournal({ entries, seen }: Room, checkOpen: () => vo
   }
   return {
     async mark(address) {
-      checkOpen()
+      now()
       return marks.get(address)
     },
     async sight(sightings, read) {
-      checkOpen()
+      now()
       const fresh = sightings.filter((sighting) => {
         const before = seen.get(keyOf(sighting.tx))
         if (before && (before.slot > 0 || sighting.slot === 0)) return false
         seen.set(keyOf(sighting.tx), sighting)
+        told.delete(keyOf(sighting.tx))
         return true
       })
       dropOldest()
@@ -31,29 +34,30 @@ export function createMemoryJournal({ entries, seen }: Room, checkOpen: () => vo
       return fresh
     },
     async unclaimed(most) {
-      checkOpen()
+      now()
       const unclaimed = [...seen.values()].filter(
         ({ tx, slot }) => slot > 0 && entries.get(keyOf(tx))?.account.late !== false,
       )
       return unclaimed.sort((left, right) => right.slot - left.slot).slice(0, most)
     },
     async unfinal(most, fromSlot = 0) {
-      checkOpen()
+      now()
       const records = open().map(({ record: { tx, slot } }) => ({ tx, slot }))
       const later = records.filter(({ slot }) => slot >= fromSlot)
       return later.sort((left, right) => left.slot - right.slot).slice(0, most)
     },
     async conclude(conclusions) {
-      checkOpen()
+      const time = now()
       return conclusions.filter(({ tx, finality }) => {
         const entry = entries.get(keyOf(tx))
         if (entry?.account.finality !== 'confirmed') return false
         entries.set(keyOf(tx), { ...entry, account: { ...entry.account, finality } })
+        tell(room, [`payment.${finality}`], tx, time)
         return true
       })
     },
     async exposure() {
-      checkOpen()
+      now()
       const sums = new Map<string, Exposure>()
       for (const { record, account } of open()) {
         if (account.late) continue

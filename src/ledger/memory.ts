@@ -20,8 +20,10 @@ import {
 import type { LedgerIdentity } from './identity.ts'
 import { createMemoryBooks } from './memory-books.ts'
 import { createMemoryJournal } from './memory-journal.ts'
+import { createMemoryNotices, createMemoryShelf, tell } from './memory-notices.ts'
 import type { Entry } from './memory-room.ts'
 import { createRoom, keyOf } from './memory-room.ts'
+import { noticesOf } from './notice.ts'
 
 export interface MemoryParts {
   readonly clock: Clock
@@ -46,6 +48,8 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   return {
     journal: createMemoryJournal(room, now),
     books: createMemoryBooks(room, now),
+    shelf: createMemoryShelf(now),
+    notices: createMemoryNotices(room, now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -59,6 +63,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
       const current = registers ? opened(registers, time) : restores && entry ? restored(entry, restores) : entry
       if (!current) return taken
+      tell(room, noticesOf({ registers, restores }), take.tx, time)
       if (taken.kind !== 'granted' || !lease) {
         entries.set(keyOf(take.tx), current)
         return taken
@@ -109,6 +114,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const time = now()
       if (entries.has(keyOf(payment.tx))) return
       entries.set(keyOf(payment.tx), opened(payment, time, true))
+      tell(room, ['payment.expired'], payment.tx, time)
     },
     async close() {
       closed = true

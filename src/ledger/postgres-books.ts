@@ -10,7 +10,7 @@ import { paymentColumns, selectPayments, selectSightings } from './capture-query
 import { boundsOf, checkCount, checkPeriod, endpointRanges, sumRange } from './periods.ts'
 import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
 import type { Database } from './postgres-database.ts'
-import { isUnclaimed } from './postgres-journal.ts'
+import { isUnclaimed } from './postgres-effects.ts'
 import type { CountsRow } from './postgres-lines.ts'
 import { readCounts, sums } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'

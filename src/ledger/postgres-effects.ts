@@ -59,9 +59,20 @@ export function withEffects(statement: string, first: number): string {
   SELECT tx FROM written`
 }
 
-export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
+const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 /** Somebody has asked to be told, on whichever server. */
-export const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
+const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
+
+/**
+ * That nothing is registered of what was `seen`, or nothing but a late payment. Who registers a payment at the very moment when
+ * it is noted does not see the sighting, nor does the sighting see the payment: so nobody goes by `open` alone.
+ */
+export const isUnclaimed = (orLate: boolean): string =>
+  `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
+
+/** $1 are transactions, $2 what is told of each, $3 the time. */
+export const writeNotices = `INSERT INTO paystile_notices (id, kind, tx, at, due)
+  SELECT ${noticeId}, kind, tx, $3, $3 FROM unnest($1::bytea[], $2::text[]) AS given (tx, kind) WHERE ${isListening}`
 
 /** In the order of the payments that are written. */
 export function effectValues(effects: readonly Effect[], lane: number): readonly unknown[] {

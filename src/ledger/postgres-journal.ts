@@ -3,7 +3,7 @@ import type { TokenCode } from '../core/network.ts'
 import type { Clock, Conclusion, Journal, NoticeKind, Sighting } from '../core/ports.ts'
 import { timeOf } from './account.ts'
 import type { Database } from './postgres-database.ts'
-import { isListening, noticeId } from './postgres-effects.ts'
+import { isUnclaimed, writeNotices } from './postgres-effects.ts'
 import type { BookedRow } from './postgres-lines.ts'
 import { addLines, bookedColumns, readBooked } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'
@@ -25,10 +25,6 @@ const sight = `INSERT INTO paystile_sightings AS kept (${columns}, open)
     endpoint = excluded.endpoint, claimable_until = excluded.claimable_until, open = least(kept.open, excluded.open),
     told = false
   WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx`
-// Who registers a payment at the very moment when it is noted does not see the sighting, nor does the sighting see the
-// payment: so nobody goes by `open` alone.
-export const isUnclaimed = (late: boolean): string =>
-  `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${late ? ' AND NOT paid.late' : ''}) IS NULL`
 const dropOldest = `DELETE FROM paystile_sightings WHERE slot = 0 AND tx IN (
   SELECT tx FROM paystile_sightings WHERE slot = 0 ORDER BY paid_at DESC, tx DESC OFFSET ${mostUnproven})`
 const setMark = `INSERT INTO paystile_marks (address, signature, slot) VALUES ($1, $2, $3)
@@ -43,8 +39,6 @@ const hold = `SELECT ${bookedColumns} FROM paystile_payments
 // A new version, so that nobody writes back the row as it was.
 const conclude = `UPDATE paystile_payments AS kept SET finality = given.finality, version = version + 1
   FROM unnest($1::bytea[], $2::text[]) AS given (tx, finality) WHERE kept.tx = given.tx`
-const notice = `INSERT INTO paystile_notices (id, kind, tx, at, due) SELECT ${noticeId}, kind, tx, $3, $3
-  FROM unnest($1::bytea[], $2::text[]) AS given (tx, kind) WHERE ${isListening}`
 const exposure = `SELECT recipient, payer, token, sum(received) AS units FROM paystile_payments
   WHERE finality = 'confirmed' AND NOT late GROUP BY recipient, payer, token`
 
@@ -87,7 +81,7 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
           return before ? changesBetween(before, { ...before, finality }) : []
         })
         await addLines(query, linesOf(changes), lane)
-        await query(notice, [keys, done.map(kindOf), timeOf(clock)])
+        await query(writeNotices, [keys, done.map(kindOf), timeOf(clock)])
         return done
       })
     },

@@ -197,7 +197,7 @@ function formatLeases(leases: Entry['leases']): string {
   return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
 
-function parseLeases(text: string): Entry['leases'] {
+export function parseLeases(text: string): Entry['leases'] {
   const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
   return new Map(
     parts.map(([fence = '', amount = '', deadline, from = '0']) => [

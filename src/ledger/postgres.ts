@@ -30,9 +30,11 @@ import type { Database } from './postgres-database.ts'
 import { longestClockMs, openDatabase } from './postgres-database.ts'
 import { lanes } from './postgres-effects.ts'
 import { createPostgresJournal } from './postgres-journal.ts'
+import { createPostgresNotices } from './postgres-notices.ts'
 import type { Entry } from './postgres-rows.ts'
 import { bookedOf, createRows, holdingOf } from './postgres-rows.ts'
 import { prepareSchema } from './postgres-schema.ts'
+import { createPostgresShelf } from './postgres-shelf.ts'
 import { changesBetween } from './rollup.ts'
 
 export interface PostgresParts {
@@ -110,6 +112,8 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
     clock,
     journal: createPostgresJournal(database, clock, lane),
     books: createPostgresBooks(database, clock, lane),
+    shelf: createPostgresShelf(database, clock),
+    notices: createPostgresNotices(database, clock),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)

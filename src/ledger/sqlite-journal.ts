@@ -1,16 +1,19 @@
 /** The journal in the ledger's SQLite file: what was seen on chain, up to where, and what is not final yet. */
 import type { TokenCode } from '../core/network.ts'
-import type { Conclusion, Journal, Sighting } from '../core/ports.ts'
+import type { Clock, Conclusion, Journal, Sighting } from '../core/ports.ts'
+import { timeOf } from './account.ts'
 import type { Change } from './rollup.ts'
 import { changesBetween } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
 import { mostUnproven, readSighting, sightingColumns } from './sightings.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { prepareTelling } from './sqlite-notices.ts'
 import type { BookedRow } from './sqlite-rows.ts'
 import { readBooked } from './sqlite-rows.ts'
 import { formatText } from './stored-text.ts'
 
-export function createSqliteJournal({ db, read, write }: SqliteFile): Journal {
+export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Clock): Journal {
+  const tell = prepareTelling(db)
   const mark = db.prepare('SELECT signature, slot FROM marks WHERE address = ?')
   const setMark = db.prepare(`
     INSERT INTO marks (address, signature, slot) VALUES (?, ?, ?)
@@ -49,6 +52,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile): Journal {
     const row = confirmed.get(tx) as (BookedRow & { readonly id: bigint }) | undefined
     if (!row) return undefined
     setFinality.run(finality, row.id)
+    tell([`payment.${finality}`], tx, timeOf(clock))
     const before = readBooked(row)
     return changesBetween(before, { ...before, finality })
   }

@@ -24,13 +24,16 @@ import {
 } from './account.ts'
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
+import { noticesOf } from './notice.ts'
 import { changesBetween } from './rollup.ts'
 import { openness } from './sightings.ts'
 import { createSqliteBooks } from './sqlite-books.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { createSqliteJournal } from './sqlite-journal.ts'
+import { createSqliteNotices, prepareTelling } from './sqlite-notices.ts'
 import { prepareRows } from './sqlite-rows.ts'
+import { createSqliteShelf } from './sqlite-shelf.ts'
 
 export interface SqliteParts {
   readonly clock: Clock
@@ -48,6 +51,7 @@ export async function openSqliteLedger(path: string, parts: SqliteParts): Promis
 /** The ledger over a file that is already open and up to date. */
 export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
   const rows = prepareRows(file.db)
+  const tell = prepareTelling(file.db)
   return {
     async peek(tx) {
       checkTx(tx)
@@ -70,6 +74,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
           rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, id)
           enter(changesBetween(undefined, rows.booked(id)))
         }
+        tell(noticesOf({ registers, restores }), take.tx, now)
         if (taken.kind === 'granted' && lease && id !== undefined) {
           rows.lapse.run(id, BigInt(now))
           rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline), lease.from)
@@ -125,10 +130,13 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         if (rows.find(payment.tx, now)) return
         rows.register(payment, now, 'late')
         rows.setOpen.run(openness.late, payment.tx)
+        tell(['payment.expired'], payment.tx, now)
       })
     },
-    journal: createSqliteJournal(file),
+    journal: createSqliteJournal(file, clock),
     books: createSqliteBooks(file, clock),
+    shelf: createSqliteShelf(file, clock),
+    notices: createSqliteNotices(file, clock),
     async close() {
       await file.close()
     },

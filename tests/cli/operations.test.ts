@@ -89,6 +89,34 @@ describe('the ledger', () => {
   })
 })
 
+describe('paystile webhooks', () => {
+  it('lists what is to be told, and makes one of them due again', async () => {
+    const { notices } = ledger
+    if (!notices) throw new Error('this ledger tells nobody')
+    expect(JSON.parse((await paystile('webhooks', 'list')).stdout)).toEqual({ ok: true, notices: [] })
+    await notices.start()
+    const now = createWallClock().now()
+    await ledger.take(takeOf(createPayment({ paidAt: now, usableUntil: now + 86_400_000, request: 'request-2' })))
+    await notices.spread([{ name: 'shop', events: ['payment.confirmed'] }], 10)
+    const [notice] = await notices.take('shop', 1, 1000)
+    const id = notice?.id ?? ''
+    await notices.failed(id, 'it answered with status 500', undefined)
+    const listed = await paystile('webhooks', 'list', '--state', 'failed')
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([
+      0,
+      { notices: [{ id, kind: 'payment.confirmed', target: 'shop', attempts: 1, why: 'it answered with status 500' }] },
+    ])
+    expect(await notices.take('shop', 1, 1000)).toEqual([])
+    expect((await paystile('webhooks', 'resend', id)).code).toBe(0)
+    expect(await notices.take('shop', 1, 1000)).toMatchObject([{ id, attempts: 0 }])
+    const unknown = await paystile('webhooks', 'resend', 'msg_none')
+    expect([unknown.code, errorOf(unknown).message]).toEqual([
+      2,
+      expect.stringContaining('There is no message msg_none'),
+    ])
+  })
+})
+
 describe('paystile webhooks test', () => {
   let receiver: Receiver
   beforeEach(async () => {

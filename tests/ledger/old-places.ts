@@ -30,6 +30,8 @@ export interface Place {
   readonly clock: TestClock
   /** Another connection each time. */
   open(): Promise<Ledger>
+  /** One statement on the database itself, past the ledger. Tables of PostgreSQL are named as those of SQLite. */
+  sql(statement: string): Promise<readonly Record<string, unknown>[]>
 }
 
 export type MakePlace = (old?: Old) => Promise<Place>
@@ -65,7 +67,14 @@ async function makeFile(old?: Old): Promise<Place> {
     insert('meta', { key: 'network', value: identity.network })
     db.close()
   }
-  return placeOf(path)
+  return placeOf(path, async (statement) => {
+    const db = new DatabaseSync(path)
+    try {
+      return db.prepare(statement).all() as Record<string, unknown>[]
+    } finally {
+      db.close()
+    }
+  })
 }
 
 async function makeDatabase(old?: Old): Promise<Place> {
@@ -95,7 +104,15 @@ async function makeDatabase(old?: Old): Promise<Place> {
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     await database.close()
   }
-  return placeOf(url)
+  return placeOf(url, async (statement) => {
+    const database = openDatabase(url, 2_000)
+    const named = statement.replaceAll(/\b(payments|sightings|rollups|shelf|notices|meta)\b(?! =)/g, 'paystile_$1')
+    try {
+      return await database.query(named)
+    } finally {
+      await database.close()
+    }
+  })
 }
 
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
@@ -117,10 +134,11 @@ function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = []
   }
 }
 
-function placeOf(url: string): Place {
+function placeOf(url: string, sql: Place['sql']): Place {
   const clock = createTestClock()
   return {
     clock,
+    sql,
     open: async () => {
       const ledger = await openLedger(url, { clock, identity })
       onTestFinished(() => ledger.close())
