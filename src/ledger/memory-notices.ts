@@ -12,7 +12,7 @@ export function tell(room: Room, kinds: readonly NoticeKind[], tx: Uint8Array, n
   if (room.listensSince === undefined) return
   for (const kind of kinds) {
     const id = `msg_${randomUUID().replaceAll('-', '')}`
-    room.notices.set(id, { id, kind, tx, at: now, attempts: 0, state: 'waiting', why: '', due: now })
+    room.notices.set(id, { id, kind, target: '', tx, at: now, attempts: 0, state: 'waiting', why: '', due: now })
   }
 }
 
@@ -72,9 +72,23 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
       const expired = sweepUnclaimed(most, time)
       return expired + (expired < most ? sweepUndelivered(most - expired, time) : 0)
     },
-    async take(most, leaseMs) {
+    async spread(listeners, most) {
+      now()
+      const fresh = [...notices.values()].filter(({ target, state }) => target === '' && state === 'waiting')
+      const chosen = fresh.sort((one, other) => one.due - other.due).slice(0, most)
+      for (const notice of chosen) {
+        notices.delete(notice.id)
+        for (const { name, events } of listeners) {
+          const id = `${notice.id}_${name}`
+          if (events.includes(notice.kind)) notices.set(id, { ...notice, id, target: name })
+        }
+      }
+      return chosen.length
+    },
+    async take(target, most, leaseMs) {
       const time = now()
-      const due = [...notices.values()].filter((notice) => notice.state === 'waiting' && notice.due <= time)
+      const own = [...notices.values()].filter((notice) => notice.target === target)
+      const due = own.filter((notice) => notice.state === 'waiting' && notice.due <= time)
       const taken = due.sort((one, other) => one.due - other.due).slice(0, most)
       for (const { id } of taken) change(id, { due: time + Math.ceil(leaseMs) })
       return taken.map(({ due: _, ...notice }) => notice)

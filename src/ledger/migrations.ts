@@ -166,6 +166,7 @@ export const steps: readonly string[] = [
   CREATE TABLE notices (
     id TEXT PRIMARY KEY,
     kind TEXT NOT NULL,
+    target TEXT NOT NULL DEFAULT '',
     tx BLOB NOT NULL,
     at INTEGER NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
@@ -173,7 +174,7 @@ export const steps: readonly string[] = [
     due INTEGER NOT NULL,
     why TEXT NOT NULL DEFAULT ''
   ) STRICT;
-  CREATE INDEX notices_due ON notices (due) WHERE state = 'waiting';
+  CREATE INDEX notices_due ON notices (target, due) WHERE state = 'waiting';
   CREATE INDEX notices_at ON notices (at);
   CREATE INDEX notices_state ON notices (state, at);
   `,

@@ -53,6 +53,7 @@ export function chooseLapsed(
 export interface NoticeRow {
   readonly id: string
   readonly kind: NoticeKind
+  readonly target: string
   readonly tx: Uint8Array
   readonly at: number | string
   readonly attempts: number | string
@@ -60,8 +61,10 @@ export interface NoticeRow {
   readonly why: string
 }
 
-export const noticeColumns = 'id, kind, tx, at, attempts, state, why'
+export const noticeColumns = 'id, kind, target, tx, at, attempts, state, why'
 
-export function readNotice({ id, kind, tx, at, attempts, state, why }: NoticeRow): Notice {
-  return { id, kind, tx: new Uint8Array(tx), at: Number(at), attempts: Number(attempts), state, why: parseText(why) }
+export function readNotice({ tx, at, attempts, why, ...row }: NoticeRow): Notice {
+  const { id, kind, target, state } = row
+  const numbers = { at: Number(at), attempts: Number(attempts) }
+  return { id, kind, target, tx: new Uint8Array(tx), ...numbers, state, why: parseText(why) }
 }

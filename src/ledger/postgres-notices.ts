@@ -15,10 +15,17 @@ const visitedAtOnce = 5_000
 const mostTurns = 20
 
 // Who finds one locked passes on to the next: two servers never get the same.
-const take = `WITH due AS (SELECT id FROM paystile_notices WHERE state = 'waiting' AND due <= $1 ORDER BY due
-    LIMIT $3 FOR UPDATE SKIP LOCKED)
+const take = `WITH due AS (SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = $4 AND due <= $1
+    ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
   UPDATE paystile_notices AS kept SET due = $2 FROM due WHERE kept.id = due.id
   RETURNING ${noticeColumns.replace('id', 'kept.id')}`
+const spread = `WITH fresh AS (DELETE FROM paystile_notices WHERE id IN (
+    SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT $1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, kind, tx, at, due),
+  spread AS (INSERT INTO paystile_notices (id, kind, target, tx, at, due)
+    SELECT id || '_' || name, kind, name, tx, at, due FROM fresh
+    JOIN unnest($2::text[], $3::text[]) AS listener (name, events) ON kind = ANY (string_to_array(events, ' ')))
+  SELECT count(*) AS count FROM fresh`
 const told = "UPDATE paystile_notices SET state = 'told', why = '', attempts = attempts + 1 WHERE id = $1"
 const failed = `UPDATE paystile_notices SET state = $2, why = $3, due = coalesce($4, due), attempts = attempts + 1
   WHERE id = $1`
@@ -70,9 +77,15 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
       }
       return written
     },
-    async take(most, leaseMs) {
+    async spread(listeners, most) {
+      const names = listeners.map(({ name }) => name)
+      const events = listeners.map((listener) => listener.events.join(' '))
+      const [row] = await database.query(spread, [checkCount(most), names, events])
+      return Number(row?.['count'])
+    },
+    async take(target, most, leaseMs) {
       const now = timeOf(clock)
-      const taken = await notices(take, [now, now + Math.ceil(leaseMs), checkCount(most)])
+      const taken = await notices(take, [now, now + Math.ceil(leaseMs), checkCount(most), target])
       return taken.toSorted((one, other) => one.at - other.at)
     },
     async told(id) {

@@ -102,6 +102,7 @@ export const steps: readonly string[] = [
   CREATE TABLE paystile_notices (
     id text PRIMARY KEY,
     kind text NOT NULL,
+    target text NOT NULL DEFAULT '',
     tx bytea NOT NULL,
     at bigint NOT NULL,
     attempts bigint NOT NULL DEFAULT 0,
@@ -109,7 +110,7 @@ export const steps: readonly string[] = [
     due bigint NOT NULL,
     why text NOT NULL DEFAULT ''
   );
-  CREATE INDEX paystile_notices_due ON paystile_notices (due) WHERE state = 'waiting';
+  CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
   CREATE INDEX paystile_notices_at ON paystile_notices (at);
   CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
 ]

@@ -28,7 +28,13 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
   const sweep = prepareSweep(db)
   const due = db.prepare(`
     UPDATE notices SET due = ?2 WHERE id IN
-      (SELECT id FROM notices WHERE state = 'waiting' AND due <= ?1 ORDER BY due LIMIT ?3) RETURNING ${noticeColumns}`)
+      (SELECT id FROM notices WHERE state = 'waiting' AND target = ?4 AND due <= ?1 ORDER BY due LIMIT ?3)
+    RETURNING ${noticeColumns}`)
+  const fresh = db.prepare("SELECT id, kind FROM notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT ?")
+  const spread = db.prepare(`
+    INSERT INTO notices (id, kind, target, tx, at, due) SELECT id || '_' || ?2, kind, ?2, tx, at, due
+    FROM notices WHERE id = ?1`)
+  const remove = db.prepare('DELETE FROM notices WHERE id = ?')
   const told = db.prepare("UPDATE notices SET state = 'told', why = '', attempts = attempts + 1 WHERE id = ?")
   const failed = db.prepare(`
     UPDATE notices SET state = ?, why = ?, due = coalesce(?, due), attempts = attempts + 1 WHERE id = ?`)
@@ -50,10 +56,19 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
       }
       return written
     },
-    async take(most, leaseMs) {
+    spread: (listeners, most) =>
+      write(() => {
+        const found = fresh.all(checkCount(most)) as unknown as Pick<NoticeRow, 'id' | 'kind'>[]
+        for (const { id, kind } of found) {
+          for (const { name, events } of listeners) if (events.includes(kind)) spread.run(id, name)
+          remove.run(id)
+        }
+        return found.length
+      }),
+    async take(target, most, leaseMs) {
       const rows = await write(() => {
         const now = timeOf(clock)
-        return due.all(now, now + Math.ceil(leaseMs), checkCount(most)) as unknown as NoticeRow[]
+        return due.all(now, now + Math.ceil(leaseMs), checkCount(most), target) as unknown as NoticeRow[]
       })
       return rows.map(readNotice).sort((one, other) => one.at - other.at)
     },

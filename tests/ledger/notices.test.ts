@@ -187,19 +187,71 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     })
   })
 
+  describe('are spread among those who listen', () => {
+    const [shop, desk2] = [
+      { name: 'shop', events: ['payment.confirmed', 'payment.finalized'] },
+      { name: 'desk_2', events: ['payment.finalized'] },
+    ] as const
+
+    it('so that each has its own of what it wants to hear, and one is told while the other is not', async () => {
+      await notices().start()
+      const payment = await registered({ finality: 'finalized' })
+      expect(await notices().take('shop', 10, 1000)).toEqual([])
+      expect(await notices().spread([shop, desk2], 10)).toBe(2)
+      expect(await notices().spread([shop, desk2], 10)).toBe(0)
+      expect(await notices().take('', 10, 1000)).toEqual([])
+      const own = await notices().take('shop', 10, 1000)
+      expect(own.map(({ kind }) => kind).toSorted()).toEqual(['payment.confirmed', 'payment.finalized'])
+      const [theirs, ...more] = await notices().take('desk_2', 10, 1000)
+      expect([theirs?.kind, theirs?.target, more]).toEqual(['payment.finalized', 'desk_2', []])
+      expect(theirs).toMatchObject({ at: startOfTests, attempts: 0, state: 'waiting', tx: payment.tx })
+      expect(theirs?.id).toMatch(/^msg_[0-9a-f]{32}_desk_2$/)
+      await notices().failed(theirs?.id ?? '', 'it said 500', startOfTests + 10_000)
+      for (const { id } of own) await notices().told(id)
+      const states = (await all()).map(({ target, state }) => `${target} ${state}`)
+      expect(states.toSorted()).toEqual(['desk_2 waiting', 'shop told', 'shop told'])
+    })
+
+    it('a few at a time, the oldest first, each once though many do it', async () => {
+      await notices().start()
+      const payments: PaymentRecord[] = []
+      for (let number = 0; number < 12; number += 1) {
+        desk.clock.advance(1)
+        payments.push(await registered())
+      }
+      expect(await notices().spread([shop], 2)).toBe(2)
+      const [first, second] = await notices().take('shop', 10, 1000)
+      expect([first?.tx, second?.tx]).toEqual([payments[0]?.tx, payments[1]?.tx])
+      const spread = await Promise.all([1, 2, 3, 4].map(() => notices().spread([shop], 3)))
+      let sum = spread.reduce((total, count) => total + count, 0)
+      while (sum < 10) sum += await notices().spread([shop], 3)
+      expect(await notices().spread([shop], 3)).toBe(0)
+      expect(await notices().take('shop', 100, 1000)).toHaveLength(10)
+    })
+
+    it('and dropped where nobody wants to hear of them', async () => {
+      await notices().start()
+      await registered()
+      expect(await notices().spread([desk2], 10)).toBe(1)
+      await registered()
+      expect(await notices().spread([], 10)).toBe(1)
+      expect(await all()).toEqual([])
+    })
+  })
+
   describe('are given out', () => {
     it('to one of many who take at once, and to another when the lease is over', async () => {
       await notices().start()
       for (let number = 0; number < 10; number += 1) await registered()
-      const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take(4, 1000)))
+      const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take('', 4, 1000)))
       const ids = taken.flat().map(({ id }) => id)
       expect(new Set(ids).size).toBe(ids.length)
-      const rest = await notices().take(100, 1000)
+      const rest = await notices().take('', 100, 1000)
       expect(ids.length + rest.length).toBe(10)
-      expect(await notices().take(100, 1000)).toEqual([])
+      expect(await notices().take('', 100, 1000)).toEqual([])
       desk.clock.advance(1000)
-      expect(await notices().take(100, 1000)).toHaveLength(10)
-      expect(await notices().take(0, 1000)).toEqual([])
+      expect(await notices().take('', 100, 1000)).toHaveLength(10)
+      expect(await notices().take('', 0, 1000)).toEqual([])
     })
 
     it('until they are told, or given up', async () => {
@@ -207,14 +259,14 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       const [told, failed, again] = [await registered(), await registered(), await registered()]
       const idOf = async ({ tx }: PaymentRecord) =>
         (await all()).find((notice) => Buffer.compare(notice.tx, tx) === 0)?.id ?? ''
-      await notices().take(10, 1000)
+      await notices().take('', 10, 1000)
       await notices().told(await idOf(told))
       await notices().failed(await idOf(failed), 'it said 410\0', undefined)
       await notices().failed(await idOf(again), 'it said 503', startOfTests + 5000)
       desk.clock.advance(4999)
-      expect(await notices().take(10, 1000)).toEqual([])
+      expect(await notices().take('', 10, 1000)).toEqual([])
       desk.clock.advance(1)
-      const [next, ...others] = await notices().take(10, 1000)
+      const [next, ...others] = await notices().take('', 10, 1000)
       expect([next?.id, others]).toEqual([await idOf(again), []])
       expect(next).toMatchObject({ attempts: 1, why: 'it said 503', state: 'waiting', kind: 'payment.confirmed' })
       expect(next?.tx).toEqual(again.tx)
@@ -227,7 +279,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await notices().resend(await idOf(told))).toBe(true)
       expect(await notices().resend(await idOf(failed))).toBe(true)
       expect(await notices().resend('msg_none')).toBe(false)
-      const resent = await notices().take(10, 1000)
+      const resent = await notices().take('', 10, 1000)
       expect(resent.map(({ attempts, state }) => [attempts, state])).toEqual([
         [0, 'waiting'],
         [0, 'waiting'],
@@ -240,7 +292,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       await notices().start()
       await registered()
       await registered()
-      const [one] = await notices().take(1, 1)
+      const [one] = await notices().take('', 1, 1)
       await notices().told(one?.id ?? '')
       desk.clock.advance(30 * 24 * 60 * minute + 1)
       await registered({ usableUntil: desk.clock.now() + minute })
@@ -263,7 +315,7 @@ describe.each(places)('several servers on one %s ledger', (_name, make) => {
     place.clock.advance(2 * minute)
     const counts = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).sweep(100)))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10)
-    const taken = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).take(100, minute)))
+    const taken = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).take('', 100, minute)))
     const kinds = taken.flat().map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'payment.confirmed')).toHaveLength(8)
     expect(kinds.filter((kind) => kind === 'payment.undelivered')).toHaveLength(8)
