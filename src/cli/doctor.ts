@@ -21,7 +21,7 @@ import { type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   const subject = await readSubject(file, process.env)
   const { findings, isServing } = await examine(subject)
-  const redact = createRedactor({ environment: subject.environment, known: secretsOf(subject) })
+  const redact = createRedactor({ environment: subject.environment, ...secretsOf(subject) })
   const told = findings.map((one) => ({
     ...one,
     finding: redact(one.finding),
@@ -142,15 +142,20 @@ function networkOf({ routes }: Subject): Network | null {
 }
 
 /** What of the configuration must not be shown, whichever way it would come out. */
-function secretsOf({ routes, plan }: Subject): readonly string[] {
-  const services = routes.flatMap(({ config: { service, route } }) => [
+function secretsOf({ routes, plan }: Subject): {
+  readonly known: readonly string[]
+  readonly addresses: readonly string[]
+} {
+  const addresses = routes.flatMap(({ config: { service, route } }) => [
     ...service.rpc,
     ...(typeof service.ledger === 'string' ? [service.ledger] : []),
-    ...('apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : []),
     ...('url' in route.rates && route.rates.url ? [route.rates.url] : []),
   ])
+  const keys = routes.flatMap(({ config: { route } }) =>
+    'apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : [],
+  )
   const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
-  return [...services, ...headers, ...(plan?.webhooks.map(({ secret }) => secret) ?? [])]
+  return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.map(({ secret }) => secret) ?? [])] }
 }
 
 const colours: Readonly<Record<Level, (text: string) => string>> = {

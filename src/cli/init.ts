@@ -1,7 +1,10 @@
 /** `paystile init`: four questions, and everything is there that `paystile serve` needs. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
 import { initAgentWallet } from '../client/agent-wallet.ts'
+import { readPlan } from '../gateway/plan.ts'
+import { nameOf } from '../gateway/problems.ts'
 import {
   type Answers,
   type Checked,
@@ -39,6 +42,7 @@ export async function init(terminal: Terminal, given: string | undefined, option
   const known = readFlags(options)
   const isPerson = !options.yes && !terminal.json && process.stdin.isTTY === true
   const answers = isPerson ? await askAll(await loadPrompts(), known) : complete(known, options.yes === true)
+  checkByGateway(answers)
   const done = await write(directory, answers, options.force === true)
   return report(terminal, { directory, given, ...done })
 }
@@ -110,6 +114,18 @@ async function write(directory: string, given: Answers, force: boolean): Promise
       `${path} cannot be written (${code}); choose another directory, or let this user write there.`,
     )
   }
+}
+
+/** Any wallet, secret and node: what is asked is whether the rest would be taken. */
+const anybody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+const likely = { PAYSTILE_SECRET: `1:${'x'.repeat(32)}`, PAYSTILE_RPC: 'http://127.0.0.1:8899' }
+
+/** The gateway has the last word on what it takes, before anything is written. */
+function checkByGateway(answers: Answers): void {
+  const text = configText({ ...answers, recipient: answers.recipient ?? anybody })
+  const reading = readPlan(parse(text), likely)
+  if (reading.kind === 'plan') return
+  throw usage(`${reading.problems.map(({ place, why }) => `${nameOf(place)}: ${why}`).join('; ')}.`)
 }
 
 interface Done {

@@ -9,8 +9,10 @@ import { JournalError } from '../client/file-journal.ts'
 import { createRedact } from '../core/redact.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
+import { addOperatorCommands } from './operator-commands.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf, nameFlags } from './payment-errors.ts'
+import type { Run } from './run.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const networkOption = () =>
@@ -40,10 +42,6 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   return exitCode
 }
-
-type Run = <Args extends readonly unknown[]>(
-  load: () => Promise<(terminal: Terminal, ...args: Args) => Promise<ExitCode>>,
-) => (...args: [...Args, Command]) => Promise<void>
 
 function createProgram(run: Run): Command {
   const program = new Command('paystile')
@@ -76,6 +74,14 @@ function createProgram(run: Run): Command {
     .option('--keep', 'keep chain, ledger and wallet for the next time')
     .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
     .action(run(async () => (await import('./demo.ts')).demo))
+
+  command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')
+    .argument('[file]', 'configuration (default: paystile.yaml, paystile.config.ts or their kin in this directory)')
+    .option('--port <number>', 'port to listen on, instead of the one in the file')
+    .option('--host <address>', 'address to listen on, instead of the one in the file')
+    .option('--check', 'read the file, tell what is wrong with it, and serve nothing')
+    .option('--schema', 'print the JSON Schema of the file, for editors')
+    .action(run(async () => (await import('./serve.ts')).serve))
 
   command('localnet', 'run a Solana chain on this machine')
     .option('--port <number>', 'JSON-RPC port; the next one is used too (default: 8899, or a free pair)')
@@ -152,6 +158,7 @@ function createProgram(run: Run): Command {
     .option('--rpc <url>', 'node to use', collect, [])
     .addOption(networkOption())
     .action(run(async () => (await import('./mints.ts')).createMints))
+  addOperatorCommands({ program, command, networkOption, run })
   return program
 }
 

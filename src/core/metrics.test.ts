@@ -12,7 +12,7 @@ it("writes what was counted in Prometheus's format, in one order", () => {
   const told = meter
     .format()
     .split('\n')
-    .filter((line) => !/ready|missed|concluded|flush/.test(line))
+    .filter((line) => !/ready|missed|concluded|flush|webhooks/.test(line))
   expect(told).toEqual([
     `# HELP paystile_proofs_total ${metrics.paystile_proofs_total[1]}`,
     '# TYPE paystile_proofs_total counter',
@@ -39,6 +39,7 @@ it('begins with what one waits for, at zero, and says nothing of the rest', () =
     'paystile_payments_missed_total 0',
     'paystile_payments_concluded_total{finality="finalized"} 0',
     'paystile_payments_concluded_total{finality="reverted"} 0',
+    'paystile_webhooks_total{outcome="failed"} 0',
   ])
 })
 

@@ -60,6 +60,7 @@ const fromTheStart: readonly (readonly [Metric, Labels?])[] = [
   ['paystile_payments_missed_total'],
   ['paystile_payments_concluded_total', { finality: 'finalized' }],
   ['paystile_payments_concluded_total', { finality: 'reverted' }],
+  ['paystile_webhooks_total', { outcome: 'failed' }],
 ]
 
 interface Histogram {

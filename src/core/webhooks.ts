@@ -24,8 +24,11 @@ export interface WebhookMessage {
   readonly body: string
 }
 
+/** What a message is about. `webhook.test` is for trying a receiver, and about nothing. */
+type About = Pick<Notice, 'id' | 'at'> & { readonly kind: NoticeKind | 'webhook.test' }
+
 /** `data` is the payment as it stands when it is sent, `type` and `timestamp` are what happened and when. */
-export function formatWebhook({ id, kind, at }: Pick<Notice, 'id' | 'kind' | 'at'>, data: object): WebhookMessage {
+export function formatWebhook({ id, kind, at }: About, data: object): WebhookMessage {
   return { id, body: JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data }) }
 }
 

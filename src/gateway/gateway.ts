@@ -7,13 +7,14 @@ import { asciiJson } from '../core/http.ts'
 import { tokenCodes } from '../core/network.ts'
 import { openPaywall } from '../server/assemble.ts'
 import { endpoints } from '../server/endpoints.ts'
+import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
 import { createFind } from './match.ts'
 import type { GatewayConfig } from './options.ts'
 import { createOutgoing } from './outgoing.ts'
-import type { Plan } from './plan.ts'
+import type { Plan, RoutePlan } from './plan.ts'
 import { planFor } from './plan.ts'
-import type { Floor, OpenRoute, OwnRoutes } from './serve.ts'
+import type { OpenRoute, OwnRoutes } from './serve.ts'
 import { serve } from './serve.ts'
 import { createUpgrades } from './upgrade.ts'
 import { createUpstreams } from './upstream.ts'
@@ -57,13 +58,14 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 /** The same from a plan that was read before. */
 export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gateway {
   const upstreams = createUpstreams()
-  const open = plan.routes.map((route): OpenRoute => {
-    const paywall = route.provider && openPaywall(route.provider)
-    return { ...route, paywall, outgoing: createOutgoing(plan, route) }
-  })
-  const paywalls = open.flatMap(({ paywall }) => paywall ?? [])
-  const readiness = async () => joinReports(await Promise.all(paywalls.map((paywall) => paywall.readiness())))
-  const floor: Floor = { find: createFind(open), upstreams, own: own ?? healthRoutes(readiness) }
+  let routes: readonly OpenRoute[] = []
+  let url: string | undefined
+  const paywalls = (): readonly Paywall[] => routes.flatMap(({ paywall }) => paywall ?? [])
+  const readiness = async (): Promise<ReadinessReport> => {
+    if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
+    return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
+  }
+  const floor = { find: createFind<OpenRoute>([]), upstreams, own: own ?? healthRoutes(readiness) }
   const server = createServer(
     {
       headersTimeout: plan.headMs,
@@ -76,8 +78,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
   server.maxConnections = plan.connections
   server.keepAliveTimeout = keepAliveMs
   const upgrades = createUpgrades(floor)
-  if (open.some(({ isWebSocket }) => isWebSocket)) server.on('upgrade', upgrades.listener)
-  let url: string | undefined
+  if (plan.routes.some(({ isWebSocket }) => isWebSocket)) server.on('upgrade', upgrades.listener)
 
   return {
     get url() {
@@ -86,6 +87,9 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     plan,
     listen: async () => {
       await listenOn(server, plan)
+      // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
+      routes = plan.routes.map((route) => openRoute(plan, route))
+      floor.find = createFind(routes)
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
       return url
     },
@@ -93,12 +97,15 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     close: async () => {
       url = undefined
       upgrades.close()
-      if (server.listening) await drain(server, ...paywalls)
-      else await Promise.all(paywalls.map((paywall) => paywall.close()))
+      if (server.listening) await drain(server, ...paywalls())
       await own?.close()
       await upstreams.close()
     },
   }
+}
+
+function openRoute(plan: Plan, route: RoutePlan): OpenRoute {
+  return { ...route, paywall: route.provider && openPaywall(route.provider), outgoing: createOutgoing(plan, route) }
 }
 
 /** Longer than the balancers in front keep theirs, so that they never send into a connection that we close. */
@@ -124,7 +131,7 @@ function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
   const why = reports.find((report) => report.why !== undefined)?.why
   return {
     ready: reports.every(({ ready }) => ready),
-    offered: tokenCodes.filter((code) => reports.every(({ offered }) => offered.includes(code))),
+    offered: tokenCodes.filter((code) => reports.length > 0 && reports.every(({ offered }) => offered.includes(code))),
     withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
     ...(why !== undefined && { why }),
   }

@@ -90,6 +90,8 @@ export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, For
   readonly limits?: LimitOptions
   /** Wallets that may read revenue; the recipients may anyway. */
   readonly owners?: readonly string[]
+  /** On test networks: the key file that owns the test tokens, from which `/faucet` gives. `PAYSTILE_FAUCET_KEY` too. */
+  readonly faucetKey?: string
   /** The token in which revenue is told. */
   readonly reportToken?: TokenCode
   readonly webhooks?: readonly { readonly url: string; readonly secret: string; readonly events?: readonly string[] }[]

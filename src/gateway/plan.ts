@@ -54,6 +54,8 @@ export interface Plan {
   /** For the service's own endpoints. */
   readonly owners: readonly string[]
   readonly reportToken: TokenCode | undefined
+  /** The key file of the faucet, on test networks. */
+  readonly faucetKey: string | undefined
   readonly webhooks: NonNullable<ReadConfig['webhooks']>
 }
 
@@ -70,6 +72,9 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const problems: Problem[] = []
   const routes = data.routes.flatMap((_, index) => readRoute(data, index, environment, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
+  const faucetKey = data.faucetKey ?? (environment['PAYSTILE_FAUCET_KEY'] || undefined)
+  if (faucetKey !== undefined && (data.network ?? (environment['PAYSTILE_NETWORK'] || 'mainnet')) === 'mainnet')
+    problems.push({ place: ['faucetKey'], why: 'there is no faucet on mainnet; leave it out' })
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems) }
   const { listen, limits } = data
   const plan: Plan = {
@@ -83,6 +88,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
     publicUrl: (data.publicUrl ?? environment['PAYSTILE_PUBLIC_URL'])?.replace(/\/$/, ''),
     owners: data.owners ?? [],
     reportToken: data.reportToken,
+    faucetKey,
     webhooks: data.webhooks ?? [],
   }
   return { kind: 'plan', plan }
@@ -138,7 +144,7 @@ function readRoute(
 const gatewayNames = new Set([
   ...['path', 'methods', 'price', 'free', 'websocket'],
   ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts'],
-  ...['listen', 'limits', 'owners', 'reportToken', 'webhooks', 'routes'],
+  ...['listen', 'limits', 'owners', 'reportToken', 'faucetKey', 'webhooks', 'routes'],
 ])
 
 function providerFor(data: ReadConfig, route: RouteRead, name: string): ProviderOptions {

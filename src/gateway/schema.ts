@@ -156,6 +156,7 @@ export const configSchema = z.strictObject({
       requestSeconds: secondsFrom(1).optional(),
     })
     .optional(),
+  faucetKey: text.optional(),
   owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
   reportToken: token.optional(),
   webhooks: z

@@ -1,7 +1,7 @@
 /** Looks at a PostgreSQL ledger without touching it: every statement only reads. */
 import type { Remembered } from './identity.ts'
 import { checkIdentity, LedgerConfigurationError } from './identity.ts'
-import type { KnownIdentity, LedgerInspection } from './inspect.ts'
+import type { KnownIdentity, LedgerInspection } from './inspection.ts'
 import type { Database } from './postgres-database.ts'
 import { openDatabase } from './postgres-database.ts'
 import { checkDurability, steps } from './postgres-schema.ts'

@@ -228,12 +228,12 @@ async function register(
 function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint) {
   const table = route.rates.current()
   const { reportToken } = service.config
-  const known = tokenCodes.map((code) => [code, decimalsOf(code, route.config.mints)] as const)
+  const codes = tokenCodes.filter((code) => code === token || table[code] !== undefined)
   const rates: FrozenRates = {
     table,
     source: route.config.rates.kind,
     at: Math.floor(service.clock.now()),
-    decimals: Object.fromEntries(known.filter(([, places]) => places !== undefined)),
+    decimals: Object.fromEntries(codes.map((code) => [code, decimalsOf(code, route.config.mints) ?? decimals])),
   }
   return { worth: worthOf({ token, units, decimals }, reportToken, table), rates }
 }

@@ -4,16 +4,17 @@ import type { Wallet } from '../chain/keypair.ts'
 import { createMinter } from '../chain/minting.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
-import type { MintTable, Network } from '../core/network.ts'
+import type { Network } from '../core/network.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Log, Transport } from '../core/ports.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import type { Faucet, FaucetSource } from './faucet.ts'
+import type { Faucet, FaucetOptions, FaucetSource } from './faucet.ts'
 import { createFaucet } from './faucet.ts'
 import type { AccountKey } from './options.ts'
 
-export interface FaucetSettings {
+/** What a faucet needs of the service it belongs to. */
+export interface FaucetSettings extends FaucetOptions {
   readonly network: Network
   /** The chain that every node has to name with every call. */
   readonly genesis: string
@@ -21,10 +22,6 @@ export interface FaucetSettings {
   /** Addresses of the nodes, for the faucet that a localnet has beside its first one. */
   readonly urls: readonly string[]
   readonly transport: Transport
-  readonly mints: MintTable
-  /** The key that owns the mints: the path of a key file, 64 secret bytes, or a wallet. */
-  readonly faucetKey: AccountKey | undefined
-  readonly trustProxy: number
   readonly clock: Clock
   readonly log: Log
 }
@@ -32,12 +29,12 @@ export interface FaucetSettings {
 const forwardMs = 5_000
 
 /** Throws a `ConfigurationError` for a key that cannot be used, and on mainnet for any. */
-export async function openFaucet(settings: FaucetSettings): Promise<Faucet> {
+export function openFaucet(settings: FaucetSettings): Faucet {
   const { network, mints, trustProxy, clock, log } = settings
-  return createFaucet({ network, mints, trustProxy, clock, log, source: await sourceOf(settings) })
+  return createFaucet({ network, mints, trustProxy, clock, log, source: sourceOf(settings) })
 }
 
-async function sourceOf(settings: FaucetSettings): Promise<FaucetSource | undefined> {
+function sourceOf(settings: FaucetSettings): FaucetSource | undefined {
   const { network, genesis, rpc, faucetKey, mints, clock } = settings
   const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
   if (isMainnet && faucetKey !== undefined) {
@@ -45,20 +42,30 @@ async function sourceOf(settings: FaucetSettings): Promise<FaucetSource | undefi
   }
   if (isMainnet) return undefined
   if (faucetKey !== undefined) {
-    const minter = createMinter({ rpc, clock, genesis }, await openKey(faucetKey))
-    return { kind: 'key', give: (order) => minter.give({ ...order, mints }) }
+    const wallet = openKey(faucetKey)
+    // Told to whoever asks for money.
+    wallet.catch(() => {})
+    const give: Give = async (order) => createMinter({ rpc, clock, genesis }, await wallet).give({ ...order, mints })
+    return { kind: 'key', give }
   }
   return network === 'localnet' ? { kind: 'localnet', forward: (body) => forward(settings, body) } : undefined
 }
 
-async function openKey(key: AccountKey): Promise<Wallet> {
+type Give = Extract<FaucetSource, { kind: 'key' }>['give']
+
+/** A file is read now, so that the start is refused without it. */
+function openKey(key: AccountKey): Promise<Wallet> {
   try {
-    const wallet = await walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
-    if (wallet) return wallet
+    return walletOf(typeof key === 'string' ? readKeyFile(key) : key)
   } catch (error) {
     throw new ConfigurationError([`faucetKey: ${error instanceof Error ? error.message : 'cannot be read'}`])
   }
-  throw new ConfigurationError(['faucetKey: must be the path of a key file, 64 secret bytes or a wallet'])
+}
+
+async function walletOf(source: unknown): Promise<Wallet> {
+  const wallet = await walletFrom(source)
+  if (wallet) return wallet
+  throw new TypeError('faucetKey must be the path of a key file, 64 secret bytes or a wallet')
 }
 
 /** The node is asked for its chain every time: at an address where a local chain ran there may be another today. */

@@ -66,12 +66,32 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const { network } = service.config
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics }
   if (!shelf) return common
-  const sites = { publicUrl, origins, trustProxy }
-  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
+  const signIn = createSignIn({
+    shelf,
+    clock,
+    verifier,
+    log,
+    network,
+    key,
+    publicUrl,
+    origins,
+    isOwner,
+    trustProxy,
+    sessionSeconds,
+  })
   if (!books) return { ...common, signIn }
   const decimals = (token: TokenCode) => decimalsOf(token, mintsOf(service, mints))
-  const stores = { books, shelf, clock, log, key }
-  const exports = createExports({ ...stores, decimalsOf: decimals, publicUrl, linkTtlSeconds, sheets })
+  const exports = createExports({
+    books,
+    shelf,
+    clock,
+    log,
+    key,
+    decimalsOf: decimals,
+    publicUrl,
+    linkTtlSeconds,
+    sheets,
+  })
   return { ...common, signIn, exports }
 }
 

@@ -26,6 +26,7 @@ import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
+import { openFaucet } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
@@ -183,6 +184,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
+    const { transport } = http
+    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock, log }
     const parts: ServiceParts = {
       chain: observeChain(chain, trace),
       ledger,
@@ -195,6 +198,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
+      openFaucet: (options) => openFaucet({ ...options, ...faucetGround }),
       welcome: ground.welcome,
       encode: createEncoder(),
       log,

@@ -79,7 +79,8 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const fromEnvironment: Readonly<Record<string, string>> = {
+/** Options that the environment may give, and under which names. */
+export const fromEnvironment: Readonly<Record<string, string>> = {
   recipient: 'PAYSTILE_RECIPIENT',
   network: 'PAYSTILE_NETWORK',
   rpc: 'PAYSTILE_RPC',

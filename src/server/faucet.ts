@@ -9,6 +9,7 @@ import type { FaucetOrder, Portions } from '../core/faucet-order.ts'
 import { readFaucetOrder } from '../core/faucet-order.ts'
 import type { MintTable, Network } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
+import type { AccountKey } from './options.ts'
 
 /** Who is at the other end, as far as the server can tell. */
 export interface FaucetVisitor {
@@ -34,13 +35,19 @@ export type FaucetSource =
       readonly give: (order: Pick<FaucetOrder, 'units'> & { readonly recipient: string }) => Promise<Gift>
     }
 
-export interface FaucetParts {
-  readonly network: Network
+/** What whoever offers a faucet has to say. */
+export interface FaucetOptions {
   readonly mints: MintTable
-  /** Where the money comes from; without one there is no faucet. */
-  readonly source: FaucetSource | undefined
+  /** The key that owns the mints: the path of a key file, 64 secret bytes, or a wallet. A localnet needs none. */
+  readonly faucetKey: AccountKey | undefined
   /** How many proxies stand in front. */
   readonly trustProxy: number
+}
+
+export interface FaucetParts extends Omit<FaucetOptions, 'faucetKey'> {
+  readonly network: Network
+  /** Where the money comes from; without one there is no faucet. */
+  readonly source: FaucetSource | undefined
   readonly clock: Clock
   readonly log: Log
 }

@@ -32,9 +32,9 @@ export interface RoutesOptions
   readonly metrics?: 'owners' | 'open'
   /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
   readonly origins?: readonly string[]
-  /** How long a sign-in lasts. Default: 12 hours. */
+  /** How long somebody stays signed in. Default 12 hours. */
   readonly sessionSeconds?: number
-  /** How long a link for a spreadsheet is valid. Default: 7 days. */
+  /** How long a link to an export is good. Default 7 days. */
   readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption

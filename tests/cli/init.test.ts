@@ -1,14 +1,21 @@
 /** From nothing to a configuration that the gateway takes, without a person and with one. */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { askAll, type Prompts } from '../../src/cli/init/questions.ts'
 import { main } from '../../src/cli/main.ts'
+import { fetchWith402, initAgentWallet } from '../../src/client/index.ts'
 import { readKeyring } from '../../src/core/keys.ts'
+import { readPlanFile } from '../../src/gateway/file.ts'
+import { openGateway } from '../../src/gateway/gateway.ts'
+import { loadEnvFile } from '../../src/host/env-file.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 
 const home = useTemporaryHome()
+const log = { info: () => {}, warn: () => {}, error: () => {} }
 const wallet = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 let directory: string
 let [stdout, stderr] = ['', '']
@@ -177,6 +184,61 @@ describe('without a person', () => {
     await run('--yes', '--price', price)
     const [route] = parse(read('paystile.yaml')).routes
     expect(String(route.price)).toBe(price === '0.000001' ? '0.000001' : price)
+  })
+})
+
+describe('what is written', () => {
+  it.each([
+    ['localnet', 'USDC'],
+    ['localnet', 'NATIVE'],
+    ['devnet', 'SOL'],
+    ['devnet', 'USDC'],
+    ['mainnet', 'USDC'],
+    ['mainnet', 'SOL'],
+  ])('for %s and %s is what the gateway takes', async (network, token) => {
+    const path = '/files/:id/*'
+    await run('--yes', '--network', network, '--token', token, '--recipient', wallet, '--path', path)
+    const environment: Record<string, string | undefined> = network === 'mainnet' ? { PAYSTILE_RPC: 'http://a' } : {}
+    expect(loadEnvFile(directory, environment).kind).toBe('read')
+    const plan = await readPlanFile(join(directory, 'paystile.yaml'), environment)
+    expect(plan).toMatchObject({ host: '127.0.0.1', port: 8402 })
+    expect(plan.routes).toHaveLength(1)
+    expect(plan.routes[0]?.provider).toMatchObject({ network, token, recipient: wallet, price: 0.01 })
+  })
+
+  it('is refused by the gateway before it is written', async () => {
+    const end = await run('--yes', '--path', '/a/*/b')
+    expect([end.code, errorOf(end)]).toEqual([2, expect.stringContaining('routes[0].path: ')])
+    expect(existsSync(join(directory, 'paystile.yaml'))).toBe(false)
+    expect(existsSync(join(directory, '.paystile'))).toBe(false)
+  })
+
+  it('serves and sells on a localnet', async () => {
+    const upstream = createServer((_request, response) => void response.end('the weather'))
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+    const { port } = upstream.address() as AddressInfo
+    await run('--yes', '--upstream', `http://127.0.0.1:${port}`, '--path', '/api/weather')
+    const environment: Record<string, string | undefined> = {}
+    loadEnvFile(directory, environment)
+    const plan = await readPlanFile(join(directory, 'paystile.yaml'), environment)
+    const gateway = openGateway({
+      ...plan,
+      port: 0,
+      routes: plan.routes.map((route) => ({ ...route, provider: route.provider && { ...route.provider, log } })),
+    })
+    const url = await gateway.listen()
+    try {
+      expect(await gateway.readiness()).toMatchObject({ ready: true, offered: ['USDC'] })
+      expect((await fetch(`${url}/api/other`)).status).toBe(404)
+      const payer = await initAgentWallet()
+      ;[stdout, stderr] = ['', '']
+      expect(await main(['faucet', payer.address, '--json'])).toBe(0)
+      const answer = await fetchWith402(`${url}/api/weather`, { wallet: payer, tokens: ['USDC'] })
+      expect([answer.status, await answer.text()]).toEqual([200, 'the weather'])
+    } finally {
+      await gateway.close()
+      upstream.close()
+    }
   })
 })
 

@@ -70,7 +70,7 @@ const settings = (more: Partial<FaucetSettings> = {}): FaucetSettings => ({
   log,
   ...more,
 })
-const ask = async (faucet: Awaited<ReturnType<typeof openFaucet>>, body: unknown) => {
+const ask = async (faucet: ReturnType<typeof openFaucet>, body: unknown) => {
   const request = new Request('http://localhost/faucet', { method: 'POST', body: JSON.stringify(body) })
   const answer = await faucet(request, { peer: '192.0.2.1' })
   return { status: answer.status, body: await answer.json() }
@@ -104,7 +104,7 @@ describe('a key’s own mints', () => {
 
 describe('the faucet of devnet', () => {
   it('gives SOL, USDC and NATIVE to a wallet that has nothing, in one transaction', async () => {
-    const faucet = await openFaucet(settings())
+    const faucet = openFaucet(settings())
     const { address } = await newSigner()
     const answer = await ask(faucet, { address })
     expect(answer).toMatchObject({
@@ -118,7 +118,7 @@ describe('the faucet of devnet', () => {
   })
 
   it('gives twice where two ask for the same at the same time', async () => {
-    const faucet = await openFaucet(settings())
+    const faucet = openFaucet(settings())
     const { address } = await newSigner()
     const answers = await Promise.all([ask(faucet, { address }), ask(faucet, { address })])
     expect(answers.map(({ status }) => status)).toEqual([200, 200])
@@ -126,7 +126,7 @@ describe('the faucet of devnet', () => {
   })
 
   it('says that the mints are not the key’s', async () => {
-    const faucet = await openFaucet(settings({ mints: knownMints.devnet }))
+    const faucet = openFaucet(settings({ mints: knownMints.devnet }))
     const { address } = await newSigner()
     const { status, body } = await ask(faucet, { address, token: 'USDC' })
     expect([status, body.error]).toEqual([502, expect.stringContaining(`${key} is not the mint authority`)])
@@ -137,7 +137,7 @@ describe('the faucet of devnet', () => {
     ['a chain that nobody knows', () => '9'.repeat(44)],
     ['no chain at all', () => null],
   ])('T163: sends nothing where the node speaks for %s, also if it spoke for devnet before', async (_name, named) => {
-    const faucet = await openFaucet(settings())
+    const faucet = openFaucet(settings())
     const { address } = await newSigner()
     node.behave(bend('getGenesisHash', named))
     expect((await ask(faucet, { address })).status).toBe(503)
@@ -147,7 +147,7 @@ describe('the faucet of devnet', () => {
   })
 
   it('T163: sends nothing where the node turns to mainnet between the block and the transaction', async () => {
-    const faucet = await openFaucet(settings())
+    const faucet = openFaucet(settings())
     node.behave(
       bend('getGenesisHash', () => (node.asked.includes('getLatestBlockhash') ? genesisHashes.mainnet : genesis)),
     )
@@ -158,7 +158,7 @@ describe('the faucet of devnet', () => {
 
   it('T163: sends nothing while one of two nodes speaks for another chain', async () => {
     const both = createRpc({ urls: [node.url, world.localnet.rpcUrl], transport: http.transport })
-    const faucet = await openFaucet(settings({ rpc: both }))
+    const faucet = openFaucet(settings({ rpc: both }))
     expect((await ask(faucet, { address: (await newSigner()).address })).status).toBe(503)
     expect(sent()).toBe(0)
     both.close()
@@ -167,16 +167,18 @@ describe('the faucet of devnet', () => {
 
 describe('a key', () => {
   it('T163: is refused on mainnet, whichever way that is said', async () => {
-    await expect(openFaucet(settings({ network: 'mainnet' }))).rejects.toThrow('there is no faucet on mainnet')
-    await expect(openFaucet(settings({ genesis: genesisHashes.mainnet as string }))).rejects.toThrow('mainnet')
+    expect(() => openFaucet(settings({ network: 'mainnet' }))).toThrow('there is no faucet on mainnet')
+    expect(() => openFaucet(settings({ genesis: genesisHashes.mainnet as string }))).toThrow('mainnet')
     const wallet = await createWallet(seed)
     expect(() => createMinter({ rpc, clock, genesis: genesisHashes.mainnet as string }, wallet)).toThrow('mainnet')
   })
 
-  it('that cannot be read is named by its option', async () => {
+  it('that cannot be read is named by its option, and one that is none when it is to sign', async () => {
     const missing = join(directory, 'missing.json')
-    await expect(openFaucet(settings({ faucetKey: missing }))).rejects.toThrow(`faucetKey: The key file ${missing}`)
-    await expect(openFaucet(settings({ faucetKey: new Uint8Array(12) }))).rejects.toThrow('faucetKey: a key has 64')
+    expect(() => openFaucet(settings({ faucetKey: missing }))).toThrow(`faucetKey: The key file ${missing}`)
+    const faucet = openFaucet(settings({ faucetKey: new Uint8Array(12) }))
+    const { status, body } = await ask(faucet, { address: (await newSigner()).address })
+    expect([status, body.error]).toEqual([502, expect.stringContaining('a key has 64 bytes')])
   })
 })
 
@@ -191,13 +193,13 @@ describe('the faucet of a localnet', () => {
 
   it('is the chain’s own', async () => {
     const { address } = await newSigner()
-    const answer = await ask(await local(), { address, token: 'SOL', amount: '3' })
+    const answer = await ask(local(), { address, token: 'SOL', amount: '3' })
     expect(answer).toMatchObject({ status: 200, body: { amounts: { SOL: '3' } } })
     expect(world.localnet.getAccount(address)?.lamports).toBe(3_000_000_000n)
   })
 
   it('T163: is not asked where the node names another chain', async () => {
-    const faucet = await local({ rpc, urls: [node.url] })
+    const faucet = local({ rpc, urls: [node.url] })
     expect((await ask(faucet, { address: (await newSigner()).address })).status).toBe(503)
   })
 })

@@ -45,19 +45,15 @@ function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
 }
 
 /** Paths of key files, wherever they were given. */
-function checkKeys({ environment, routes }: Subject): readonly Finding[] {
+function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {
     const { accountKey } = config.route
     if (typeof accountKey === 'string') paths.set('accountKey', accountKey)
   }
-  const faucetKey = environment['PAYSTILE_FAUCET_KEY']
-  if (faucetKey) paths.set('PAYSTILE_FAUCET_KEY', faucetKey)
-  const isMainnet = routes.some(({ config }) => config.service.network === 'mainnet')
+  const faucetKey = plan?.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
+  if (faucetKey) paths.set('faucetKey', faucetKey)
   return [...paths].map(([name, path]) => {
-    if (name === 'PAYSTILE_FAUCET_KEY' && isMainnet) {
-      return fail('keys', 'a key for the faucet is given, and mainnet has no faucet', `unset ${name}`)
-    }
     try {
       readKeyFile(path)
       return ok('keys', `${name}: the key file can be used, and only by you`)

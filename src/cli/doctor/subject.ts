@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileNames, readPlanFile } from '../../gateway/file.ts'
 import type { Plan } from '../../gateway/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'
-import { type Config, type Environment, readConfig } from '../../server/config.ts'
+import { type Config, type Environment, fromEnvironment, readConfig } from '../../server/config.ts'
 import { ConfigurationError } from '../../server/configuration-error.ts'
 import type { ProviderOptions } from '../../server/options.ts'
 
@@ -63,9 +63,9 @@ function checkFile(file: string): void {
 /** Any wallet will do: what is asked about the recipient is not asked then. */
 const nobody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 
-/** The tokens that can be looked at without knowing which ones the program accepts. */
+/** What can be looked at without knowing what the program charges for. */
 function readEnvironment(environment: Environment): Pick<Subject, 'problems' | 'plan' | 'routes'> {
-  const isMeant = Object.entries(environment).some(([name, value]) => name.startsWith('PAYSTILE_') && value)
+  const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   if (!isMeant) {
     const why =
       'there is no paystile.yaml here, and no PAYSTILE_ variable is set; npx paystile init makes what is needed'

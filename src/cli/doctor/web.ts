@@ -1,4 +1,6 @@
 /** What the gateway stands between: the upstream, its own port, and the address that customers use. */
+import http from 'node:http'
+import https from 'node:https'
 import { createServer } from 'node:net'
 import type { Network } from '../../core/network.ts'
 import type { Plan, UpstreamPlan } from '../../gateway/plan.ts'
@@ -54,18 +56,32 @@ type Asked =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'silent'; readonly why: string }
 
-async function ask(url: string, method: 'GET' | 'HEAD'): Promise<Asked> {
-  try {
-    const response = await fetch(url, { method, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) })
-    const body = method === 'GET' ? (await response.text()).slice(0, 10_000) : ''
-    if (method === 'HEAD') await response.body?.cancel()
-    return { kind: 'answered', status: response.status, body }
-  } catch (error) {
-    const { cause, name } = error as { readonly cause?: { readonly code?: unknown }; readonly name?: string }
-    const code = typeof cause?.code === 'string' ? cause.code : undefined
-    return { kind: 'silent', why: code ?? (name === 'TimeoutError' ? 'no answer in time' : 'no connection') }
-  }
+/** Not by `fetch`, which refuses some ports that a service may well have. */
+function ask(url: string, method: 'GET' | 'HEAD'): Promise<Asked> {
+  const { request } = url.startsWith('https:') ? https : http
+  return new Promise((resolve) => {
+    const outgoing = request(url, { method, timeout: timeoutMs, agent: false }, (response) => {
+      let body = ''
+      const status = response.statusCode ?? 0
+      const done = (): void => {
+        resolve({ kind: 'answered', status, body })
+        response.destroy()
+      }
+      response.on('data', (chunk) => {
+        body += String(chunk)
+        if (body.length > longestAnswer) done()
+      })
+      response.on('close', done)
+    })
+    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error(), { code: 'no answer in time' })))
+    outgoing.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ kind: 'silent', why: error.code ?? 'no connection' }),
+    )
+    outgoing.end()
+  })
 }
+
+const longestAnswer = 10_000
 
 export interface PortReport {
   readonly findings: readonly Finding[]
