@@ -49,6 +49,10 @@ try {
     const { benchMetered } = await import('./metered.mjs')
     results.push(...(await benchMetered({ localnet, provider, home, say })))
   }
+  if (isWanted('gateway')) {
+    const { benchGateway } = await import('./gateway.mjs')
+    results.push(...(await benchGateway({ localnet, provider, home, say })))
+  }
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')
     results.push(...(await benchUnpaid({ provider: offline, say })))

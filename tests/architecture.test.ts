@@ -39,10 +39,11 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   chain: { folders: ['core', 'chain'], packages: ['@solana/', '@solana-program/'] },
   ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
   dialects: { folders: ['core', 'dialects'], packages: [] },
-  host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws'] },
+  host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
   workers: { folders: ['core', 'workers'], packages: [] },
   rates: { folders: ['core', 'rates'], packages: [] },
-  server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },
+  // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
+  server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'hucre'] },
   adapters: { folders: ['core', 'server', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
   // Files, sockets and upstreams are its business; ledger and chain come through the paywall.
   gateway: {
@@ -66,6 +67,7 @@ const joiners = [
   'server/assemble-faucet.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
+  'server/assemble-routes.ts',
   'server/assemble-verdict.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']

@@ -12,7 +12,7 @@ it("writes what was counted in Prometheus's format, in one order", () => {
   const told = meter
     .format()
     .split('\n')
-    .filter((line) => !/ready|missed|concluded/.test(line))
+    .filter((line) => !/ready|missed|concluded|flush|webhooks/.test(line))
   expect(told).toEqual([
     `# HELP paystile_proofs_total ${metrics.paystile_proofs_total[1]}`,
     '# TYPE paystile_proofs_total counter',
@@ -35,8 +35,43 @@ it('begins with what one waits for, at zero, and says nothing of the rest', () =
     .filter((line) => line !== '' && !line.startsWith('#'))
   expect(lines).toEqual([
     'paystile_ready 0',
+    'paystile_usage_flush_failures_total 0',
     'paystile_payments_missed_total 0',
     'paystile_payments_concluded_total{finality="finalized"} 0',
     'paystile_payments_concluded_total{finality="reverted"} 0',
+    'paystile_webhooks_total{outcome="failed"} 0',
   ])
+})
+
+it('tells how long things took: in classes, each with all below it, their sum and their number', () => {
+  const meter = createMeter()
+  for (const seconds of [0.0005, 0.001, 0.03, 99])
+    meter.observe('paystile_ledger_seconds', seconds, { operation: 'take' })
+  meter.observe('paystile_proof_seconds', 0.2)
+  const lines = meter.format().split('\n')
+  const told = lines.filter((line) => /^paystile_ledger_seconds/.test(line))
+  expect(told.slice(0, 5)).toEqual([
+    'paystile_ledger_seconds_bucket{operation="take",le="0.001"} 2',
+    'paystile_ledger_seconds_bucket{operation="take",le="0.005"} 2',
+    'paystile_ledger_seconds_bucket{operation="take",le="0.01"} 2',
+    'paystile_ledger_seconds_bucket{operation="take",le="0.025"} 2',
+    'paystile_ledger_seconds_bucket{operation="take",le="0.05"} 3',
+  ])
+  expect(told.slice(-4)).toEqual([
+    'paystile_ledger_seconds_bucket{operation="take",le="10"} 3',
+    'paystile_ledger_seconds_bucket{operation="take",le="+Inf"} 4',
+    'paystile_ledger_seconds_sum{operation="take"} 99.0315',
+    'paystile_ledger_seconds_count{operation="take"} 4',
+  ])
+  expect(lines).toContain('# TYPE paystile_ledger_seconds histogram')
+  expect(lines).toContain('paystile_proof_seconds_bucket{le="0.25"} 1')
+  expect(lines).toContain('paystile_proof_seconds_sum 0.2')
+})
+
+it('T139: writes labels so that nobody ends a line or a label from outside', () => {
+  const meter = createMeter()
+  meter.count('paystile_node_calls_total', { node: 'a"} 1\nforged{x="\\' })
+  const lines = meter.format().split('\n')
+  expect(lines).toContain(String.raw`paystile_node_calls_total{node="a\"} 1\nforged{x=\"\\"} 1`)
+  expect(lines.filter((line) => line.startsWith('forged'))).toEqual([])
 })

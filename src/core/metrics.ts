@@ -6,7 +6,15 @@
 
 export const metrics = {
   paystile_ready: ['gauge', 'Whether the service has started: 0 while ledger or chain keep it from it.'],
+  paystile_requests_total: [
+    'counter',
+    'Requests by what came of them, told a second later: challenged, free, refused, reused, delivered, undelivered.',
+  ],
+  paystile_usage_flush_failures_total: ['counter', 'Times that these counts could not be written into the ledger.'],
   paystile_proofs_total: ['counter', 'Proofs by outcome: admitted, or the code of the refusal.'],
+  paystile_proof_seconds: ['histogram', 'How long it takes from a proof to its outcome.'],
+  paystile_ledger_seconds: ['histogram', 'How long the ledger takes, by what it is asked to do.'],
+  paystile_ledger_failures_total: ['counter', 'Times that the ledger failed, by what it was asked to do.'],
   paystile_node_calls_total: ['counter', 'Questions to a node.'],
   paystile_node_failures_total: ['counter', 'Questions that a node gave no usable answer to.'],
   paystile_node_hedges_total: ['counter', 'Times another node was asked because the first was slow.'],
@@ -24,7 +32,11 @@ export const metrics = {
     'Payments that the chain might still take back, as far as they are looked at in one go (1,024).',
   ],
   paystile_payments_concluded_total: ['counter', 'Payments that became finalized or reverted.'],
-} as const satisfies Record<string, readonly ['counter' | 'gauge', string]>
+  paystile_webhooks_total: [
+    'counter',
+    'Attempts to tell a webhook: told, delayed (it is tried again) or failed (it is not).',
+  ],
+} as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>
 
 export type Metric = keyof typeof metrics
 export type Labels = Readonly<Record<string, string>>
@@ -32,47 +44,94 @@ export type Labels = Readonly<Record<string, string>>
 export interface Meter {
   count(metric: Metric, labels?: Labels, by?: number): void
   set(metric: Metric, value: number, labels?: Labels): void
+  /** Adds to a histogram. */
+  observe(metric: Metric, seconds: number, labels?: Labels): void
   /** In Prometheus's text format. */
   format(): string
 }
 
+/** Upper ends of the classes of a histogram, in seconds. */
+export const secondsBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
 /** Of these the first one matters, so they are told from the beginning. */
 const fromTheStart: readonly (readonly [Metric, Labels?])[] = [
   ['paystile_ready'],
+  ['paystile_usage_flush_failures_total'],
   ['paystile_payments_missed_total'],
   ['paystile_payments_concluded_total', { finality: 'finalized' }],
   ['paystile_payments_concluded_total', { finality: 'reverted' }],
+  ['paystile_webhooks_total', { outcome: 'failed' }],
 ]
+
+interface Histogram {
+  /** How many fell into each class, and last those above all. */
+  readonly counts: number[]
+  sum: number
+}
 
 export function createMeter(): Meter {
   const values = new Map<Metric, Map<string, number>>()
-  const rowOf = (metric: Metric): Map<string, number> => {
-    const row = values.get(metric) ?? new Map<string, number>()
-    values.set(metric, row)
+  const histograms = new Map<Metric, Map<string, Histogram>>()
+  const rowOf = <Value>(rows: Map<Metric, Map<string, Value>>, metric: Metric): Map<string, Value> => {
+    const row = rows.get(metric) ?? new Map<string, Value>()
+    rows.set(metric, row)
     return row
   }
-  for (const [metric, labels] of fromTheStart) rowOf(metric).set(formatLabels(labels), 0)
+  for (const [metric, labels] of fromTheStart) rowOf(values, metric).set(formatLabels(labels), 0)
+  const linesOf = (metric: Metric): readonly string[] => [
+    ...[...(values.get(metric) ?? [])].map(([labels, value]) => `${metric}${braced(labels)} ${value}`),
+    ...[...(histograms.get(metric) ?? [])].flatMap(([labels, histogram]) => formatHistogram(metric, labels, histogram)),
+  ]
   return {
     count: (metric, labels, by = 1) => {
-      const row = rowOf(metric)
+      const row = rowOf(values, metric)
       const name = formatLabels(labels)
       row.set(name, (row.get(name) ?? 0) + by)
     },
-    set: (metric, value, labels) => void rowOf(metric).set(formatLabels(labels), value),
+    set: (metric, value, labels) => void rowOf(values, metric).set(formatLabels(labels), value),
+    observe: (metric, seconds, labels) => {
+      const row = rowOf(histograms, metric)
+      const name = formatLabels(labels)
+      const histogram = row.get(name) ?? { counts: [...secondsBuckets, 0].map(() => 0), sum: 0 }
+      row.set(name, histogram)
+      const place = secondsBuckets.findIndex((end) => seconds <= end)
+      const index = place < 0 ? secondsBuckets.length : place
+      histogram.counts[index] = (histogram.counts[index] ?? 0) + 1
+      histogram.sum += seconds
+    },
     format: () =>
       (Object.keys(metrics) as Metric[])
-        .filter((metric) => values.has(metric))
-        .map((metric) => {
+        .map((metric) => ({ metric, lines: linesOf(metric) }))
+        .filter(({ lines }) => lines.length > 0)
+        .map(({ metric, lines }) => {
           const [type, help] = metrics[metric]
-          const lines = [...rowOf(metric)].map(([labels, value]) => `${metric}${labels} ${value}`)
           return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${lines.join('\n')}\n`
         })
         .join(''),
   }
 }
 
-/** Values come from our own code: names of nodes and codes, which need no escape. */
+/** Each class with all below it, as Prometheus has them. */
+function formatHistogram(metric: Metric, labels: string, { counts, sum }: Histogram): readonly string[] {
+  let total = 0
+  const buckets = counts.map((count, index) => {
+    total += count
+    const end = `le="${secondsBuckets[index] ?? '+Inf'}"`
+    return `${metric}_bucket${braced(labels === '' ? end : `${labels},${end}`)} ${total}`
+  })
+  return [...buckets, `${metric}_sum${braced(labels)} ${sum}`, `${metric}_count${braced(labels)} ${total}`]
+}
+
+function braced(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`
+}
+
 function formatLabels(labels: Labels = {}): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}="${value}"`)
-  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escapeValue(value)}"`)
+    .join(',')
+}
+
+function escapeValue(value: string): string {
+  return /["\\\n]/.test(value) ? value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n') : value
 }

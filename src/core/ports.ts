@@ -20,6 +20,17 @@ export interface Log {
 }
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** The work that is followed. Never what an unpaid request does. */
+export type SpanName = 'paystile.admit' | 'paystile.chain.read' | 'paystile.ledger.take' | 'paystile.forward'
+
+/** Follows work through services, where somebody collects that; else the work is done and nothing more. */
+export interface Trace {
+  /** `note` adds what is known only later. Work that throws is marked as failed, and throws all the same. */
+  span<Result>(name: SpanName, facts: Facts, work: (note: (facts: Facts) => void) => Promise<Result>): Promise<Result>
+  /** Headers by which the service that is called now knows what its work belongs to; none without a collector. */
+  headers(): Readonly<Record<string, string>>
+}
+
 /** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
 export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 
@@ -88,6 +99,11 @@ export interface Chain {
   close(): Promise<void>
 }
 
+/** What came of telling somebody. `why` holds no address. */
+export type Posted =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs: number | undefined }
+  | { readonly kind: 'failed'; readonly why: string }
+
 /** Opens a WebSocket. It is closed once, whatever the reason, and by itself when the other side falls silent. */
 export type ConnectSocket = (
   url: string,
@@ -137,6 +153,8 @@ export interface FrozenRates {
   readonly source: string
   /** Milliseconds since 1970. */
   readonly at: number
+  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
 }
 
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
@@ -399,11 +417,11 @@ export interface Books {
 
 /** Text under a name, for a while. */
 export interface Shelf {
-  /** Puts it there if nothing is. False when something is. */
+  /** Puts it there if nothing is. False when something is. It can be read before `until`, in milliseconds since 1970. */
   put(name: string, value: string, until: number): Promise<boolean>
   get(name: string): Promise<string | undefined>
   remove(name: string): Promise<boolean>
-  /** Those whose names begin so. */
+  /** Those whose names begin so, in the order of their names. */
   list(prefix: string): Promise<readonly { readonly name: string; readonly value: string; readonly until: number }[]>
 }
 
@@ -420,8 +438,11 @@ export type NoticeKind = (typeof noticeKinds)[number]
 export interface Notice {
   readonly id: string
   readonly kind: NoticeKind
+  /** Who is to be told, by name; empty until it was spread among those who listen. */
+  readonly target: string
   readonly tx: Uint8Array
   readonly at: number
+  /** How often it was tried, as `told` and `failed` were heard of. */
   readonly attempts: number
   /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
   readonly state: 'waiting' | 'told' | 'failed'
@@ -429,21 +450,35 @@ export interface Notice {
   readonly why: string
 }
 
+export interface Listener {
+  readonly name: string
+  readonly events: readonly NoticeKind[]
+}
+
 /**
  * Written in the same transaction as what they tell of, once `start` was called on this ledger by anybody: without a
  * listener nothing is written.
  */
 export interface Notices {
+  /** Of what had run out before nobody is told. */
   start(): Promise<void>
-  /** Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked. Answers how many. */
+  /**
+   * Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked; some seconds after they
+   * did, since a commit may still be on its way. Answers how many; those that ran out together may be more than `most`.
+   */
   sweep(most: number): Promise<number>
-  /** Those whose time has come, which nobody else gets for `leaseMs`. */
-  take(most: number, leaseMs: number): Promise<readonly Notice[]>
+  /**
+   * Makes of notices that are new one for each listener that wants to hear of their kind, in one step. Answers how many
+   * were new. Each listener has notices of its own, so that one that fails or is slow holds up no other.
+   */
+  spread(listeners: readonly Listener[], most: number): Promise<number>
+  /** Those for a listener whose time has come, the oldest first, which nobody else gets for `leaseMs`. */
+  take(target: string, most: number, leaseMs: number): Promise<readonly Notice[]>
   told(id: string): Promise<void>
   /** `again` in milliseconds since 1970; undefined gives up. */
   failed(id: string, why: string, again: number | undefined): Promise<void>
   list(query: { readonly state?: Notice['state']; readonly most: number }): Promise<readonly Notice[]>
-  /** Makes it due again. False when there is none of that id. */
+  /** Makes it due again, as if it had never been tried. False when there is none of that id. */
   resend(id: string): Promise<boolean>
 }
 

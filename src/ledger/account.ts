@@ -12,6 +12,7 @@ import type { Clock, PaymentRecord, Standing, Take, Taken } from '../core/ports.
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Positions, Span } from '../core/positions.ts'
 import { isWornOut, missingOf, reach, sendAgain } from '../core/positions.ts'
+import { largestWorth } from '../core/worth.ts'
 
 /** Reverted is what the chain took back: worth nothing, unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'
@@ -259,13 +260,14 @@ export function checkTake(take: Take): void {
 }
 
 export function checkRecord(payment: PaymentRecord): void {
-  const { tx, allowance, required, received, slot, paidAt, usableUntil } = payment
+  const { tx, allowance, required, received, slot, paidAt, usableUntil, worth } = payment
   checkTx(tx)
   demand(allowance.amount >= 1n && allowance.amount <= largestAmount, 'an allowance is from 1 to 2^63 - 1')
   demand(
     [required, received].every((units) => units >= 0n && units <= largestUnits),
     'money is from 0 to 2^64 - 1',
   )
+  demand(worth === undefined || (worth >= 0n && worth <= largestWorth), 'a worth is from 0 to a trillion')
   demand([slot, paidAt, usableUntil].every(Number.isSafeInteger), 'slots and times are whole numbers')
 }
 

@@ -2,7 +2,7 @@
  * What a ledger remembers about itself, so that it is never opened for another chain's money or with another root secret,
  * under which every pseudonym in it would be a stranger's.
  */
-import type { Network } from '../core/network.ts'
+import type { Network, TokenCode } from '../core/network.ts'
 
 export interface LedgerIdentity {
   readonly network: Network
@@ -12,6 +12,8 @@ export interface LedgerIdentity {
   readonly service: string
   /** Of the keyring's root. */
   readonly fingerprint: string
+  /** The token in which worth is reckoned; left out by who reckons none. */
+  readonly reportToken?: TokenCode
 }
 
 /** The ledger must not be used as it is configured. The message is one sentence for the operator: what, and what next. */
@@ -41,6 +43,13 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
     throw new LedgerConfigurationError(
       `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
         'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger.',
+    )
+  }
+  const { reportToken } = identity
+  if (reportToken !== undefined && remembered.reportToken !== undefined && remembered.reportToken !== reportToken) {
+    throw new LedgerConfigurationError(
+      `${made} reckons its reports in ${remembered.reportToken}, not in ${reportToken}: ` +
+        'set reportToken back, or have them reckoned anew with `paystile books rebuild`.',
     )
   }
 }

@@ -1,7 +1,7 @@
 /** The ledger in plain memory: the reference for the others, and for tests. It forgets everything with the process. */
-import type { Clock, Exposure, Grant, Journal, Ledger, Mark, PaymentRecord, Sighting, Take } from '../core/ports.ts'
+import type { Clock, Grant, Ledger, PaymentRecord, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import type { Account, Holding, Lease } from './account.ts'
+import type { Holding, Lease } from './account.ts'
 import {
   advanced,
   checkAdvance,
@@ -17,15 +17,22 @@ import {
   tallyAfter,
   timeOf,
 } from './account.ts'
+import type { LedgerIdentity } from './identity.ts'
+import { createMemoryBooks } from './memory-books.ts'
+import { createMemoryJournal } from './memory-journal.ts'
+import { createMemoryNotices, createMemoryShelf, tell } from './memory-notices.ts'
+import type { Entry } from './memory-room.ts'
+import { createRoom, keyOf } from './memory-room.ts'
+import { noticesOf } from './notice.ts'
 
-interface Entry {
-  readonly record: PaymentRecord
-  readonly account: Account
-  readonly leases: ReadonlyMap<bigint, Lease>
+export interface MemoryParts {
+  readonly clock: Clock
+  readonly identity?: LedgerIdentity
 }
 
-export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
-  const entries = new Map<string, Entry>()
+export function createMemoryLedger(parts: MemoryParts): Ledger {
+  const room = createRoom(parts.identity?.reportToken)
+  const { entries } = room
   let closed = false
 
   const now = () => {
@@ -39,7 +46,10 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
   }
 
   return {
-    journal: createJournal(entries, now),
+    journal: createMemoryJournal(room, now),
+    books: createMemoryBooks(room, now),
+    shelf: createMemoryShelf(now),
+    notices: createMemoryNotices(room, now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -53,6 +63,7 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
       const current = registers ? opened(registers, time) : restores && entry ? restored(entry, restores) : entry
       if (!current) return taken
+      tell(room, noticesOf({ registers, restores }), take.tx, time)
       if (taken.kind !== 'granted' || !lease) {
         entries.set(keyOf(take.tx), current)
         return taken
@@ -103,59 +114,10 @@ export function createMemoryLedger(parts: { readonly clock: Clock }): Ledger {
       const time = now()
       if (entries.has(keyOf(payment.tx))) return
       entries.set(keyOf(payment.tx), opened(payment, time, true))
+      tell(room, ['payment.expired'], payment.tx, time)
     },
     async close() {
       closed = true
-    },
-  }
-}
-
-function createJournal(entries: Map<string, Entry>, checkOpen: () => void): Journal {
-  const marks = new Map<string, Mark>()
-  const seen = new Map<string, Sighting>()
-  const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
-  return {
-    async mark(address) {
-      checkOpen()
-      return marks.get(address)
-    },
-    async sight(sightings, read) {
-      checkOpen()
-      const fresh = sightings.filter(({ tx }) => !seen.has(keyOf(tx)))
-      for (const sighting of fresh) seen.set(keyOf(sighting.tx), sighting)
-      if (read && read.mark.slot >= (marks.get(read.address)?.slot ?? 0)) marks.set(read.address, read.mark)
-      return fresh
-    },
-    async unclaimed(most) {
-      checkOpen()
-      const unclaimed = [...seen.values()].filter(({ tx }) => entries.get(keyOf(tx))?.account.late !== false)
-      return unclaimed.sort((left, right) => right.slot - left.slot).slice(0, most)
-    },
-    async unfinal(most, fromSlot = 0) {
-      checkOpen()
-      const records = open().map(({ record: { tx, slot } }) => ({ tx, slot }))
-      const later = records.filter(({ slot }) => slot >= fromSlot)
-      return later.sort((left, right) => left.slot - right.slot).slice(0, most)
-    },
-    async conclude(conclusions) {
-      checkOpen()
-      return conclusions.filter(({ tx, finality }) => {
-        const entry = entries.get(keyOf(tx))
-        if (entry?.account.finality !== 'confirmed') return false
-        entries.set(keyOf(tx), { ...entry, account: { ...entry.account, finality } })
-        return true
-      })
-    },
-    async exposure() {
-      checkOpen()
-      const sums = new Map<string, Exposure>()
-      for (const { record, account } of open()) {
-        if (account.late) continue
-        const { recipient, payer, token, received } = record
-        const name = [recipient, payer, token].join(' ')
-        sums.set(name, { recipient, payer, token, units: received + (sums.get(name)?.units ?? 0n) })
-      }
-      return [...sums.values()]
     },
   }
 }
@@ -175,8 +137,4 @@ function holdingOf(entry: Entry | undefined, time: number): Holding | undefined 
 
 function live(entry: Entry, time: number): readonly (readonly [bigint, Lease])[] {
   return [...entry.leases].filter(([, lease]) => lease.deadline > time)
-}
-
-function keyOf(tx: Uint8Array): string {
-  return String.fromCharCode(...tx)
 }

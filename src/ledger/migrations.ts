@@ -102,6 +102,82 @@ export const steps: readonly string[] = [
   ALTER TABLE next_grants RENAME TO grants;
   CREATE INDEX payments_unfinal ON payments (slot) WHERE finality = 'confirmed';
   `,
+  // What payments add up to. A payment of an earlier version counts with no worth. Sums are two integers, of which the second
+  // is below 10^12: money does not fit one, and text cannot be added up. `open` is 1 while nothing is registered of a
+  // sighting, 2 while only a late payment is, else 0; `told` once somebody outside was told that it ran out.
+  `
+  ALTER TABLE payments ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
+  ALTER TABLE payments ADD COLUMN worth TEXT;
+  ALTER TABLE payments ADD COLUMN rates TEXT;
+  CREATE INDEX payments_time ON payments (paid_at, tx);
+  CREATE INDEX payments_endpoint ON payments (endpoint, paid_at, tx);
+  CREATE INDEX payments_token ON payments (token, paid_at, tx);
+  CREATE INDEX payments_void ON payments (paid_at, tx) WHERE state = 'late' OR finality = 'reverted';
+  CREATE INDEX payments_usable ON payments (usable_until);
+  ALTER TABLE sightings ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
+  ALTER TABLE sightings ADD COLUMN claimable_until INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sightings ADD COLUMN open INTEGER NOT NULL DEFAULT 1 CHECK (open IN (0, 1, 2));
+  ALTER TABLE sightings ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
+  UPDATE sightings SET open = coalesce(
+    (SELECT CASE state WHEN 'late' THEN 2 ELSE 0 END FROM payments WHERE payments.tx = sightings.tx), 1);
+  DROP INDEX sightings_slot;
+  CREATE INDEX sightings_slot ON sightings (slot) WHERE open > 0;
+  CREATE INDEX sightings_time ON sightings (paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX sightings_endpoint ON sightings (endpoint, paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX sightings_token ON sightings (token, paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX sightings_claimable ON sightings (claimable_until) WHERE open = 1 AND told = 0 AND claimable_until > 0;
+  CREATE INDEX sightings_unproven ON sightings (paid_at, tx) WHERE slot = 0;
+  CREATE TABLE rollups (
+    grain TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    endpoint TEXT NOT NULL,
+    token TEXT NOT NULL,
+    payments INTEGER NOT NULL,
+    received_hi INTEGER NOT NULL,
+    received_lo INTEGER NOT NULL,
+    worth_hi INTEGER NOT NULL,
+    worth_lo INTEGER NOT NULL,
+    unvalued INTEGER NOT NULL,
+    PRIMARY KEY (grain, at, endpoint, token)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX rollups_endpoint ON rollups (endpoint, at) WHERE grain = 'hour_endpoint';
+  WITH
+    counted AS (
+      SELECT token, paid_at - ((paid_at % 3600000) + 3600000) % 3600000 AS hour, count(*) AS payments,
+        sum(CAST(substr(received, 1, length(received) - 12) AS INTEGER)) AS hi,
+        sum(CAST(substr(received, max(length(received) - 11, 1)) AS INTEGER)) AS lo
+      FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 1, 2),
+    lines AS (
+      SELECT 'all' AS grain, 0 AS at, * FROM counted UNION ALL SELECT 'endpoint', 0, * FROM counted UNION ALL
+      SELECT 'hour', hour, * FROM counted UNION ALL SELECT 'hour_endpoint', hour, * FROM counted UNION ALL
+      SELECT 'day_endpoint', hour - ((hour % 86400000) + 86400000) % 86400000, * FROM counted)
+  INSERT INTO rollups
+  SELECT grain, at, '', token, sum(payments), sum(hi) + sum(lo) / 1000000000000, sum(lo) % 1000000000000, 0, 0, sum(payments)
+  FROM lines GROUP BY grain, at, token;
+  CREATE TABLE usage (
+    at INTEGER NOT NULL,
+    endpoint TEXT NOT NULL,
+    event TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (at, endpoint, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE shelf (name TEXT PRIMARY KEY, value TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX shelf_until ON shelf (until);
+  CREATE TABLE notices (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    target TEXT NOT NULL DEFAULT '',
+    tx BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'told', 'failed')),
+    due INTEGER NOT NULL,
+    why TEXT NOT NULL DEFAULT ''
+  ) STRICT;
+  CREATE INDEX notices_due ON notices (target, due) WHERE state = 'waiting';
+  CREATE INDEX notices_at ON notices (at);
+  CREATE INDEX notices_state ON notices (state, at);
+  `,
 ]
 
 const fullSynchronous = 2

@@ -13,7 +13,12 @@ export interface Database {
   /** Whether another server may take over. */
   readonly hasStandby: boolean
   /** One statement, committed when it answers. Throws `LedgerUnavailable` when it is not known whether it was. */
-  query(statement: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  query(
+    statement: string,
+    values?: readonly unknown[],
+    /** For what may take longer than others can wait. */
+    timeoutMs?: number,
+  ): Promise<readonly Record<string, unknown>[]>
   /** Runs several statements in one transaction. */
   transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
   /** A clock that follows the database's. */
@@ -58,8 +63,9 @@ export function openDatabase(url: string, timeoutMs: number): Database {
       throw explain(name, error)
     }
   }
-  const run = async (client: pg.PoolClient, statement: string, values: readonly unknown[]) => {
-    const { rows } = await client.query(statement, [...values])
+  const run = async (client: pg.PoolClient, text: string, values: readonly unknown[], query_timeout?: number) => {
+    const order = { text, values: [...values], ...(query_timeout !== undefined && { query_timeout }) }
+    const { rows } = await client.query(order)
     return rows as Record<string, unknown>[]
   }
   const using = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
@@ -86,12 +92,12 @@ export function openDatabase(url: string, timeoutMs: number): Database {
   const database: Database = {
     name,
     hasStandby: hosts.count > 1,
-    query: (statement, values = []) => using((client) => run(client, statement, values)),
+    query: (statement, values = [], timeout) => using((client) => run(client, statement, values, timeout)),
     transact: (work) =>
       using(async (client) => {
         await client.query('BEGIN')
         try {
-          const result = await work((statement, values = []) => run(client, statement, values))
+          const result = await work((statement, values = [], timeout) => run(client, statement, values, timeout))
           await client.query('COMMIT')
           return result
         } catch (error) {

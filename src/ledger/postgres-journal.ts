@@ -1,44 +1,48 @@
 /** The journal in the ledger's PostgreSQL database: what was seen on chain, up to where, and what is not final yet. */
 import type { TokenCode } from '../core/network.ts'
-import type { Journal, Sighting } from '../core/ports.ts'
+import type { Clock, Conclusion, Journal, NoticeKind, Sighting } from '../core/ports.ts'
+import { timeOf } from './account.ts'
 import type { Database } from './postgres-database.ts'
+import { isUnclaimed, writeNotices } from './postgres-effects.ts'
+import type { BookedRow } from './postgres-lines.ts'
+import { addLines, bookedColumns, readBooked } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'
+import { changesBetween, linesOf } from './rollup.ts'
+import type { SightingRow } from './sightings.ts'
+import { sightingColumns as columns, mostUnproven, readSighting } from './sightings.ts'
+import { formatText } from './stored-text.ts'
 
-const columns = 'tx, recipient, request, payer, token, received, slot, paid_at'
+/** What is registered of a transaction, as `open` has it. */
+const open =
+  'coalesce((SELECT CASE WHEN late THEN 2 ELSE 0 END FROM paystile_payments AS paid WHERE paid.tx = given.tx), 1)'
 // In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
-const sight = `INSERT INTO paystile_sightings (${columns})
-  SELECT ${columns} FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[], $7::bigint[],
-    $8::bigint[]) AS given (${columns}) ORDER BY tx
-  ON CONFLICT (tx) DO NOTHING RETURNING tx`
+// What a node has shown takes the place of what only a proof has named.
+const sight = `INSERT INTO paystile_sightings AS kept (${columns}, open)
+  SELECT ${columns}, ${open} FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[],
+    $7::bigint[], $8::bigint[], $9::text[], $10::bigint[]) AS given (${columns}) ORDER BY tx
+  ON CONFLICT (tx) DO UPDATE SET recipient = excluded.recipient, request = excluded.request, payer = excluded.payer,
+    token = excluded.token, received = excluded.received, slot = excluded.slot, paid_at = excluded.paid_at,
+    endpoint = excluded.endpoint, claimable_until = excluded.claimable_until, open = least(kept.open, excluded.open),
+    told = false
+  WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx`
+const dropOldest = `DELETE FROM paystile_sightings WHERE slot = 0 AND tx IN (
+  SELECT tx FROM paystile_sightings WHERE slot = 0 ORDER BY paid_at DESC, tx DESC OFFSET ${mostUnproven})`
 const setMark = `INSERT INTO paystile_marks (address, signature, slot) VALUES ($1, $2, $3)
   ON CONFLICT (address) DO UPDATE SET signature = excluded.signature, slot = excluded.slot
   WHERE excluded.slot >= paystile_marks.slot`
 const unclaimed = `SELECT ${columns} FROM paystile_sightings AS seen
-  WHERE NOT EXISTS (SELECT 1 FROM paystile_payments AS paid WHERE paid.tx = seen.tx AND NOT paid.late)
-  ORDER BY slot DESC LIMIT $1`
+  WHERE open > 0 AND slot > 0 AND ${isUnclaimed(true)} ORDER BY slot DESC LIMIT $1`
 const unfinal = `SELECT tx, slot FROM paystile_payments 
   WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
+const hold = `SELECT ${bookedColumns} FROM paystile_payments
+  WHERE tx = ANY ($1::bytea[]) AND finality = 'confirmed' ORDER BY tx FOR UPDATE`
 // A new version, so that nobody writes back the row as it was.
-const conclude = `WITH held AS (
-    SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) AND finality = 'confirmed' ORDER BY tx FOR UPDATE)
-  UPDATE paystile_payments AS kept SET finality = given.finality, version = version + 1
-  FROM unnest($1::bytea[], $2::text[]) AS given (tx, finality), held
-  WHERE kept.tx = given.tx AND held.tx = given.tx RETURNING kept.tx`
+const conclude = `UPDATE paystile_payments AS kept SET finality = given.finality, version = version + 1
+  FROM unnest($1::bytea[], $2::text[]) AS given (tx, finality) WHERE kept.tx = given.tx`
 const exposure = `SELECT recipient, payer, token, sum(received) AS units FROM paystile_payments
   WHERE finality = 'confirmed' AND NOT late GROUP BY recipient, payer, token`
 
-interface SightingRow {
-  readonly tx: Uint8Array
-  readonly recipient: string
-  readonly request: string
-  readonly payer: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly slot: string
-  readonly paid_at: string
-}
-
-export function createPostgresJournal(database: Database): Journal {
+export function createPostgresJournal(database: Database, clock: Clock, lane: number): Journal {
   const touched = (rows: readonly unknown[]): ReadonlySet<string> =>
     new Set((rows as readonly { readonly tx: Uint8Array }[]).map(({ tx }) => hexOf(tx)))
 
@@ -50,8 +54,10 @@ export function createPostgresJournal(database: Database): Journal {
     async sight(sightings, read) {
       return database.transact(async (query) => {
         const fresh = sightings.length === 0 ? new Set() : touched(await query(sight, listsOf(sightings)))
+        const noted = sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
+        if (noted.some(({ slot }) => slot === 0)) await query(dropOldest)
         if (read) await query(setMark, [read.address, read.mark.signature, read.mark.slot])
-        return sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
+        return noted
       })
     },
     async unclaimed(most) {
@@ -63,9 +69,21 @@ export function createPostgresJournal(database: Database): Journal {
     },
     async conclude(conclusions) {
       if (conclusions.length === 0) return []
-      const keys = conclusions.map(({ tx }) => hexOf(tx))
-      const changed = touched(await database.query(conclude, [keys, conclusions.map(({ finality }) => finality)]))
-      return conclusions.filter(({ tx }) => changed.has(hexOf(tx)))
+      return database.transact(async (query) => {
+        const rows = (await query(hold, [conclusions.map(({ tx }) => hexOf(tx))])) as unknown as BookedRow[]
+        const held = new Map(rows.map((row) => [hexOf(row.tx), readBooked(row)]))
+        const done = conclusions.filter(({ tx }) => held.has(hexOf(tx)))
+        if (done.length === 0) return []
+        const keys = done.map(({ tx }) => hexOf(tx))
+        await query(conclude, [keys, done.map(({ finality }) => finality)])
+        const changes = done.flatMap(({ tx, finality }) => {
+          const before = held.get(hexOf(tx))
+          return before ? changesBetween(before, { ...before, finality }) : []
+        })
+        await addLines(query, linesOf(changes), lane)
+        await query(writeNotices, [keys, done.map(kindOf), timeOf(clock)])
+        return done
+      })
     },
     async exposure() {
       const rows = await database.query(exposure)
@@ -79,6 +97,10 @@ export function createPostgresJournal(database: Database): Journal {
   }
 }
 
+function kindOf({ finality }: Conclusion): NoticeKind {
+  return `payment.${finality}`
+}
+
 /** Column by column, in the order of `columns`. */
 function listsOf(sightings: readonly Sighting[]): readonly (readonly unknown[])[] {
   return [
@@ -90,9 +112,7 @@ function listsOf(sightings: readonly Sighting[]): readonly (readonly unknown[])[
     sightings.map(({ received }) => String(received)),
     sightings.map(({ slot }) => slot),
     sightings.map(({ paidAt }) => paidAt),
+    sightings.map(({ endpoint }) => formatText(endpoint)),
+    sightings.map(({ claimableUntil }) => claimableUntil),
   ]
-}
-
-function readSighting({ tx, received, slot, paid_at, ...row }: SightingRow): Sighting {
-  return { ...row, tx: new Uint8Array(tx), received: BigInt(received), slot: Number(slot), paidAt: Number(paid_at) }
 }

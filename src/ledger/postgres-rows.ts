@@ -7,7 +7,10 @@ import type { Account, Finality, Holding, Lease } from './account.ts'
 import { openAccount } from './account.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './postgres-database.ts'
-import { formatScope, parseScope } from './scope-text.ts'
+import type { Effect } from './postgres-effects.ts'
+import { effectValues, withEffects } from './postgres-effects.ts'
+import type { Booked } from './rollup.ts'
+import { formatRates, formatText, parseRates, parseText } from './stored-text.ts'
 
 /** A payment with everything that is known of it. `version` counts its changes. */
 export interface Entry {
@@ -20,9 +23,9 @@ export interface Entry {
 export interface Rows {
   find(tx: Uint8Array): Promise<Entry | undefined>
   /** False when there is a row for that transaction already; then nothing changed. */
-  insert(entry: Entry): Promise<boolean>
-  /** False when the row has changed since; then nothing changed. */
-  replace(entry: Entry): Promise<boolean>
+  insert(entry: Entry, effect: Effect): Promise<boolean>
+  /** False when the row has changed since; then nothing changed. Without effect only what its use changes is written. */
+  replace(entry: Entry, effect?: Effect): Promise<boolean>
   drain(): Promise<void>
 }
 
@@ -31,7 +34,7 @@ const columns = {
   tx: ['bytea', ({ record }) => hexOf(record.tx)],
   request: ['text', ({ account }) => account.request],
   payer: ['text', ({ account }) => account.payer],
-  scope: ['text', ({ account }) => formatScope(account.scope)],
+  scope: ['text', ({ account }) => formatText(account.scope)],
   recipient: ['text', ({ record }) => record.recipient],
   token: ['text', ({ account }) => account.token],
   required: ['numeric', ({ record }) => String(record.required)],
@@ -51,40 +54,71 @@ const columns = {
   fence: ['bigint', ({ account }) => String(account.fence)],
   leases: ['text', ({ leases }) => formatLeases(leases)],
   version: ['bigint', ({ version }) => String(version)],
-} satisfies Record<string, readonly [type: string, value: (entry: Entry) => string]>
+  endpoint: ['text', ({ record }) => formatText(record.endpoint)],
+  worth: ['numeric', ({ record }) => (record.worth === undefined ? null : String(record.worth))],
+  rates: ['text', ({ record }) => formatRates(record.rates)],
+} satisfies Record<string, readonly [type: string, value: (entry: Entry) => string | null]>
 
-const names = Object.keys(columns) as (keyof typeof columns)[]
+type Name = keyof typeof columns
+const names = Object.keys(columns) as Name[]
+/** What the use of a payment changes. All the rest stays as it was registered. */
+const changing: readonly Name[] = ['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version']
 const list = names.join(', ')
-const given = `unnest(${names.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${list})`
+const given = (some: readonly Name[]) =>
+  `unnest(${some.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${some.join(', ')})`
 
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
 // In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
-const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${given} ORDER BY tx
-  ON CONFLICT (tx) DO NOTHING RETURNING tx`
-const replace = `WITH held AS (SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
-  UPDATE paystile_payments AS kept SET ${names.map((name) => `${name} = given.${name}`).join(', ')}
-  FROM ${given}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1 RETURNING kept.tx`
+const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${given(names)} ORDER BY tx
+  ON CONFLICT (tx) DO NOTHING RETURNING tx, late`
+const replace = (some: readonly Name[]) => `WITH held AS (
+    SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
+  UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}
+  FROM ${given(some)}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1
+  RETURNING kept.tx, kept.late`
 
-export function createRows(database: Database): Rows {
+interface Writing {
+  readonly entry: Entry
+  readonly effect: Effect
+}
+
+/** `lane` is where this server adds to the books. */
+export function createRows(database: Database, lane: number): Rows {
   const finding = createBatch(async (keys: readonly string[]) => {
     const rows = (await database.query(select, [keys])) as unknown as Row[]
     const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
     return keys.map((key) => found.get(key))
   })
-  const writing = (statement: string) =>
-    createBatch(async (entries: readonly Entry[]) => {
-      const values = names.map((name) => entries.map(columns[name][1]))
-      const rows = (await database.query(statement, values)) as unknown as Pick<Row, 'tx'>[]
-      const written = new Set(rows.map((row) => hexOf(row.tx)))
-      return entries.map(({ record }) => written.has(hexOf(record.tx)))
+  const write = async (statement: string, values: readonly unknown[], entries: readonly Entry[]) => {
+    const rows = (await database.query(statement, values)) as unknown as Pick<Row, 'tx'>[]
+    const written = new Set(rows.map((row) => hexOf(row.tx)))
+    return entries.map(({ record }) => written.has(hexOf(record.tx)))
+  }
+  const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
+    some.map((name) => entries.map(columns[name][1]))
+  const writing = (statement: string) => {
+    const whole = withEffects(statement, names.length + 1)
+    return createBatch(async (all: readonly Writing[]) => {
+      const entries = all.map(({ entry }) => entry)
+      const effects = effectValues(
+        all.map(({ effect }) => effect),
+        lane,
+      )
+      return write(whole, [...valuesOf(names, entries), ...effects], entries)
     })
-  const [inserting, replacing] = [writing(insert), writing(replace)]
+  }
+  const using = replace(changing)
+  const updating = createBatch((entries: readonly Entry[]) => write(using, valuesOf(changing, entries), entries))
+  const [inserting, replacing] = [writing(insert), writing(replace(names))]
   return {
     find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
-    insert: (entry) => inserting.run(hexOf(entry.record.tx), entry),
-    replace: (entry) => replacing.run(hexOf(entry.record.tx), entry),
+    insert: (entry, effect) => inserting.run(hexOf(entry.record.tx), { entry, effect }),
+    replace: (entry, effect) => {
+      const key = hexOf(entry.record.tx)
+      return effect ? replacing.run(key, { entry, effect }) : updating.run(key, entry)
+    },
     drain: async () => {
-      await Promise.all([finding.drain(), inserting.drain(), replacing.drain()])
+      await Promise.all([finding, inserting, replacing, updating].map((batch) => batch.drain()))
     },
   }
 }
@@ -114,6 +148,9 @@ interface Row {
   readonly fence: string
   readonly leases: string
   readonly version: string
+  readonly endpoint: string
+  readonly worth: string | null
+  readonly rates: string | null
 }
 
 function readEntry(row: Row): Entry {
@@ -121,7 +158,7 @@ function readEntry(row: Row): Entry {
     tx: new Uint8Array(row.tx),
     request: row.request,
     payer: row.payer,
-    scope: parseScope(row.scope),
+    scope: parseText(row.scope),
     recipient: row.recipient,
     token: row.token,
     required: BigInt(row.required),
@@ -131,6 +168,9 @@ function readEntry(row: Row): Entry {
     paidAt: Number(row.paid_at),
     usableUntil: Number(row.usable_until),
     finality: row.finality === 'finalized' ? 'finalized' : 'confirmed',
+    endpoint: parseText(row.endpoint),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    rates: parseRates(row.rates),
   }
   const account: Account = {
     ...openAccount(record, Number(row.registered_at), row.late),
@@ -148,12 +188,16 @@ export function holdingOf({ account, leases }: Entry, now: number): Holding {
   return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
 }
 
+export function bookedOf({ record, account: { late, finality } }: Entry): Booked {
+  return { ...record, late, finality }
+}
+
 /** `fence:amount:deadline:from` of each grant that is held. */
 function formatLeases(leases: Entry['leases']): string {
   return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
 
-function parseLeases(text: string): Entry['leases'] {
+export function parseLeases(text: string): Entry['leases'] {
   const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
   return new Map(
     parts.map(([fence = '', amount = '', deadline, from = '0']) => [

@@ -47,7 +47,76 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
   CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
   `ALTER TABLE paystile_payments ADD COLUMN positions text NOT NULL DEFAULT ''`,
+  // What payments add up to. A payment of an earlier version counts with no worth. `open` is 1 while nothing is registered of a
+  // sighting, 2 while only a late payment is, else 0; `told` once somebody outside was told that it ran out. Servers add to
+  // lines of the books in a lane of their own: what counts is the sum of all lanes, and one alone may be negative.
+  `
+  ALTER TABLE paystile_payments ADD COLUMN endpoint text NOT NULL DEFAULT '', ADD COLUMN worth numeric,
+    ADD COLUMN rates text;
+  CREATE INDEX paystile_payments_time ON paystile_payments (paid_at, tx);
+  CREATE INDEX paystile_payments_endpoint ON paystile_payments (endpoint, paid_at, tx);
+  CREATE INDEX paystile_payments_token ON paystile_payments (token, paid_at, tx);
+  CREATE INDEX paystile_payments_void ON paystile_payments (paid_at, tx) WHERE late OR finality = 'reverted';
+  CREATE INDEX paystile_payments_usable ON paystile_payments (usable_until);
+  ALTER TABLE paystile_sightings ADD COLUMN endpoint text NOT NULL DEFAULT '',
+    ADD COLUMN claimable_until bigint NOT NULL DEFAULT 0, ADD COLUMN open smallint NOT NULL DEFAULT 1,
+    ADD COLUMN told boolean NOT NULL DEFAULT false;
+  UPDATE paystile_sightings AS seen SET open = CASE WHEN late THEN 2 ELSE 0 END
+    FROM paystile_payments AS paid WHERE paid.tx = seen.tx;
+  DROP INDEX paystile_sightings_slot;
+  CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot) WHERE open > 0;
+  CREATE INDEX paystile_sightings_time ON paystile_sightings (paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX paystile_sightings_endpoint ON paystile_sightings (endpoint, paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX paystile_sightings_token ON paystile_sightings (token, paid_at, tx) WHERE open = 1 AND request <> '';
+  CREATE INDEX paystile_sightings_claimable ON paystile_sightings (claimable_until)
+    WHERE open = 1 AND NOT told AND claimable_until > 0;
+  CREATE INDEX paystile_sightings_unproven ON paystile_sightings (paid_at, tx) WHERE slot = 0;
+  CREATE TABLE paystile_rollups (
+    grain text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    endpoint text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    lane smallint NOT NULL,
+    payments bigint NOT NULL,
+    received numeric NOT NULL,
+    worth numeric NOT NULL,
+    unvalued bigint NOT NULL,
+    PRIMARY KEY (grain, at, endpoint, token, lane)
+  ) WITH (fillfactor = 50);
+  CREATE INDEX paystile_rollups_endpoint ON paystile_rollups (endpoint, at) WHERE grain = 'hour_endpoint';
+  INSERT INTO paystile_rollups
+  SELECT grain, at, '', token, 0, count(*), sum(received), 0, count(*) FROM paystile_payments CROSS JOIN LATERAL (VALUES
+    ('all', 0), ('endpoint', 0), ('hour', floor(paid_at / 3600000.0) * 3600000),
+    ('hour_endpoint', floor(paid_at / 3600000.0) * 3600000), ('day_endpoint', floor(paid_at / 86400000.0) * 86400000)
+  ) AS line (grain, at) WHERE NOT late AND finality <> 'reverted' GROUP BY grain, at, token;
+  CREATE TABLE paystile_usage (
+    at bigint NOT NULL,
+    endpoint text NOT NULL,
+    event text NOT NULL,
+    lane smallint NOT NULL,
+    count bigint NOT NULL,
+    PRIMARY KEY (at, endpoint, event, lane)
+  );
+  CREATE TABLE paystile_shelf (name text COLLATE "C" PRIMARY KEY, value text NOT NULL, until bigint NOT NULL);
+  CREATE INDEX paystile_shelf_until ON paystile_shelf (until);
+  CREATE TABLE paystile_notices (
+    id text PRIMARY KEY,
+    kind text NOT NULL,
+    target text NOT NULL DEFAULT '',
+    tx bytea NOT NULL,
+    at bigint NOT NULL,
+    attempts bigint NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'waiting',
+    due bigint NOT NULL,
+    why text NOT NULL DEFAULT ''
+  );
+  CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
+  CREATE INDEX paystile_notices_at ON paystile_notices (at);
+  CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
 ]
+
+/** A ledger of many payments takes its time to be brought up to date, once. */
+const migrationMs = 3_600_000
 
 /** Any number will do, as long as it stays the same. */
 const lock = 7_402_402_402
@@ -77,7 +146,7 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
       )
     }
     checkIdentity(database.name, remembered, identity)
-    for (const step of steps.slice(version)) await query(step)
+    for (const step of steps.slice(version)) await query(step, [], migrationMs)
     const facts = { ...identity, schema: String(steps.length) }
     for (const [key, value] of Object.entries(facts)) {
       const clash = key === 'schema' ? 'UPDATE SET value = excluded.value' : 'NOTHING'

@@ -5,7 +5,8 @@
  * still as it was read: whoever comes second reads again and judges again. So no transaction stays open while the rule
  * decides, and what waits together is committed together.
  */
-import type { Clock, Ledger, PaymentRecord, Taken } from '../core/ports.ts'
+import { randomInt } from 'node:crypto'
+import type { Clock, Ledger, NoticeKind, PaymentRecord, Taken } from '../core/ports.ts'
 import type { Lease } from './account.ts'
 import {
   advanced,
@@ -23,11 +24,18 @@ import {
   timeOf,
 } from './account.ts'
 import type { LedgerIdentity } from './identity.ts'
+import { noticesOf } from './notice.ts'
+import { createPostgresBooks } from './postgres-books.ts'
+import type { Database } from './postgres-database.ts'
 import { longestClockMs, openDatabase } from './postgres-database.ts'
+import { lanes } from './postgres-effects.ts'
 import { createPostgresJournal } from './postgres-journal.ts'
+import { createPostgresNotices } from './postgres-notices.ts'
 import type { Entry } from './postgres-rows.ts'
-import { createRows, holdingOf } from './postgres-rows.ts'
+import { bookedOf, createRows, holdingOf } from './postgres-rows.ts'
 import { prepareSchema } from './postgres-schema.ts'
+import { createPostgresShelf } from './postgres-shelf.ts'
+import { changesBetween } from './rollup.ts'
 
 export interface PostgresParts {
   /** Left out to go by the database's clock, which all servers share. */
@@ -47,6 +55,8 @@ const slackMs = longestClockMs
 /** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
 interface Change<Answer> {
   readonly entry?: Entry
+  /** Given where more than its use changes. */
+  readonly notices?: readonly NoticeKind[]
   readonly answer: Answer
 }
 
@@ -65,12 +75,9 @@ export async function openPostgresLedger(
   }
 }
 
-function createPostgresLedger(
-  database: Awaited<ReturnType<typeof openDatabase>>,
-  clock: Clock,
-  slack: number,
-): Ledger & { readonly clock: Clock } {
-  const rows = createRows(database)
+function createPostgresLedger(database: Database, clock: Clock, slack: number): Ledger & { readonly clock: Clock } {
+  const lane = randomInt(lanes)
+  const rows = createRows(database, lane)
   /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
   const left = new Map<string, Entry>()
   const keep = (name: string, entry: Entry): void => {
@@ -79,9 +86,12 @@ function createPostgresLedger(
     left.set(name, entry)
   }
 
-  const write = async (entry: Entry | undefined): Promise<boolean> => {
+  const write = async (before: Entry | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
     if (!entry) return true
-    return entry.version === 1n ? rows.insert(entry) : rows.replace(entry)
+    if (!notices) return rows.replace(entry)
+    const changes = changesBetween(before && bookedOf(before), bookedOf(entry))
+    const effect = { changes, notices, at: timeOf(clock) }
+    return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
   }
   /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
   const change = async <Answer>(
@@ -92,7 +102,7 @@ function createPostgresLedger(
     let entry = guess === 'unknown' ? await rows.find(tx) : guess
     for (;;) {
       const decided = decide(entry)
-      if (await write(decided.entry)) return decided
+      if (await write(entry, decided)) return decided
       entry = await rows.find(tx)
     }
   }
@@ -100,7 +110,10 @@ function createPostgresLedger(
 
   return {
     clock,
-    journal: createPostgresJournal(database),
+    journal: createPostgresJournal(database, clock, lane),
+    books: createPostgresBooks(database, clock, lane),
+    shelf: createPostgresShelf(database, clock),
+    notices: createPostgresNotices(database, clock),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
@@ -116,11 +129,13 @@ function createPostgresLedger(
         const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
         const current = registers ? replacing(before, registers, now) : before && next(before, restores)
         if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
-        if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken }
+        const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
+        if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
         const { fence } = taken.grant
         const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map<bigint, Lease>([...live, [fence, lease]])
-        return { entry: { ...current, account: { ...current.account, fence }, leases }, answer: taken }
+        const entry = { ...current, account: { ...current.account, fence }, leases }
+        return { entry, answer: taken, ...notices }
       })
       if (entry && answer.kind === 'granted') keep(nameOf(take.tx, answer.grant.fence), entry)
       return answer
@@ -173,7 +188,7 @@ function createPostgresLedger(
       checkRecord(payment)
       await change(payment.tx, undefined, (before) => {
         if (before) return { answer: undefined }
-        return { entry: opened(payment, timeOf(clock), true), answer: undefined }
+        return { entry: opened(payment, timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
       })
     },
     async close() {

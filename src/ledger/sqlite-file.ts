@@ -7,15 +7,20 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import { checkDurability, checkOrigin, migrate } from './migrations.ts'
+import { prepareRollups } from './sqlite-rollups.ts'
+import type { Enter } from './sqlite-writer.ts'
 import { codeOf, createWriter, isOutage, patiently, rollBack } from './sqlite-writer.ts'
 
 export interface SqliteFile {
+  readonly path: string
   readonly db: DatabaseSyncInstance
   /**
    * Runs `work` inside a transaction that holds the write lock, so nothing it reads can change under it. Resolves when
    * its changes are on the disk; when it throws, they are undone.
    */
-  write<T>(work: () => T): Promise<T>
+  write<T>(work: (enter: Enter) => T): Promise<T>
+  /** The same with nobody else's work in the transaction, for who rewrites what others only add to. */
+  writeAlone<T>(work: () => T): Promise<T>
   /** Runs one read, which waits for no writer. */
   read<T>(work: () => T): Promise<T>
   close(): Promise<void>
@@ -62,16 +67,21 @@ function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number):
   const checkInPlace = () => {
     if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
   }
-  const writer = createWriter(db, busyTimeoutMs, checkInPlace)
+  const writer = createWriter({ db, busyTimeoutMs, enter: prepareRollups(db), check: checkInPlace })
   const explained = <T>(answer: Promise<T>): Promise<T> =>
     answer.catch((error) => {
       throw explain(path, error)
     })
   return {
+    path,
     db,
     async write(work) {
       checkOpen()
       return explained(writer.write(work))
+    },
+    async writeAlone(work) {
+      checkOpen()
+      return explained(writer.writeAlone(work))
     },
     async read(work) {
       checkOpen()

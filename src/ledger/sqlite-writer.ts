@@ -6,17 +6,24 @@
  * waited too long, all that waited with it learn so at once.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Change } from './rollup.ts'
+
+/** Hands in what has changed in the books. It is written once for all that is committed together. */
+export type Enter = (changes: readonly Change[]) => void
 
 export interface Writer {
-  write<T>(work: () => T): Promise<T>
+  write<T>(work: (enter: Enter) => T): Promise<T>
+  /** In a transaction of its own. */
+  writeAlone<T>(work: () => T): Promise<T>
   /** Resolves when nothing is waiting any more. */
   drain(): Promise<void>
 }
 
 interface Job {
-  readonly work: () => unknown
+  readonly work: (enter: Enter) => unknown
   readonly done: (result: unknown) => void
   readonly failed: (error: unknown) => void
+  readonly isAlone: boolean
 }
 
 /** Bounds for how long one commit can hold up the process. */
@@ -26,19 +33,29 @@ const pauseMs = 2
 const busy = 5
 const constraint = 19
 
-/** `check` runs after each commit: what it throws is the answer instead of the results. */
-export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, check: () => void): Writer {
+export interface WriterParts {
+  readonly db: DatabaseSyncInstance
+  readonly busyTimeoutMs: number
+  /** Writes what the jobs of one commit have changed in the books, inside their transaction. */
+  readonly enter: Enter
+  /** Runs after each commit: what it throws is the answer instead of the results. */
+  readonly check: () => void
+}
+
+export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): Writer {
   const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
   const [mark, keep, undo] = [db.prepare('SAVEPOINT job'), db.prepare('RELEASE job'), db.prepare('ROLLBACK TO job')]
   const waiting: Job[] = []
   let serving: Promise<void> | undefined
 
   /** Runs one job of several. What it throws concerns nobody else, unless SQLite gave up the whole transaction. */
-  const attempt = (job: Job): (() => void) => {
+  const attempt = (job: Job, entered: Change[]): (() => void) => {
     mark.run()
     try {
-      const result = job.work()
+      const own: Change[] = []
+      const result = job.work((changes) => own.push(...changes))
       keep.run()
+      entered.push(...own)
       return () => job.done(result)
     } catch (error) {
       if (!db.isTransaction) throw error
@@ -49,7 +66,9 @@ export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, ch
   }
   const finish = (jobs: readonly Job[]) => {
     try {
-      const answers = jobs.map(attempt)
+      const entered: Change[] = []
+      const answers = jobs.map((job) => attempt(job, entered))
+      if (entered.length > 0) enter(entered)
       commit.run()
       check()
       for (const answer of answers) answer()
@@ -58,13 +77,17 @@ export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, ch
       for (const job of jobs) job.failed(error)
     }
   }
+  const next = (): readonly Job[] => {
+    const alone = waiting.findIndex(({ isAlone }) => isAlone)
+    return waiting.splice(0, alone < 0 ? mostJobs : Math.min(Math.max(alone, 1), mostJobs))
+  }
   const serve = async () => {
     while (waiting.length > 0) {
       // Whatever else this turn of the event loop brings in can join.
       await new Promise((resolve) => setImmediate(resolve))
       try {
         await patiently(() => begin.run(), busyTimeoutMs)
-        finish(waiting.splice(0, mostJobs))
+        finish(next())
       } catch (error) {
         for (const job of waiting.splice(0)) job.failed(error)
       }
@@ -72,12 +95,15 @@ export function createWriter(db: DatabaseSyncInstance, busyTimeoutMs: number, ch
     serving = undefined
   }
 
+  const queue = <T>(work: Job['work'], isAlone: boolean) =>
+    new Promise<T>((resolve, reject) => {
+      waiting.push({ work, done: resolve as (result: unknown) => void, failed: reject, isAlone })
+      serving ??= serve()
+    })
+
   return {
-    write: <T>(work: () => T) =>
-      new Promise<T>((resolve, reject) => {
-        waiting.push({ work, done: resolve as (result: unknown) => void, failed: reject })
-        serving ??= serve()
-      }),
+    write: (work) => queue(work, false),
+    writeAlone: (work) => queue(work, true),
     drain: async () => serving,
   }
 }

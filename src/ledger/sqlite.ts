@@ -5,12 +5,9 @@
  * on the disk before the answer is given.
  */
 import { resolve } from 'node:path'
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
-import type { Unit } from '../core/allowance.ts'
-import type { TokenCode } from '../core/network.ts'
-import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
-import { formatPositions, parsePositions } from '../core/positions.ts'
-import type { Account, Finality, Holding, Lease } from './account.ts'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Clock, Ledger } from '../core/ports.ts'
+import { formatPositions } from '../core/positions.ts'
 import {
   advanced,
   checkAdvance,
@@ -27,10 +24,16 @@ import {
 } from './account.ts'
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
-import { formatScope, parseScope } from './scope-text.ts'
+import { noticesOf } from './notice.ts'
+import { changesBetween } from './rollup.ts'
+import { openness } from './sightings.ts'
+import { createSqliteBooks } from './sqlite-books.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { createSqliteJournal } from './sqlite-journal.ts'
+import { createSqliteNotices, prepareTelling } from './sqlite-notices.ts'
+import { prepareRows } from './sqlite-rows.ts'
+import { createSqliteShelf } from './sqlite-shelf.ts'
 
 export interface SqliteParts {
   readonly clock: Clock
@@ -48,6 +51,7 @@ export async function openSqliteLedger(path: string, parts: SqliteParts): Promis
 /** The ledger over a file that is already open and up to date. */
 export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
   const rows = prepareRows(file.db)
+  const tell = prepareTelling(file.db)
   return {
     async peek(tx) {
       checkTx(tx)
@@ -57,14 +61,20 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
     },
     async take(take) {
       checkTake(take)
-      return file.write(() => {
+      return file.write((enter) => {
         const now = timeOf(clock)
         const held = rows.find(take.tx, now)
         const { taken, registers, restores, lease } = judgeTake(take, held, now)
         const id = registers ? rows.register(registers, now) : held?.id
+        if (registers) {
+          rows.setOpen.run(openness.claimed, take.tx)
+          enter(changesBetween(undefined, { ...registers, late: false }))
+        }
         if (restores && id !== undefined) {
           rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, id)
+          enter(changesBetween(undefined, rows.booked(id)))
         }
+        tell(noticesOf({ registers, restores }), take.tx, now)
         if (taken.kind === 'granted' && lease && id !== undefined) {
           rows.lapse.run(id, BigInt(now))
           rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline), lease.from)
@@ -117,123 +127,20 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       checkRecord(payment)
       await file.write(() => {
         const now = timeOf(clock)
-        if (!rows.find(payment.tx, now)) rows.register(payment, now, 'late')
+        if (rows.find(payment.tx, now)) return
+        rows.register(payment, now, 'late')
+        rows.setOpen.run(openness.late, payment.tx)
+        tell(['payment.expired'], payment.tx, now)
       })
     },
-    journal: createSqliteJournal(file),
+    journal: createSqliteJournal(file, clock),
+    books: createSqliteBooks(file, clock),
+    shelf: createSqliteShelf(file, clock),
+    notices: createSqliteNotices(file, clock),
     async close() {
       await file.close()
     },
   }
-}
-
-interface PaymentRow {
-  readonly id: bigint
-  readonly request: string
-  readonly payer: string
-  readonly scope: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly unit: Unit
-  readonly amount: bigint
-  readonly usable_until: bigint
-  readonly registered_at: bigint
-  readonly state: 'valid' | 'late'
-  readonly finality: Finality
-  readonly used: bigint
-  readonly deliveries: bigint
-  readonly free_uses: bigint
-  readonly fence: bigint
-  readonly positions: string
-  /** `amount:deadline:first` of each grant that is live; null where there is none. */
-  readonly live: string | null
-}
-
-interface LeaseRow {
-  readonly amount: bigint
-  readonly deadline: bigint
-  readonly first: bigint
-}
-
-function prepareRows(db: DatabaseSyncInstance) {
-  const prepare = (sql: string): StatementSyncInstance => {
-    const statement = db.prepare(sql)
-    statement.setReadBigInts(true)
-    return statement
-  }
-  // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
-  const find = prepare(`
-    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
-      deliveries, free_uses, fence, positions,
-      (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
-        WHERE payment = payments.id AND deadline > ?) AS live
-    FROM payments WHERE tx = ?`)
-  // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
-  const register = prepare(`
-    INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
-      paid_at, usable_until, registered_at, finality, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
-  const lease = prepare(`
-    SELECT payments.id, grants.amount, grants.deadline, grants.first FROM payments JOIN grants ON grants.payment = payments.id
-    WHERE payments.tx = ? AND grants.fence = ?`)
-
-  return {
-    find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
-      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
-      return row && { id: row.id, account: readAccount(row), live: parseLive(row.live) }
-    },
-    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
-      const { tx, request, payer, recipient, token, required, received, allowance } = payment
-      const people = [request, payer, formatScope(payment.scope), recipient] as const
-      const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
-      const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
-      return (register.get(tx, ...people, ...money, ...times, payment.finality, state) as { readonly id: bigint }).id
-    },
-    lease: (tx: Uint8Array, fence: bigint) => {
-      const row = lease.get(tx, fence) as (LeaseRow & { readonly id: bigint }) | undefined
-      return row && { id: row.id, ...readLease(row) }
-    },
-    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
-    lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
-    lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
-    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
-    drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
-    setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
-    setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
-    setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
-    setUsed: prepare('UPDATE payments SET used = ? WHERE id = ?'),
-    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ? WHERE id = ?'),
-  }
-}
-
-function readAccount(row: PaymentRow): Account {
-  const { request, payer, token, used, deliveries, fence } = row
-  return {
-    request,
-    payer,
-    scope: parseScope(row.scope),
-    token,
-    received: BigInt(row.received),
-    allowance: { unit: row.unit, amount: row.amount },
-    usableUntil: Number(row.usable_until),
-    registeredAt: Number(row.registered_at),
-    late: row.state === 'late',
-    finality: row.finality,
-    used,
-    deliveries,
-    freeUses: row.free_uses,
-    positions: parsePositions(row.positions),
-    fence,
-  }
-}
-
-function parseLive(text: string | null): readonly Lease[] {
-  const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
-  return parts.map(([amount = 0n, deadline = 0n, first = 0n]) => readLease({ amount, deadline, first }))
-}
-
-function readLease({ amount, deadline, first }: LeaseRow): Lease {
-  return { amount, deadline: Number(deadline), from: first }
 }
 
 function remember(db: DatabaseSyncInstance, path: string, identity: LedgerIdentity): void {

@@ -10,16 +10,19 @@ import { createChain } from '../chain/solana.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
 import type { WatchJournal } from '../chain/watcher.ts'
+import { encodeBase58 } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
+import { redactLog } from '../core/redact.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
+import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
@@ -31,17 +34,20 @@ import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
 import { createExposureBook } from './exposure.ts'
+import { observeChain, observeLedger } from './observed.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
+import { createPendingBook } from './pending.ts'
 import type { Service, ServiceParts } from './service.ts'
 import { createService } from './service.ts'
 import { noteSightings } from './sightings.ts'
+import { createUsageBook } from './usage.ts'
 
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)
-  const log = config.log ?? createLog()
+  const log = config.log ? redactLog(config.log) : createLog()
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
@@ -57,7 +63,8 @@ interface Shared {
 const services = new Map<string, Shared>()
 const ledgerNames = new WeakMap<Ledger, string>()
 
-function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+/** Whoever asks for the same service shares it; it ends with the last of them. */
+export function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
   const name = nameOf(config)
   const shared = services.get(name) ?? share(config, log)
   services.set(name, shared)
@@ -77,11 +84,11 @@ function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameOf({ network, rpc, ledger, keyring, service, watch }: ServiceConfig): string {
+function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
   const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
-  return JSON.stringify([network, rpc, ledgerName, keys, service, watch])
+  return JSON.stringify([network, rpc, ledgerName, keys, service, watch, reportToken])
 }
 
 function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
@@ -141,6 +148,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const meter = createMeter()
+    const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const ground = await standOn(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
@@ -152,8 +160,9 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       stops.push(opened.close)
       return opened
     }
-    const ledger = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
-    const clock = ledger.clock ?? ground.clock
+    const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
+    const clock = opened.clock ?? ground.clock
+    const ledger = observeLedger(opened, { meter, trace, clock })
     const verifier = createVerifier()
     const { journal } = ledger
     const watch = journal &&
@@ -169,12 +178,16 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)
+    const usage = createUsageBook(ledger.books, clock, log)
+    stops.push(usage.stop)
+    const pending = createPendingBook(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
+    stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const { transport } = http
     const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock, log }
     const parts: ServiceParts = {
-      chain,
+      chain: observeChain(chain, trace),
       ledger,
       clock,
       keyring,
@@ -189,9 +202,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       welcome: ground.welcome,
       encode: createEncoder(),
       log,
+      trace,
       meter,
       budget: createBudget(clock),
       exposure,
+      usage,
+      pending,
     }
     const service = createService(config, parts)
     meter.set('paystile_ready', 1)

@@ -12,27 +12,29 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { createMeter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
-import type { Log } from '../core/ports.ts'
+import type { Log, UsageEvent } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { native } from '../dialects/native.ts'
 import type { Admission } from './admit.ts'
 import { admit } from './admit.ts'
+import { entryOf } from './catalog.ts'
 import type { Config } from './config.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
+import { endpointOf } from './endpoint.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FreeCounter } from './free.ts'
 import { createFreeCounter } from './free.ts'
 import { paidHeaders } from './paid-headers.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Probe, Readiness } from './probe.ts'
+import type { Probe } from './probe.ts'
 import { startProbe } from './probe.ts'
-import type { ReadinessReport } from './readiness.ts'
 import { readinessOf, reportOn } from './readiness.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
+import type { Readiness, ReadinessReport } from './selling.ts'
 import type { Service } from './service.ts'
 import { tellOne } from './service.ts'
 import { watchRoute } from './sightings.ts'
@@ -79,6 +81,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
+  let delist: () => void = () => {}
 
   const standIn = (service: Service): Stand => {
     if (!stand) {
@@ -87,6 +90,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const route = createRoute(service, config.route, dialect, probe)
       stand = { route, probe, free: free && createFreeCounter(free, service.clock) }
       if (gate.listener) deafen = service.listen(gate.listener)
+      const opened = stand
+      delist = service.catalog.add(entryOf(config.route), () => reportOn(async () => opened))
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
@@ -132,6 +137,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     close: async () => {
       gate.open = false
+      delist()
       stand?.probe.stop()
       const drained = async (): Promise<void> => {
         while (running.size > 0) await Promise.all(running.keys())
@@ -172,6 +178,10 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   if (listener) tellOne(listener, event, log)
 }
 
+function use({ usage }: Service, { config }: Route, incoming: Incoming, event: UsageEvent): void {
+  usage.count(endpointOf(config.endpoint, incoming), event)
+}
+
 /** What somebody without a proof is told: as a rule, the price. */
 function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
   const { route, probe, free } = stand
@@ -183,6 +193,7 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
     if (free.admit(address)) {
       admitted.set(incoming.request, gate)
       tell(gate, service, { kind: 'free', method, target })
+      use(service, route, incoming, 'free')
       return { kind: 'admitted', pass: undefined }
     }
   }
@@ -192,6 +203,7 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   const answer = (quoted: Quoted | Refusal): Answer => {
     if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
     const { requestId, price: amount } = quoted
+    service.usage.count(quoted.endpoint, 'challenged')
     // Nobody listening is the usual case, and this is the path of every unpaid request.
     if (gate.listener)
       tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
@@ -216,6 +228,7 @@ function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incomi
   if (reading === undefined) return challenge(gate, service, stand, incoming)
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
     service.meter.count('paystile_proofs_total', { outcome: refusal.code })
+    use(service, route, incoming, 'refused')
     tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
     return gate.dialect.refusal(refusal, requestId)
   }
@@ -263,8 +276,10 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
   service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
+  if (!first) use(service, route, incoming, 'reused')
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  service.changes.note(proof.tx)
   let finished: () => void = () => {}
   void until(
     gate,
@@ -302,9 +317,11 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
     }),
     onEnd: (consequence, recorded) => {
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
+      use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
+        service.changes.note(proof.tx)
         finished()
       })
     },

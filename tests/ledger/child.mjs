@@ -31,6 +31,9 @@ for (let number = Number(first); ; number++) {
     paidAt: time,
     usableUntil: time + 86_400_000,
     finality: 'confirmed',
+    endpoint: '/api/data',
+    worth: 1n,
+    rates: undefined,
   }
   const taken = await ledger.take({ tx, request: payment.request, payment, amount: 1n, leaseMs: 60_000 })
   if (taken.kind !== 'granted') continue

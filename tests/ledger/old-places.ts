@@ -30,6 +30,8 @@ export interface Place {
   readonly clock: TestClock
   /** Another connection each time. */
   open(): Promise<Ledger>
+  /** One statement on the database itself, past the ledger. Tables of PostgreSQL are named as those of SQLite. */
+  sql(statement: string): Promise<readonly Record<string, unknown>[]>
 }
 
 export type MakePlace = (old?: Old) => Promise<Place>
@@ -59,13 +61,20 @@ async function makeFile(old?: Old): Promise<Place> {
       insert('payments', { id: index + 1, ...row, ...money, state: kept.late ? 'late' : 'valid' })
       for (const grant of kept.grants ?? []) insert('grants', { payment: index + 1, ...grant })
     }
-    const { paidAt, received, ...seen } = old.sighting
+    const { paidAt, received, endpoint: _, claimableUntil: __, ...seen } = old.sighting
     insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
     insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     insert('meta', { key: 'network', value: identity.network })
     db.close()
   }
-  return placeOf(path)
+  return placeOf(path, async (statement) => {
+    const db = new DatabaseSync(path)
+    try {
+      return db.prepare(statement).all() as Record<string, unknown>[]
+    } finally {
+      db.close()
+    }
+  })
 }
 
 async function makeDatabase(old?: Old): Promise<Place> {
@@ -90,18 +99,26 @@ async function makeDatabase(old?: Old): Promise<Place> {
         version: 5,
       })
     }
-    const { paidAt, ...seen } = old.sighting
+    const { paidAt, endpoint: _, claimableUntil: __, ...seen } = old.sighting
     await insert('paystile_sightings', { ...seen, paid_at: paidAt })
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     await database.close()
   }
-  return placeOf(url)
+  return placeOf(url, async (statement) => {
+    const database = openDatabase(url, 2_000)
+    const named = statement.replaceAll(/\b(payments|sightings|rollups|shelf|notices|meta)\b(?! =)/g, 'paystile_$1')
+    try {
+      return await database.query(named)
+    } finally {
+      await database.close()
+    }
+  })
 }
 
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
 
 function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = [] }: Kept) {
-  const { allowance, paidAt, usableUntil, scope, ...columns } = payment
+  const { allowance, paidAt, usableUntil, scope, endpoint: _, worth: __, rates: ___, ...columns } = payment
   return {
     ...columns,
     scope: JSON.stringify(scope).slice(1, -1),
@@ -117,10 +134,11 @@ function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = []
   }
 }
 
-function placeOf(url: string): Place {
+function placeOf(url: string, sql: Place['sql']): Place {
   const clock = createTestClock()
   return {
     clock,
+    sql,
     open: async () => {
       const ledger = await openLedger(url, { clock, identity })
       onTestFinished(() => ledger.close())

@@ -72,7 +72,7 @@ describe('a database that must not be used', () => {
         await sql(`UPDATE ${schemaOf(url)}.paystile_meta SET value = '99' WHERE key = 'schema'`)
         return url
       },
-      /newer paystile \(schema 99, this one knows 3\): run that version/,
+      /newer paystile \(schema 99, this one knows 4\): run that version/,
     ],
     ['is of another network', made, /of localnet, not of mainnet/, { ...identity, network: 'mainnet' }],
     ['is of another root secret', made, /another root secret/, { ...identity, fingerprint: 'fingerprint-2' }],
@@ -179,7 +179,7 @@ describe('claims that arrive together', () => {
         return database.query(...query)
       },
     }
-    const rows = createRows(counted)
+    const rows = createRows(counted, 0)
     const found = await Promise.all(Array.from({ length: 200 }, () => rows.find(createPayment().tx)))
     expect([found.every((entry) => entry === undefined), statements]).toEqual([true, 1])
   })

@@ -85,7 +85,9 @@ describe.each(places)('a %s ledger', (_name, make) => {
     }
     const unclaimed = { ...createPayment({ slot: 12 }), received: most }
     const { tx, recipient, request, payer, token, received, slot, paidAt } = unclaimed
-    const sighting = { tx, recipient, request, payer, token, received, slot, paidAt }
+    const seen = { tx, recipient, request, payer, token, received, slot, paidAt }
+    // What the version before did not know.
+    const sighting = { ...seen, endpoint: '', claimableUntil: 0 }
     const old = { kept: [bundle, bytes, hour, spent, late, odd], sighting }
     const grantIn = ({ payment: { tx }, grants = [] }: Kept) => ({
       tx,

@@ -108,6 +108,9 @@ function recordOf(tx, request, allowance) {
     paidAt: 0,
     usableUntil: Number.MAX_SAFE_INTEGER,
     finality: 'confirmed',
+    endpoint: '/api/data',
+    worth: 1n,
+    rates: undefined,
   }
 }
 

@@ -241,6 +241,9 @@ function newPayment(seed: number, index: number): PaymentRecord {
     paidAt: 0,
     usableUntil: 10 * endMs,
     finality: 'confirmed',
+    endpoint: '/api/data',
+    worth: 1n,
+    rates: undefined,
   }
 }
 

@@ -1,0 +1,39 @@
+/** The commands of those who run a service. */
+import { type Command, Option } from 'commander'
+import type { Run } from './run.ts'
+
+export interface OperatorParts {
+  readonly program: Command
+  readonly command: (name: string, description: string, parent?: Command) => Command
+  readonly networkOption: () => Option
+  readonly run: Run
+}
+
+export function addOperatorCommands({ program, command, networkOption, run }: OperatorParts): void {
+  const onLedger = (name: string, description: string, parent: Command) =>
+    command(name, description, parent)
+      .option('--ledger <url>', 'the ledger of the service (default: PAYSTILE_LEDGER)')
+      .addOption(networkOption())
+
+  const webhooks = program.command('webhooks').description('what others are told of payments').exitOverride()
+  onLedger('list', 'list messages, the latest first', webhooks)
+    .addOption(new Option('--state <state>', 'only these').choices(['waiting', 'told', 'failed']))
+    .option('--most <number>', 'how many (default: 50)')
+    .action(run(async () => (await import('./webhooks.ts')).listNotices))
+  onLedger('resend', 'send a message again', webhooks)
+    .argument('<id>', 'its id, as list shows it')
+    .action(run(async () => (await import('./webhooks.ts')).resendNotice))
+  command('test', 'send a message to try a receiver with, signed with PAYSTILE_WEBHOOK_SECRET', webhooks)
+    .option('--url <url>', 'its address (default: PAYSTILE_WEBHOOK_URL)')
+    .option('--allow-private', 'let it be in a private network')
+    .addOption(networkOption())
+    .action(run(async () => (await import('./webhooks.ts')).testWebhook))
+
+  const books = program.command('books').description('the sums that the reports show').exitOverride()
+  onLedger('audit', 'count all payments again and compare', books).action(
+    run(async () => (await import('./books.ts')).auditBooks),
+  )
+  onLedger('rebuild', 'reckon the sums anew from the payments', books)
+    .option('--token <code>', 'the token of the reports from now on')
+    .action(run(async () => (await import('./books.ts')).rebuildBooks))
+}

@@ -1,0 +1,104 @@
+/**
+ * Which addresses a server may be made to connect to by somebody's URL.
+ *
+ * A name is resolved, and the very addresses that were found are checked and connected to: what the name stands for a
+ * moment later does not matter. One private address among them is enough to refuse.
+ */
+import { type LookupAddress, lookup as lookUp } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+export type Reach =
+  /** Addresses of the public internet only. */
+  | 'public'
+  /** Those, and this machine itself: where test money is used. */
+  | 'loopback'
+  /** Private networks, too. */
+  | 'private'
+
+/** Nobody has a reason to be there: "this network", link-local with the metadata of clouds, multicast, reserved. */
+const never = listOf(
+  ['0.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+)
+const loopback = listOf(['127.0.0.0', 8], ['::1', 128])
+const privateNetworks = listOf(
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['fc00::', 7],
+)
+const globalUnicast = listOf(['2000::', 3])
+/** Parts of that which lead elsewhere or nowhere: Teredo and other protocols, documentation, 6to4. */
+const notGlobal = listOf(['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20])
+
+function listOf(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
+  const list = new BlockList()
+  for (const [network, prefix] of networks) list.addSubnet(network, prefix, familyOf(network))
+  return list
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+/** Whether an IP address may be connected to. Anything else may not. */
+export function isWithin(reach: Reach, address: string): boolean {
+  const plain = unmap(address)
+  if (isIP(plain) === 0) return false
+  const family = familyOf(plain)
+  const isIn = (list: BlockList) => list.check(plain, family)
+  if (isIn(loopback)) return reach !== 'public'
+  if (isIn(privateNetworks)) return reach === 'private'
+  if (isIn(never)) return false
+  return family === 'ipv4' || (isIn(globalUnicast) && !isIn(notGlobal))
+}
+
+/** IPv4 in the clothes of IPv6, in either spelling. */
+function unmap(address: string): string {
+  const [, dotted, high, low] = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i.exec(address) ?? []
+  if (dotted !== undefined) return dotted
+  if (high === undefined || low === undefined) return address
+  const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return [first >> 8, first & 255, second >> 8, second & 255].join('.')
+}
+
+/** The host of a URL where it is an IP address, which no look-up would ever see. */
+export function literalOf(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return isIP(host) === 0 ? undefined : host
+}
+
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress'
+  readonly code = 'FORBIDDEN_ADDRESS'
+}
+
+type LookUpAll = (
+  host: string,
+  options: { readonly all: true },
+  done: (error: NodeJS.ErrnoException | null, found: readonly LookupAddress[]) => void,
+) => void
+
+/** For `connect`: finds addresses as usual, and fails where one of them is out of reach. */
+export function createLookup(reach: Reach, resolve: LookUpAll = lookUp as LookUpAll): LookupFunction {
+  return (host, options, done) => {
+    resolve(host, { ...options, all: true }, (error, found) => {
+      const [first] = found ?? []
+      if (error || !first) return done(error ?? new ForbiddenAddress('the name has no address'), '', 4)
+      if (!found.every(({ address }) => isWithin(reach, address))) {
+        return done(new ForbiddenAddress('the name leads into a private network'), '', 4)
+      }
+      if (options.all) return done(null, [...found])
+      done(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The books counted again from the payments. A day at a time, so that what is held at once is the lines of one day and
+ * those that have no time, however many payments there are.
+ */
+import type { CaptureMark, Discrepancy } from '../core/ports.ts'
+import type { Booked, Change, Counts, Line, LineKey } from './rollup.ts'
+import {
+  added,
+  changeOf,
+  dayMs,
+  gathered,
+  isCounted,
+  isNothing,
+  linesOf,
+  nameOf,
+  negated,
+  noCounts,
+  startOf,
+} from './rollup.ts'
+
+export type Page = readonly (Booked & { readonly tx: Uint8Array })[]
+
+/** Payments in the order of their time and transaction, a page at a time, all of them as they were at one moment. */
+export type ReadPage = (after: CaptureMark | undefined) => Promise<Page> | Page
+
+/** The lines of the books that have a time in a span, or those that have none; as they were at that same moment. */
+export type ReadLines = (
+  span: readonly [from: number, to: number] | 'timeless',
+) => Promise<readonly Line[]> | readonly Line[]
+
+/** Some lines as the payments have them, with the span of time that they cover wholly. */
+export interface Recount {
+  readonly span: readonly [from: number, to: number] | 'timeless'
+  readonly lines: readonly Line[]
+}
+
+/** Everything, in parts whose spans follow each other without a gap; what has no time comes last. */
+export async function* recount(readPage: ReadPage): AsyncGenerator<Recount> {
+  const timeless = new Map<string, Line>()
+  let changes: Change[] = []
+  let [begins, day] = [Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+  const close = (until: number): Recount => {
+    const lines = linesOf(changes)
+    for (const line of lines.filter(isTimeless)) {
+      const name = nameOf(line)
+      timeless.set(name, { ...line, ...added(timeless.get(name) ?? noCounts, line) })
+    }
+    const part: Recount = { span: [begins, until], lines: lines.filter((line) => !isTimeless(line)) }
+    changes = []
+    begins = until
+    return part
+  }
+  for (let page = await readPage(undefined); page.length > 0; page = await readPage(markOf(page))) {
+    for (const payment of page) {
+      if (startOf(payment.paidAt, dayMs) !== day) {
+        if (day > begins) yield close(startOf(payment.paidAt, dayMs))
+        day = startOf(payment.paidAt, dayMs)
+      }
+      if (isCounted(payment)) changes.push(changeOf(payment))
+    }
+    // Thousands of payments make few lines.
+    changes = gathered(changes)
+  }
+  yield close(Number.MAX_SAFE_INTEGER)
+  yield { span: 'timeless', lines: [...timeless.values()] }
+}
+
+export async function compareBooks(readPage: ReadPage, readLines: ReadLines): Promise<readonly Discrepancy[]> {
+  const found: Discrepancy[] = []
+  for await (const { span, lines } of recount(readPage)) {
+    const counted = new Map(lines.map((line) => [nameOf(line), line]))
+    const kept = new Map((await readLines(span)).map((line) => [nameOf(line), line]))
+    for (const [name, line] of new Map([...kept, ...counted])) {
+      const [one, other] = [kept.get(name) ?? noCounts, counted.get(name) ?? noCounts]
+      if (isNothing(added(one, negated(other)))) continue
+      found.push({ line: tell(line), kept: tellCounts(one), counted: tellCounts(other) })
+    }
+  }
+  return found
+}
+
+function isTimeless({ grain }: LineKey): boolean {
+  return grain === 'all' || grain === 'endpoint'
+}
+
+function markOf(page: Page): CaptureMark | undefined {
+  const last = page.at(-1)
+  return last && { at: last.paidAt, tx: last.tx }
+}
+
+function tell(line: LineKey): string {
+  const time = isTimeless(line) ? [] : [new Date(line.at).toISOString()]
+  const endpoint = line.endpoint === '' ? [] : [line.endpoint]
+  return [line.grain, ...time, ...endpoint, line.token].join(' ')
+}
+
+function tellCounts({ payments, received, worth, unvalued }: Counts): string {
+  return `payments ${payments}, received ${received}, worth ${worth}, unvalued ${unvalued}`
+}

@@ -1,0 +1,140 @@
+/** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
+import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum } from '../core/ports.ts'
+import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from './capture.ts'
+import type { Entry, Room } from './memory-room.ts'
+import { keyOf } from './memory-room.ts'
+import { checkPeriod } from './periods.ts'
+import { revalued } from './revaluation.ts'
+import { added, dayMs, hourMs, isCounted, noCounts, startOf } from './rollup.ts'
+
+export function createMemoryBooks(room: Room, now: () => number): Books {
+  const { entries, seen, usage } = room
+  const counted = (period: Period) => {
+    checkPeriod(period)
+    return [...entries.values()].filter((entry) => isIn(entry, period))
+  }
+  const payment = ({ record, account }: Entry) => captureOfPayment({ ...record, ...account })
+  const unclaimed = (time: number) =>
+    [...seen.values()]
+      .filter(({ tx, request }) => request !== '' && !entries.has(keyOf(tx)))
+      .map((sighting) => captureOfSighting(sighting, time))
+
+  return {
+    async sums(period) {
+      now()
+      return grouped(counted(period), ({ record: { token } }) => ({ token })).sort(byToken)
+    },
+    async endpoints(period, most) {
+      now()
+      const sums: readonly EndpointSum[] = grouped(counted(period), ({ record: { endpoint, token } }) => ({
+        endpoint,
+        token,
+      }))
+      const counts = new Map<string, number>()
+      for (const { endpoint, payments } of sums) counts.set(endpoint, (counts.get(endpoint) ?? 0) + payments)
+      const ranked = [...counts].sort(([one, few], [other, many]) => many - few || compareText(one, other))
+      return ranked
+        .slice(0, most)
+        .flatMap(([name]) => sums.filter(({ endpoint }) => endpoint === name).toSorted(byToken))
+    },
+    async series({ from, to, step, endpoint }) {
+      now()
+      const own = counted({ from, to }).filter(({ record }) => endpoint === undefined || record.endpoint === endpoint)
+      const points: readonly Point[] = grouped(own, ({ record: { token, paidAt } }) => ({
+        at: startOf(paidAt, step === 'hour' ? hourMs : dayMs),
+        token,
+      }))
+      return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
+    },
+    async captures(query) {
+      const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
+      const direction = query.order === 'latest' ? -1 : 1
+      const found = captures.filter((capture) => isWanted(capture, query))
+      return mergeCaptures(
+        found.sort((one, other) => direction * compareMarks(one, other)),
+        [],
+        query,
+      )
+    },
+    async capture(tx) {
+      const time = now()
+      const entry = entries.get(keyOf(tx))
+      return entry ? payment(entry) : unclaimed(time).find((capture) => keyOf(capture.tx) === keyOf(tx))
+    },
+    async count(counts) {
+      now()
+      for (const one of counts) {
+        const name = `${one.at} ${one.event} ${one.endpoint}`
+        usage.set(name, { ...one, count: one.count + (usage.get(name)?.count ?? 0) })
+      }
+    },
+    async usage(period) {
+      now()
+      checkPeriod(period)
+      const sums = new Map<string, number>()
+      for (const { at, endpoint, event, count } of usage.values()) {
+        const name = `${event} ${endpoint}`
+        if (isWithin(at, period)) sums.set(name, count + (sums.get(name) ?? 0))
+      }
+      const known = new Map([...usage.values()].map((one) => [`${one.event} ${one.endpoint}`, one]))
+      return [...sums].flatMap(([name, count]) => {
+        const one = known.get(name)
+        return one ? [{ at: 0, endpoint: one.endpoint, event: one.event, count }] : []
+      })
+    },
+    async audit() {
+      now()
+      return []
+    },
+    async rebuild(reportToken) {
+      now()
+      for (const [key, entry] of entries) {
+        const worth = revalued(entry.record, room.reportToken, reportToken)
+        entries.set(key, { ...entry, record: { ...entry.record, worth } })
+      }
+      room.reportToken = reportToken
+    },
+    async reportToken() {
+      now()
+      return room.reportToken
+    },
+  }
+}
+
+function isIn({ record: { paidAt }, account }: Entry, period: Period): boolean {
+  return isCounted(account) && isWithin(paidAt, period)
+}
+
+function isWithin(time: number, { from, to }: Period): boolean {
+  return (from === undefined || time >= from) && (to === undefined || time < to)
+}
+
+function grouped<Key extends object>(entries: readonly Entry[], keyOf: (entry: Entry) => Key): (Key & Sum)[] {
+  const groups = new Map<string, Key & Sum>()
+  for (const entry of entries) {
+    const { token, received, worth } = entry.record
+    const key = keyOf(entry)
+    const name = JSON.stringify(key)
+    const one = { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
+    groups.set(name, { ...key, token, ...added(groups.get(name) ?? noCounts, one) })
+  }
+  return [...groups.values()]
+}
+
+function isWanted(capture: Capture, { from, to, endpoint, token, status, after, order }: CaptureQuery): boolean {
+  if (!isWithin(capture.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })) return false
+  if (endpoint !== undefined && capture.endpoint !== endpoint) return false
+  if (token !== undefined && capture.token !== token) return false
+  if (status !== undefined && capture.status !== status) return false
+  if (!after) return true
+  return order === 'latest' ? compareMarks(capture, after) < 0 : compareMarks(capture, after) > 0
+}
+
+function byToken(one: Sum, other: Sum): number {
+  return compareText(one.token, other.token)
+}
+
+/** As databases compare text: by its bytes. */
+function compareText(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,33 @@
+/** Everything that the ledger in memory holds, for the parts of it to look at and change. */
+import type { TokenCode } from '../core/network.ts'
+import type { Notice, PaymentRecord, Sighting, Usage } from '../core/ports.ts'
+import type { Account, Lease } from './account.ts'
+
+export interface Entry {
+  readonly record: PaymentRecord
+  readonly account: Account
+  readonly leases: ReadonlyMap<bigint, Lease>
+}
+
+/** Payments and sightings by the transaction, as `keyOf` writes it. */
+export interface Room {
+  readonly entries: Map<string, Entry>
+  readonly seen: Map<string, Sighting>
+  /** Sightings of whose end somebody was told. */
+  readonly told: Set<string>
+  /** By id; `due` is when it is told, or told again. */
+  readonly notices: Map<string, Notice & { readonly due: number }>
+  readonly usage: Map<string, Usage>
+  reportToken: TokenCode | undefined
+  /** Undefined while nobody wants to be told. */
+  listensSince: number | undefined
+}
+
+export function createRoom(reportToken: TokenCode | undefined): Room {
+  const maps = { entries: new Map(), seen: new Map(), told: new Set<string>(), notices: new Map(), usage: new Map() }
+  return { ...maps, reportToken, listensSince: undefined }
+}
+
+export function keyOf(tx: Uint8Array): string {
+  return String.fromCharCode(...tx)
+}

@@ -1,0 +1,163 @@
+/** The books in the ledger's PostgreSQL database: sums are read from the rollups, and the list by its indexes. */
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { Books, Capture, Clock, UsageEvent } from '../core/ports.ts'
+import { parsePositions } from '../core/positions.ts'
+import { checkTx, type Finality, timeOf } from './account.ts'
+import { captureOfPayment, captureOfSighting, mergeCaptures } from './capture.ts'
+import type { Statement } from './capture-query.ts'
+import { paymentColumns, selectPayments, selectSightings } from './capture-query.ts'
+import { boundsOf, checkCount, checkPeriod, endpointRanges, sumRange } from './periods.ts'
+import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
+import type { Database } from './postgres-database.ts'
+import { isUnclaimed } from './postgres-effects.ts'
+import type { CountsRow } from './postgres-lines.ts'
+import { readCounts, sums } from './postgres-lines.ts'
+import { hexOf } from './postgres-rows.ts'
+import type { SightingRow } from './sightings.ts'
+import { readSighting, sightingColumns } from './sightings.ts'
+import { formatText, parseText } from './stored-text.ts'
+
+const spelling = {
+  payments: 'paystile_payments',
+  sightings: 'paystile_sightings AS seen',
+  late: 'late',
+  unclaimed: `open = 1 AND ${isUnclaimed(false)}`,
+  untold: 'NOT told',
+  place: (number: number) => `$${number}`,
+  bytes: hexOf,
+}
+const rangeFrom = (first: number) => `SELECT endpoint, token, payments, received, worth, unvalued FROM paystile_rollups
+  WHERE grain = $${first} AND at >= $${first + 1} AND at < $${first + 2}`
+const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, count)
+  SELECT at, endpoint, event, $5, sum(count) FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
+    AS given (at, endpoint, event, count) GROUP BY at, endpoint, event ORDER BY at, endpoint, event
+  ON CONFLICT (at, endpoint, event, lane) DO UPDATE SET count = kept.count + excluded.count`
+
+interface CaptureRow {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly recipient: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly unit: Unit
+  readonly amount: string
+  readonly paid_at: string
+  readonly used: string
+  readonly deliveries: string
+  readonly positions: string
+  readonly finality: Finality
+  readonly late: boolean
+}
+
+type LineRow = CountsRow & { readonly at: string; readonly endpoint: string; readonly token: TokenCode }
+
+export function createPostgresBooks(database: Database, clock: Clock, lane: number): Books {
+  const all = async <Row>(sql: string, values: readonly unknown[] = []) =>
+    (await database.query(sql, values)) as unknown as readonly Row[]
+  const list = async (payments: Statement | undefined, sightings: Statement | undefined, now: number) => {
+    // In this order: what is claimed between the two is in both, and not in none.
+    const seen = sightings ? await all<SightingRow>(sightings.sql, sightings.values) : []
+    const paid = payments ? await all<CaptureRow>(payments.sql, payments.values) : []
+    return [paid.map(readCapture), seen.map((row) => captureOfSighting(readSighting(row), now))] as const
+  }
+
+  return {
+    async sums(period) {
+      checkPeriod(period)
+      const sql = `SELECT token, ${sums} FROM (${rangeFrom(1)}) AS lines GROUP BY token HAVING sum(payments) <> 0
+        ORDER BY token`
+      return (await all<LineRow>(sql, sumRange(period))).map((row) => ({ token: row.token, ...readCounts(row) }))
+    },
+    async endpoints(period, most) {
+      checkPeriod(period)
+      const sql = `WITH lines AS MATERIALIZED (
+          SELECT endpoint, token, ${sums} FROM (${[1, 4, 7].map(rangeFrom).join(' UNION ALL ')}) AS ranges
+          GROUP BY endpoint, token HAVING sum(payments) <> 0),
+        first AS (SELECT endpoint, sum(payments) AS total FROM lines GROUP BY endpoint
+          ORDER BY total DESC, endpoint LIMIT $10)
+        SELECT lines.* FROM first JOIN lines USING (endpoint) ORDER BY total DESC, endpoint, token`
+      const rows = await all<LineRow>(sql, [...endpointRanges(period).flat(), checkCount(most)])
+      return rows.map((row) => ({ endpoint: parseText(row.endpoint), token: row.token, ...readCounts(row) }))
+    },
+    async series({ step, endpoint, ...period }) {
+      checkPeriod(period)
+      const at = step === 'hour' ? 'at' : 'floor(at / 86400000.0) * 86400000'
+      const isOwn = endpoint === undefined ? "grain = 'hour'" : "grain = 'hour_endpoint' AND endpoint = $3"
+      const sql = `SELECT ${at} AS at, token, ${sums} FROM paystile_rollups WHERE ${isOwn} AND at >= $1 AND at < $2
+        GROUP BY 1, token HAVING sum(payments) <> 0 ORDER BY 1, token`
+      const values = [...boundsOf(period), ...(endpoint === undefined ? [] : [formatText(endpoint)])]
+      const rows = await all<LineRow>(sql, values)
+      return rows.map((row) => ({ at: Number(row.at), token: row.token, ...readCounts(row) }))
+    },
+    async captures(query) {
+      const now = timeOf(clock)
+      const sightings = selectSightings(query, spelling, sightingColumns, now)
+      const [paid, seen] = await list(selectPayments(query, spelling), sightings, now)
+      return mergeCaptures(paid, seen, query)
+    },
+    async capture(tx) {
+      checkTx(tx)
+      const values = [hexOf(tx)]
+      const payment = `SELECT ${paymentColumns}, late FROM paystile_payments WHERE tx = $1`
+      const sighting = `SELECT ${sightingColumns} FROM paystile_sightings WHERE tx = $1 AND open = 1 AND request <> ''`
+      const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, timeOf(clock))
+      return paid[0] ?? seen[0]
+    },
+    async count(usage) {
+      if (usage.length === 0) return
+      await all(count, [
+        usage.map(({ at }) => at),
+        usage.map(({ endpoint }) => formatText(endpoint)),
+        usage.map(({ event }) => event),
+        usage.map((one) => one.count),
+        lane,
+      ])
+    },
+    async usage(period) {
+      checkPeriod(period)
+      type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: string }
+      const sql =
+        'SELECT endpoint, event, sum(count) AS count FROM paystile_usage WHERE at >= $1 AND at < $2 GROUP BY endpoint, event'
+      const rows = await all<Row>(sql, boundsOf(period))
+      return rows.map((row) => ({
+        at: 0,
+        endpoint: parseText(row.endpoint),
+        event: row.event,
+        count: Number(row.count),
+      }))
+    },
+    audit: () => auditPostgres(database),
+    rebuild: (reportToken) => rebuildPostgres(database, reportToken),
+    async reportToken() {
+      const [row] = await all<{ readonly value: TokenCode }>(
+        "SELECT value FROM paystile_meta WHERE key = 'reportToken'",
+      )
+      return row?.value
+    },
+  }
+}
+
+function readCapture(row: CaptureRow): Capture {
+  const { request, payer, recipient, token, unit, finality, late } = row
+  return captureOfPayment({
+    tx: new Uint8Array(row.tx),
+    request,
+    payer,
+    recipient,
+    endpoint: parseText(row.endpoint),
+    token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    allowance: { unit, amount: BigInt(row.amount) },
+    paidAt: Number(row.paid_at),
+    used: BigInt(row.used),
+    deliveries: BigInt(row.deliveries),
+    positions: parsePositions(row.positions),
+    finality,
+    late,
+  })
+}

@@ -1,0 +1,69 @@
+/** The lines of the books in PostgreSQL, and the columns of a payment that they go by. */
+import type { TokenCode } from '../core/network.ts'
+import type { Finality } from './account.ts'
+import type { Database } from './postgres-database.ts'
+import { addToKept, keyValues } from './postgres-effects.ts'
+import type { Booked, Counts, Line } from './rollup.ts'
+import { parseText } from './stored-text.ts'
+
+export const bookedColumns = 'tx, paid_at, endpoint, token, received, worth, late, finality'
+
+export interface BookedRow {
+  readonly tx: Uint8Array
+  readonly paid_at: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly late: boolean
+  readonly finality: Finality
+}
+
+export function readBooked({ tx, paid_at, endpoint, received, worth, ...row }: BookedRow) {
+  return {
+    ...row,
+    tx: new Uint8Array(tx),
+    paidAt: Number(paid_at),
+    endpoint: parseText(endpoint),
+    received: BigInt(received),
+    worth: worth === null ? undefined : BigInt(worth),
+  } satisfies Booked & { readonly tx: Uint8Array }
+}
+
+export interface CountsRow {
+  readonly payments: string
+  readonly received: string
+  readonly worth: string
+  readonly unvalued: string
+}
+
+export const sums =
+  'sum(payments) AS payments, sum(received) AS received, sum(worth) AS worth, sum(unvalued) AS unvalued'
+
+export function readCounts({ payments, received, worth, unvalued }: CountsRow): Counts {
+  return {
+    payments: Number(payments),
+    received: BigInt(received),
+    worth: BigInt(worth),
+    unvalued: Number(unvalued),
+  }
+}
+
+const add = `INSERT INTO paystile_rollups AS kept (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
+  SELECT grain, at, endpoint, token, $9, payments, received, worth, unvalued
+  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::numeric[], $7::numeric[], $8::bigint[])
+    WITH ORDINALITY AS line (grain, at, endpoint, token, payments, received, worth, unvalued, number) ORDER BY number
+  ${addToKept}`
+
+/** In the order in which they are given, which has to be that of `linesOf`. */
+export async function addLines(query: Database['query'], lines: readonly Line[], lane: number): Promise<void> {
+  if (lines.length === 0) return
+  await query(add, [
+    ...keyValues(lines),
+    lines.map(({ payments }) => payments),
+    lines.map(({ received }) => String(received)),
+    lines.map(({ worth }) => String(worth)),
+    lines.map(({ unvalued }) => unvalued),
+    lane,
+  ])
+}

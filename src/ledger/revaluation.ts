@@ -1,0 +1,18 @@
+/** What a payment is worth in another report token, by the rates that were frozen with it. */
+import type { TokenCode } from '../core/network.ts'
+import type { PaymentRecord } from '../core/ports.ts'
+import { worthOf } from '../core/worth.ts'
+
+/**
+ * Without rates nothing can be reckoned anew: then what was reckoned stays as long as the report token does, and is given
+ * up with it.
+ */
+export function revalued(
+  { token, received, worth, rates }: Pick<PaymentRecord, 'token' | 'received' | 'worth' | 'rates'>,
+  before: TokenCode | undefined,
+  now: TokenCode,
+): bigint | undefined {
+  const decimals = rates?.decimals[token]
+  if (rates && decimals !== undefined) return worthOf({ token, units: received, decimals }, now, rates.table)
+  return before === now ? worth : undefined
+}

@@ -1,0 +1,128 @@
+/**
+ * What a payment adds to which sums. Pure, so that every store keeps the same books: whoever changes a payment adds, in the
+ * same transaction, what this says has changed.
+ */
+import type { TokenCode } from '../core/network.ts'
+import type { Sum } from '../core/ports.ts'
+import type { Finality } from './account.ts'
+
+/** What the books go by. */
+export interface Booked {
+  readonly paidAt: number
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: bigint
+  readonly worth: bigint | undefined
+  readonly late: boolean
+  readonly finality: Finality
+}
+
+/** For all time, and by hour and day (UTC); for the whole service, and by endpoint. Each is read on its own. */
+export const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint'] as const
+export type Grain = (typeof grains)[number]
+
+/** `at` is 0 and `endpoint` empty where the grain has none. */
+export interface LineKey {
+  readonly grain: Grain
+  readonly at: number
+  readonly endpoint: string
+  readonly token: TokenCode
+}
+
+export type Counts = Omit<Sum, 'token'>
+export type Line = LineKey & Counts
+
+/** The same to be added to several lines. */
+export interface Change {
+  readonly keys: readonly LineKey[]
+  readonly counts: Counts
+}
+
+export const hourMs = 3_600_000
+export const dayMs = 24 * hourMs
+export const noCounts: Counts = { payments: 0, received: 0n, worth: 0n, unvalued: 0 }
+
+/** What came too late was never sold, and what the chain took back was never earned. */
+export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>): boolean {
+  return !late && finality !== 'reverted'
+}
+
+/** What a payment as it is adds to the books. */
+export function changeOf(booked: Booked): Change {
+  const { paidAt, endpoint, token, received, worth } = booked
+  const [hour, day] = [startOf(paidAt, hourMs), startOf(paidAt, dayMs)]
+  const keys: readonly LineKey[] = [
+    { grain: 'all', at: 0, endpoint: '', token },
+    { grain: 'endpoint', at: 0, endpoint, token },
+    { grain: 'hour', at: hour, endpoint: '', token },
+    { grain: 'hour_endpoint', at: hour, endpoint, token },
+    { grain: 'day_endpoint', at: day, endpoint, token },
+  ]
+  return { keys, counts: { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 } }
+}
+
+/** What changes in the books when a payment does. */
+export function changesBetween(before: Booked | undefined, after: Booked | undefined): readonly Change[] {
+  const out = before && isCounted(before) ? changeOf(before) : undefined
+  const into = after && isCounted(after) ? changeOf(after) : undefined
+  if (out && into && isSame(out, into)) return []
+  return [...(out ? [{ ...out, counts: negated(out.counts) }] : []), ...(into ? [into] : [])]
+}
+
+/** Changes by line, in the order of their keys, which every writer keeps. Lines that stay as they were are left out. */
+export function linesOf(changes: readonly Change[]): readonly Line[] {
+  const lines = new Map<string, Line>()
+  for (const { keys, counts } of changes) {
+    for (const key of keys) {
+      const name = nameOf(key)
+      lines.set(name, { ...key, ...added(lines.get(name) ?? noCounts, counts) })
+    }
+  }
+  return [...lines]
+    .filter(([, line]) => !isNothing(line))
+    .sort(byName)
+    .map(([, line]) => line)
+}
+
+/** The same changes as few: one for each line. */
+export function gathered(changes: readonly Change[]): Change[] {
+  return linesOf(changes).map(({ grain, at, endpoint, token, ...counts }) => ({
+    keys: [{ grain, at, endpoint, token }],
+    counts,
+  }))
+}
+
+/** The endpoint comes last: it alone may hold a space. */
+export function nameOf({ grain, at, endpoint, token }: LineKey): string {
+  return `${grain} ${at} ${token} ${endpoint}`
+}
+
+export function added(one: Counts, other: Counts): Counts {
+  return {
+    payments: one.payments + other.payments,
+    received: one.received + other.received,
+    worth: one.worth + other.worth,
+    unvalued: one.unvalued + other.unvalued,
+  }
+}
+
+export function negated({ payments, received, worth, unvalued }: Counts): Counts {
+  return { payments: -payments, received: -received, worth: -worth, unvalued: -unvalued }
+}
+
+export function isNothing({ payments, received, worth, unvalued }: Counts): boolean {
+  return payments === 0 && received === 0n && worth === 0n && unvalued === 0
+}
+
+export function startOf(time: number, spanMs: number): number {
+  return Math.floor(time / spanMs) * spanMs
+}
+
+function isSame(one: Change, other: Change): boolean {
+  const isNamed = one.keys.every((key, index) => nameOf(key) === nameOf(other.keys[index] as LineKey))
+  return isNamed && isNothing(added(one.counts, negated(other.counts)))
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1
+}

@@ -1,0 +1,45 @@
+/** What the stores agree on about payments that were only seen. */
+import type { Sighting } from '../core/ports.ts'
+import { parseText } from './stored-text.ts'
+
+/**
+ * How many are kept of those that a genuine proof named and no node has shown: anybody may name transactions that do not
+ * exist.
+ */
+export const mostUnproven = 1_000
+
+/** What is registered of a sighting's transaction: a valid payment, nothing, or one that came too late. */
+export const openness = { claimed: 0, unclaimed: 1, late: 2 } as const
+
+/** As the databases keep it: money and, in PostgreSQL, all numbers are text. */
+export interface SightingRow {
+  readonly tx: Uint8Array
+  readonly recipient: string
+  readonly request: string
+  readonly payer: string
+  readonly token: Sighting['token']
+  readonly received: string
+  readonly slot: number | bigint | string
+  readonly paid_at: number | bigint | string
+  readonly endpoint: string
+  readonly claimable_until: number | bigint | string
+}
+
+export const sightingColumns =
+  'tx, recipient, request, payer, token, received, slot, paid_at, endpoint, claimable_until'
+
+export function readSighting(row: SightingRow): Sighting {
+  const { recipient, request, payer, token } = row
+  return {
+    tx: new Uint8Array(row.tx),
+    recipient,
+    request,
+    payer,
+    token,
+    received: BigInt(row.received),
+    slot: Number(row.slot),
+    paidAt: Number(row.paid_at),
+    endpoint: parseText(row.endpoint),
+    claimableUntil: Number(row.claimable_until),
+  }
+}

@@ -1,0 +1,114 @@
+/** The books in SQLite, counted again and, if so asked, written anew. */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { TokenCode } from '../core/network.ts'
+import type { CaptureMark, Discrepancy } from '../core/ports.ts'
+import type { Page } from './audit.ts'
+import { compareBooks } from './audit.ts'
+import { revalued } from './revaluation.ts'
+import type { Change, Grain, Line } from './rollup.ts'
+import { changeOf, isCounted } from './rollup.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import type { CountsRow } from './sqlite-rollups.ts'
+import { prepareRollups, readCounts } from './sqlite-rollups.ts'
+import type { BookedRow } from './sqlite-rows.ts'
+import { readBooked } from './sqlite-rows.ts'
+import { parseRates, parseText } from './stored-text.ts'
+
+const pageSize = 2_000
+const columns = 'tx, paid_at, endpoint, token, received, worth, state, finality'
+
+type LineRow = CountsRow & {
+  readonly grain: Grain
+  readonly at: bigint
+  readonly endpoint: string
+  readonly token: TokenCode
+}
+
+/**
+ * Over a connection of its own, which sees everything as it was at one moment while others go on writing. Between two
+ * pages the process does what else it has to do.
+ */
+export async function auditSqlite({ path, read }: SqliteFile): Promise<readonly Discrepancy[]> {
+  // Refuses a file that is closed or was moved away.
+  await read(() => {})
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    db.exec('BEGIN')
+    const [page, lines] = [preparePage(db), prepareLines(db)]
+    return await compareBooks(
+      async (after) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return page(after)
+      },
+      (span) => lines(span),
+    )
+  } finally {
+    db.close()
+  }
+}
+
+function preparePage(db: DatabaseSyncInstance) {
+  const order = `ORDER BY paid_at, tx LIMIT ${pageSize}`
+  const first = db.prepare(`SELECT ${columns} FROM payments ${order}`)
+  const next = db.prepare(`SELECT ${columns} FROM payments WHERE (paid_at, tx) > (?, ?) ${order}`)
+  for (const statement of [first, next]) statement.setReadBigInts(true)
+  return (after: CaptureMark | undefined): Page => {
+    const rows = after ? next.all(after.at, after.tx) : first.all()
+    return (rows as unknown as (BookedRow & { readonly tx: Uint8Array })[]).map((row) => ({
+      ...readBooked(row),
+      tx: new Uint8Array(row.tx),
+    }))
+  }
+}
+
+function prepareLines(db: DatabaseSyncInstance) {
+  const timed = db.prepare(`SELECT * FROM rollups
+    WHERE grain IN ('hour', 'hour_endpoint', 'day_endpoint') AND at >= ? AND at < ?`)
+  const timeless = db.prepare("SELECT * FROM rollups WHERE grain IN ('all', 'endpoint')")
+  for (const statement of [timed, timeless]) statement.setReadBigInts(true)
+  return (span: readonly [from: number, to: number] | 'timeless'): readonly Line[] => {
+    const rows = span === 'timeless' ? timeless.all() : timed.all(...span)
+    return (rows as unknown as LineRow[]).map((row) => ({
+      grain: row.grain,
+      at: Number(row.at),
+      endpoint: parseText(row.endpoint),
+      token: row.token,
+      ...readCounts(row),
+    }))
+  }
+}
+
+type ValueRow = BookedRow & { readonly id: bigint; readonly rates: string | null }
+
+/**
+ * Under the write lock, and in one go: other processes on the file wait that long, and this one does nothing else. About
+ * ten seconds for a million payments: to be done while nobody pays.
+ */
+export async function rebuildSqlite({ db, writeAlone }: SqliteFile, reportToken: TokenCode): Promise<void> {
+  await writeAlone(() => {
+    const remembered = db.prepare("SELECT value FROM meta WHERE key = 'reportToken'").get()
+    const before = (remembered as { readonly value: TokenCode } | undefined)?.value
+    const page = db.prepare(`SELECT id, rates, ${columns} FROM payments WHERE id > ? ORDER BY id LIMIT ${pageSize}`)
+    page.setReadBigInts(true)
+    const setWorth = db.prepare('UPDATE payments SET worth = ? WHERE id = ?')
+    const add = prepareRollups(db)
+    db.exec('DELETE FROM rollups')
+    for (let after = -1n; ; ) {
+      const rows = page.all(after) as unknown as ValueRow[]
+      const changes: Change[] = []
+      for (const row of rows) {
+        const booked = readBooked(row)
+        const worth = revalued({ ...booked, rates: parseRates(row.rates) }, before, reportToken)
+        if (worth !== booked.worth) setWorth.run(worth === undefined ? null : String(worth), row.id)
+        const value = { ...booked, worth }
+        if (isCounted(value)) changes.push(changeOf(value))
+      }
+      add(changes)
+      const last = rows.at(-1)
+      if (!last) break
+      after = last.id
+    }
+    db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('reportToken', ?)").run(reportToken)
+  })
+}

@@ -1,0 +1,168 @@
+/** The books in the ledger's SQLite file: sums are read from the rollups, and the list by its indexes. */
+import type { StatementSyncInstance } from '@photostructure/sqlite'
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { Books, Capture, Clock, UsageEvent } from '../core/ports.ts'
+import { parsePositions } from '../core/positions.ts'
+import { checkTx, type Finality, timeOf } from './account.ts'
+import { captureOfPayment, captureOfSighting, mergeCaptures } from './capture.ts'
+import type { Statement } from './capture-query.ts'
+import { paymentColumns, selectPayments, selectSightings } from './capture-query.ts'
+import { boundsOf, checkCount, checkPeriod, endpointRanges, sumRange } from './periods.ts'
+import type { SightingRow } from './sightings.ts'
+import { readSighting, sightingColumns } from './sightings.ts'
+import { auditSqlite, rebuildSqlite } from './sqlite-audit.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import type { CountsRow } from './sqlite-rollups.ts'
+import { readCounts, sums } from './sqlite-rollups.ts'
+import { formatText, parseText } from './stored-text.ts'
+
+const spelling = {
+  payments: 'payments',
+  sightings: 'sightings',
+  late: "state = 'late'",
+  unclaimed: 'open = 1',
+  untold: 'told = 0',
+  place: () => '?',
+  bytes: (tx: Uint8Array) => tx,
+}
+const day = 'at - ((at % 86400000) + 86400000) % 86400000'
+const range = 'SELECT * FROM rollups WHERE grain = ? AND at >= ? AND at < ?'
+
+interface CaptureRow {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly recipient: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly unit: Unit
+  readonly amount: bigint
+  readonly paid_at: bigint
+  readonly used: bigint
+  readonly deliveries: bigint
+  readonly positions: string
+  readonly finality: Finality
+  readonly late: bigint
+}
+
+type LineRow = CountsRow & { readonly at: bigint; readonly endpoint: string; readonly token: TokenCode }
+
+export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
+  const { db, read, write } = file
+  const statements = new Map<string, StatementSyncInstance>()
+  /** Prepared when it is first asked for: there is one for every combination of filters. */
+  const all = <Row>({ sql, values }: Statement): readonly Row[] => {
+    let statement = statements.get(sql)
+    if (!statement) {
+      statement = db.prepare(sql)
+      statement.setReadBigInts(true)
+      statements.set(sql, statement)
+    }
+    return statement.all(...(values as Parameters<StatementSyncInstance['all']>)) as unknown as Row[]
+  }
+  const lines = (sql: string, values: readonly unknown[]) =>
+    read(() =>
+      all<LineRow>({ sql, values }).map((row) => ({ ...readCounts(row), token: row.token, at: Number(row.at), row })),
+    )
+  const list = (payments: Statement | undefined, sightings: Statement | undefined, now: number) => {
+    // In this order: what is claimed between the two is in both, and not in none.
+    const seen = sightings ? all<SightingRow>(sightings).map((row) => captureOfSighting(readSighting(row), now)) : []
+    const paid = payments ? all<CaptureRow>(payments).map(readCapture) : []
+    return [paid, seen] as const
+  }
+
+  return {
+    async sums(period) {
+      checkPeriod(period)
+      const sql = `SELECT token, 0 AS at, '' AS endpoint, ${sums} FROM (${range}) GROUP BY token HAVING sum(payments) <> 0
+        ORDER BY token`
+      return (await lines(sql, sumRange(period))).map(({ row: _, at: __, ...sum }) => sum)
+    },
+    async endpoints(period, most) {
+      checkPeriod(period)
+      const sql = `WITH lines AS MATERIALIZED (
+          SELECT endpoint, token, 0 AS at, ${sums} FROM (${range} UNION ALL ${range} UNION ALL ${range})
+          GROUP BY endpoint, token HAVING sum(payments) <> 0),
+        first AS (SELECT endpoint, sum(payments) AS total FROM lines GROUP BY endpoint
+          ORDER BY total DESC, endpoint LIMIT ?)
+        SELECT lines.* FROM first JOIN lines USING (endpoint) ORDER BY total DESC, endpoint, token`
+      const found = await lines(sql, [...endpointRanges(period).flat(), checkCount(most)])
+      return found.map(({ row, at: _, ...sum }) => ({ ...sum, endpoint: parseText(row.endpoint) }))
+    },
+    async series({ step, endpoint, ...period }) {
+      checkPeriod(period)
+      const at = step === 'hour' ? 'at' : `${day}`
+      const isOwn = endpoint === undefined ? "grain = 'hour'" : "grain = 'hour_endpoint' AND endpoint = ?"
+      const sql = `SELECT ${at} AS at, token, '' AS endpoint, ${sums} FROM rollups WHERE ${isOwn} AND at >= ? AND at < ?
+        GROUP BY 1, token HAVING sum(payments) <> 0 ORDER BY 1, token`
+      const values = [...(endpoint === undefined ? [] : [formatText(endpoint)]), ...boundsOf(period)]
+      return (await lines(sql, values)).map(({ row: _, ...point }) => point)
+    },
+    async captures(query) {
+      const now = timeOf(clock)
+      const statement = selectSightings(query, spelling, sightingColumns, now)
+      const [paid, seen] = await read(() => list(selectPayments(query, spelling), statement, now))
+      return mergeCaptures(paid, seen, query)
+    },
+    async capture(tx) {
+      checkTx(tx)
+      const now = timeOf(clock)
+      const payment = `SELECT ${paymentColumns}, ${spelling.late} AS late FROM payments WHERE tx = ?`
+      const sighting = `SELECT ${sightingColumns} FROM sightings WHERE tx = ? AND open = 1 AND request <> ''`
+      const [paid, seen] = await read(() => list({ sql: payment, values: [tx] }, { sql: sighting, values: [tx] }, now))
+      return paid[0] ?? seen[0]
+    },
+    async count(usage) {
+      const sql = `INSERT INTO usage (at, endpoint, event, count) VALUES (?, ?, ?, ?)
+        ON CONFLICT (at, endpoint, event) DO UPDATE SET count = count + excluded.count`
+      if (usage.length === 0) return
+      await write(() => {
+        for (const { at, endpoint, event, count } of usage)
+          all({ sql, values: [at, formatText(endpoint), event, count] })
+      })
+    },
+    async usage(period) {
+      checkPeriod(period)
+      const sql = `SELECT endpoint, event, sum(count) AS count FROM usage WHERE at >= ? AND at < ? GROUP BY endpoint, event`
+      type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: bigint }
+      const rows = await read(() => all<Row>({ sql, values: boundsOf(period) }))
+      return rows.map((row) => ({
+        at: 0,
+        endpoint: parseText(row.endpoint),
+        event: row.event,
+        count: Number(row.count),
+      }))
+    },
+    audit: () => auditSqlite(file),
+    rebuild: (reportToken) => rebuildSqlite(file, reportToken),
+    async reportToken() {
+      type Row = { readonly value: TokenCode }
+      const [row] = await read(() => all<Row>({ sql: "SELECT value FROM meta WHERE key = 'reportToken'", values: [] }))
+      return row?.value
+    },
+  }
+}
+
+function readCapture(row: CaptureRow): Capture {
+  const { request, payer, recipient, token, unit, amount, used, deliveries, finality } = row
+  return captureOfPayment({
+    tx: new Uint8Array(row.tx),
+    request,
+    payer,
+    recipient,
+    endpoint: parseText(row.endpoint),
+    token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    allowance: { unit, amount },
+    paidAt: Number(row.paid_at),
+    used,
+    deliveries,
+    positions: parsePositions(row.positions),
+    finality,
+    late: row.late === 1n,
+  })
+}

@@ -1,0 +1,51 @@
+/** The lines of the books in SQLite. Money is two integers there, so that the database can add it up. */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Change, Counts, Line } from './rollup.ts'
+import { linesOf } from './rollup.ts'
+import { formatText } from './stored-text.ts'
+
+/** The second integer stays below it, whatever is added. */
+const part = 10n ** 12n
+
+const sum = (name: string) => `
+  ${name}_hi = ${name}_hi + excluded.${name}_hi + (${name}_lo + excluded.${name}_lo) / ${part},
+  ${name}_lo = (${name}_lo + excluded.${name}_lo) % ${part}`
+
+/** Adds up lines that are grouped; to be read by `readCounts`. */
+export const sums = `sum(payments) AS payments, sum(received_hi) AS received_hi, sum(received_lo) AS received_lo,
+  sum(worth_hi) AS worth_hi, sum(worth_lo) AS worth_lo, sum(unvalued) AS unvalued`
+
+export interface CountsRow {
+  readonly payments: bigint
+  readonly received_hi: bigint
+  readonly received_lo: bigint
+  readonly worth_hi: bigint
+  readonly worth_lo: bigint
+  readonly unvalued: bigint
+}
+
+export function readCounts(row: CountsRow): Counts {
+  return {
+    payments: Number(row.payments),
+    received: row.received_hi * part + row.received_lo,
+    worth: row.worth_hi * part + row.worth_lo,
+    unvalued: Number(row.unvalued),
+  }
+}
+
+/** Writes what jobs that are committed together have changed, line by line. */
+export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly Change[]) => void {
+  const add = db.prepare(`
+    INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo, worth_hi, worth_lo, unvalued)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (grain, at, endpoint, token) DO UPDATE SET payments = payments + excluded.payments,
+      ${sum('received')}, ${sum('worth')}, unvalued = unvalued + excluded.unvalued`)
+  return (changes) => {
+    for (const line of linesOf(changes)) add.run(...valuesOf(line))
+  }
+}
+
+export function valuesOf({ grain, at, endpoint, token, payments, received, worth, unvalued }: Line) {
+  const money = [received / part, received % part, worth / part, worth % part] as const
+  return [grain, at, formatText(endpoint), token, payments, ...money, unvalued] as const
+}

@@ -1,0 +1,148 @@
+/** The rows of the ledger in SQLite: payments and the grants that are held on them. */
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { PaymentRecord } from '../core/ports.ts'
+import { parsePositions } from '../core/positions.ts'
+import type { Account, Finality, Holding, Lease } from './account.ts'
+import type { Booked } from './rollup.ts'
+import { formatRates, formatText, parseText } from './stored-text.ts'
+
+export interface PaymentRow {
+  readonly id: bigint
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly unit: Unit
+  readonly amount: bigint
+  readonly usable_until: bigint
+  readonly registered_at: bigint
+  readonly state: 'valid' | 'late'
+  readonly finality: Finality
+  readonly used: bigint
+  readonly deliveries: bigint
+  readonly free_uses: bigint
+  readonly fence: bigint
+  readonly positions: string
+  /** `amount:deadline:first` of each grant that is live; null where there is none. */
+  readonly live: string | null
+}
+
+export interface BookedRow {
+  readonly paid_at: bigint
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly state: PaymentRow['state']
+  readonly finality: Finality
+}
+
+interface LeaseRow {
+  readonly amount: bigint
+  readonly deadline: bigint
+  readonly first: bigint
+}
+
+export type Rows = ReturnType<typeof prepareRows>
+
+export function prepareRows(db: DatabaseSyncInstance) {
+  const prepare = (sql: string): StatementSyncInstance => {
+    const statement = db.prepare(sql)
+    statement.setReadBigInts(true)
+    return statement
+  }
+  // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
+  const find = prepare(`
+    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
+      deliveries, free_uses, fence, positions,
+      (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
+        WHERE payment = payments.id AND deadline > ?) AS live
+    FROM payments WHERE tx = ?`)
+  // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
+  const register = prepare(`
+    INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
+      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+  const lease = prepare(`
+    SELECT payments.id, grants.amount, grants.deadline, grants.first FROM payments JOIN grants ON grants.payment = payments.id
+    WHERE payments.tx = ? AND grants.fence = ?`)
+  const booked = prepare('SELECT paid_at, endpoint, token, received, worth, state, finality FROM payments WHERE id = ?')
+
+  return {
+    find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
+      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
+      return row && { id: row.id, account: readAccount(row), live: parseLive(row.live) }
+    },
+    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
+      const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
+      const people = [request, payer, formatText(payment.scope), recipient] as const
+      const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
+      const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
+      const value = worth === undefined ? null : String(worth)
+      const books = [formatText(payment.endpoint), value, formatRates(payment.rates)] as const
+      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books)
+      return (row as { readonly id: bigint }).id
+    },
+    lease: (tx: Uint8Array, fence: bigint) => {
+      const row = lease.get(tx, fence) as (LeaseRow & { readonly id: bigint }) | undefined
+      return row && { id: row.id, ...readLease(row) }
+    },
+    booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
+    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
+    lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
+    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
+    drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
+    setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
+    setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
+    setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
+    setUsed: prepare('UPDATE payments SET used = ? WHERE id = ?'),
+    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ? WHERE id = ?'),
+    setOpen: prepare('UPDATE sightings SET open = ? WHERE tx = ? AND open > 0'),
+  }
+}
+
+export function readBooked(row: BookedRow): Booked {
+  return {
+    paidAt: Number(row.paid_at),
+    endpoint: parseText(row.endpoint),
+    token: row.token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    late: row.state === 'late',
+    finality: row.finality,
+  }
+}
+
+function readAccount(row: PaymentRow): Account {
+  const { request, payer, token, used, deliveries, fence } = row
+  return {
+    request,
+    payer,
+    scope: parseText(row.scope),
+    token,
+    received: BigInt(row.received),
+    allowance: { unit: row.unit, amount: row.amount },
+    usableUntil: Number(row.usable_until),
+    registeredAt: Number(row.registered_at),
+    late: row.state === 'late',
+    finality: row.finality,
+    used,
+    deliveries,
+    freeUses: row.free_uses,
+    positions: parsePositions(row.positions),
+    fence,
+  }
+}
+
+function parseLive(text: string | null): readonly Lease[] {
+  const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
+  return parts.map(([amount = 0n, deadline = 0n, first = 0n]) => readLease({ amount, deadline, first }))
+}
+
+function readLease({ amount, deadline, first }: LeaseRow): Lease {
+  return { amount, deadline: Number(deadline), from: first }
+}

@@ -1,0 +1,146 @@
+/**
+ * Tells those who listen what became of payments, at least once each.
+ *
+ * What is to be told is written by the ledger in the same transaction as the payment. Every server runs this: a notice is
+ * under a lease while it is sent, and a process that dies leaves it to the others, who send it under the same id. Each
+ * address has a queue of its own, so that one that is slow or gone holds up no other.
+ */
+import { encodeBase58 } from '../core/base58.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Books, Capture, Clock, Log, Notice, Notices, Posted } from '../core/ports.ts'
+import type { Webhook, WebhookMessage } from '../core/webhooks.ts'
+import { formatWebhook, retryDelay } from '../core/webhooks.ts'
+
+export interface WebhooksParts {
+  readonly notices: Notices
+  readonly books: Pick<Books, 'capture'>
+  readonly webhooks: readonly Webhook[]
+  /** Signs a message and posts it. */
+  readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
+  /** A payment as people read it. */
+  readonly describe: (capture: Capture) => object
+  readonly clock: Clock
+  readonly log: Log
+  readonly meter: Meter
+  /** From 0 to 1. */
+  readonly random?: () => number
+  /** How long what is being sent may go on after `stop`. */
+  readonly graceMs?: number
+}
+
+export interface WebhooksWorker {
+  /** Does once, now, what is due. */
+  run(): Promise<void>
+  /** What is being sent has a moment to end; what does not is sent again by another, or after the next start. */
+  stop(): Promise<void>
+}
+
+const everyMs = 1_000
+const sweepEveryMs = 10_000
+const spreadAtOnce = 256
+/** To one address at the same moment. */
+const sentAtOnce = 8
+/** Longer than the longest attempt by far: a notice is not sent twice because the other side is slow. */
+const leaseMs = 60_000
+const usualGraceMs = 2_000
+
+export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
+  const { notices, webhooks, clock, log, graceMs = usualGraceMs } = parts
+  const gone = new AbortController()
+  const timers = new Set<ReturnType<typeof setTimeout>>()
+  const queues = new Map<string, Promise<void>>()
+  const disabled = new Set<string>()
+  let isStopped = false
+  let isListening = false
+  let sweptAt = Number.NEGATIVE_INFINITY
+
+  /** One after the other in each queue; whatever fails there is tried again with the next turn. */
+  const enqueue = (queue: string, work: () => Promise<void>): Promise<void> => {
+    const turn = (queues.get(queue) ?? Promise.resolve()).then(work).catch((error) => {
+      log.warn('webhooks.failed', { why: error instanceof Error ? error.message : String(error) })
+    })
+    queues.set(queue, turn)
+    return turn
+  }
+
+  const collect = async (): Promise<void> => {
+    if (!isListening) await notices.start()
+    isListening = true
+    if (clock.monotonic() - sweptAt >= sweepEveryMs) {
+      while (!isStopped && (await notices.sweep(spreadAtOnce)) === spreadAtOnce);
+      sweptAt = clock.monotonic()
+    }
+    while (!isStopped && (await notices.spread(webhooks, spreadAtOnce)) === spreadAtOnce);
+  }
+
+  const serve = async (webhook: Webhook): Promise<void> => {
+    for (let taken = sentAtOnce; taken === sentAtOnce && !isStopped && !disabled.has(webhook.name); ) {
+      const due = await notices.take(webhook.name, sentAtOnce, leaseMs)
+      taken = due.length
+      await Promise.all(
+        due.map(async (notice) => {
+          if ((await tell(parts, webhook, notice, gone.signal)) === 'gone') disabled.add(webhook.name)
+        }),
+      )
+    }
+  }
+
+  const begin = (queue: string, work: () => Promise<void>): void => {
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      void enqueue(queue, work).then(() => {
+        if (!isStopped) begin(queue, work)
+      })
+    }, everyMs)
+    timer.unref?.()
+    timers.add(timer)
+  }
+  begin('', collect)
+  for (const webhook of webhooks) begin(webhook.name, () => serve(webhook))
+
+  return {
+    run: async () => {
+      await enqueue('', collect)
+      await Promise.all(webhooks.map((webhook) => enqueue(webhook.name, () => serve(webhook))))
+    },
+    stop: async () => {
+      isStopped = true
+      for (const timer of timers) clearTimeout(timer)
+      const grace = setTimeout(() => gone.abort(), graceMs)
+      await Promise.all(queues.values())
+      clearTimeout(grace)
+    },
+  }
+}
+
+/** Sends one notice and writes down what came of it. `gone`: nobody wants to be told there any more. */
+async function tell(
+  parts: WebhooksParts,
+  webhook: Webhook,
+  notice: Notice,
+  signal: AbortSignal,
+): Promise<'told' | 'failed' | 'gone'> {
+  const { notices, books, describe, post, clock, log, meter, random = Math.random } = parts
+  const { id, kind, attempts } = notice
+  const capture = await books.capture(notice.tx)
+  const data = capture ? describe(capture) : { tx: encodeBase58(notice.tx) }
+  const posted = await post(webhook, formatWebhook(notice, data), signal)
+  // Whether it arrived is not known: it is sent again when the lease is over.
+  if (signal.aborted) return 'failed'
+  if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) {
+    await notices.told(id)
+    meter.count('paystile_webhooks_total', { outcome: 'told' })
+    return 'told'
+  }
+  const isGone = posted.kind === 'answered' && posted.status === 410
+  const why = posted.kind === 'failed' ? posted.why : `it answered with status ${posted.status}`
+  const retryAfterMs = posted.kind === 'answered' ? posted.retryAfterMs : undefined
+  const delay = isGone ? undefined : retryDelay({ attempts, retryAfterMs, chance: random() })
+  await notices.failed(id, why, delay === undefined ? undefined : clock.now() + delay)
+  meter.count('paystile_webhooks_total', { outcome: delay === undefined ? 'failed' : 'delayed' })
+  const facts = { webhook: webhook.name, id, kind, why }
+  if (delay !== undefined) log.warn('webhook not told', { ...facts, againInSeconds: Math.round(delay / 1000) })
+  else if (isGone) log.error('webhook gone', { ...facts, next: 'it is told nothing until the next start; take it out' })
+  else log.error('webhook given up', { ...facts, next: `npx paystile webhooks resend ${id}` })
+  return isGone ? 'gone' : 'failed'
+}

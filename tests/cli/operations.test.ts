@@ -1,0 +1,125 @@
+/** The commands of those who run a service, beside a ledger that the service has open. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Ledger } from '../../src/core/ports.ts'
+import { createWallClock } from '../../src/host/clock.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { openKeyring } from '../../src/server/config.ts'
+import { createReceiver, type Receiver } from '../harness/notices.ts'
+import { createPayment, takeOf } from '../ledger/payments.ts'
+import { errorOf, paystile } from './command.ts'
+
+const secret = `1:${'0123456789abcdef'.repeat(2)}`
+const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+let folder: string
+let file: string
+let ledger: Ledger
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'paystile-operations-'))
+  file = join(folder, 'ledger.sqlite')
+  vi.stubEnv('PAYSTILE_HOME', folder)
+  vi.stubEnv('PAYSTILE_NETWORK', 'devnet')
+  vi.stubEnv('PAYSTILE_SECRET', secret)
+  vi.stubEnv('PAYSTILE_LEDGER', `sqlite:${file}`)
+  const keyring = openKeyring(secret, [])
+  const clock = createWallClock()
+  const identity = { network: 'devnet', service: 'default', fingerprint: keyring?.fingerprint ?? '' } as const
+  ledger = await openLedger(file, { clock, identity })
+  const paidAt = clock.now() - 1000
+  await ledger.take(takeOf(createPayment({ paidAt, usableUntil: paidAt + 86_400_000 })))
+})
+afterEach(async () => {
+  await ledger.close()
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('paystile books', () => {
+  it('audit agrees with the payments, and says so with 0', async () => {
+    const { code, stdout } = await paystile('books', 'audit')
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, discrepancies: [] }])
+  })
+
+  it('audit tells every line that differs, with 1, and rebuild sets it right', async () => {
+    const db = new DatabaseSync(file)
+    db.exec('UPDATE rollups SET payments = payments + 1')
+    db.close()
+    const audit = await paystile('books', 'audit', '--ledger', file)
+    expect(audit.code).toBe(1)
+    const { discrepancies } = JSON.parse(audit.stdout) as { discrepancies: { kept: string; counted: string }[] }
+    expect(discrepancies.length).toBeGreaterThan(0)
+    for (const { kept, counted } of discrepancies) expect(kept).not.toBe(counted)
+    const rebuild = await paystile('books', 'rebuild', '--token', 'USDC')
+    expect([rebuild.code, JSON.parse(rebuild.stdout)]).toEqual([
+      0,
+      { ok: true, reportToken: 'USDC', discrepancies: [] },
+    ])
+    expect((await paystile('books', 'audit')).code).toBe(0)
+  })
+
+  it('wants to know the token of the reports as long as nobody has said it', async () => {
+    const ended = await paystile('books', 'rebuild')
+    expect([ended.code, errorOf(ended).message]).toEqual([2, expect.stringContaining('name it with --token')])
+  })
+})
+
+describe('the ledger', () => {
+  it.each<[string, Readonly<Record<string, string>>, readonly string[], RegExp]>([
+    ['that is not there is not made', {}, ['--ledger', '/nowhere/ledger.sqlite'], /There is no ledger at \/nowhere/],
+    ['in memory is nobody else’s', {}, ['--ledger', 'memory:'], /known to its own process only/],
+    ['is not opened without the secret', { PAYSTILE_SECRET: '' }, [], /PAYSTILE_SECRET is missing/],
+    ['is not opened with another secret', { PAYSTILE_SECRET: `1:${'x'.repeat(32)}` }, [], /another root secret/],
+    ['is not opened for another network', {}, ['--network', 'mainnet'], /holds payments of devnet/],
+  ])('%s', async (_name, env, args, why) => {
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+    const ended = await paystile('books', 'audit', ...args)
+    expect(ended.code).toBe(2)
+    expect(errorOf(ended).message).toMatch(why)
+  })
+
+  it('that cannot be reached is told with 7, and without its password', async () => {
+    const ended = await paystile('books', 'audit', '--ledger', 'postgres://shop:s3cret@127.0.0.1:1/shop')
+    expect([ended.code, errorOf(ended).code]).toEqual([7, 'ledger_unavailable'])
+    expect(ended.stderr + ended.stdout).not.toContain('s3cret')
+  })
+})
+
+describe('paystile webhooks test', () => {
+  let receiver: Receiver
+  beforeEach(async () => {
+    receiver = await createReceiver()
+    vi.stubEnv('PAYSTILE_NETWORK', 'localnet')
+    vi.stubEnv('PAYSTILE_WEBHOOK_SECRET', webhookSecret)
+  })
+  afterEach(() => receiver.close())
+
+  it('sends a message that the receiver can verify', async () => {
+    const { code, stdout } = await paystile('webhooks', 'test', '--url', `${receiver.url}/hook`)
+    const [{ headers, body } = { headers: {} as IncomingHttpHeaders, body: '' }] = receiver.received
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, id: headers['webhook-id'], status: 204 }])
+    const message = new Verifier(webhookSecret).verify(body, headers as Record<string, string>)
+    expect(message).toMatchObject({ type: 'webhook.test' })
+  })
+
+  it('ends with 8 where it is not taken, with 7 where nobody is, and with 2 where it must not go', async () => {
+    receiver.behave({ status: 500 })
+    vi.stubEnv('PAYSTILE_WEBHOOK_URL', receiver.url)
+    expect((await paystile('webhooks', 'test')).code).toBe(8)
+    expect((await paystile('webhooks', 'test', '--url', 'http://127.0.0.1:1')).code).toBe(7)
+    const forbidden = await paystile('webhooks', 'test', '--network', 'mainnet')
+    expect([forbidden.code, errorOf(forbidden).message]).toEqual([2, expect.stringContaining('--allow-private')])
+    vi.stubEnv('PAYSTILE_WEBHOOK_SECRET', 'short')
+    const weak = await paystile('webhooks', 'test')
+    expect([weak.code, errorOf(weak).message]).toEqual([
+      2,
+      expect.stringMatching(/PAYSTILE_WEBHOOK_SECRET: must be whsec_/),
+    ])
+  })
+})

@@ -1,0 +1,301 @@
+/** What somebody outside is to be told: written with what it tells of, once, and given to one teller at a time. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports.ts'
+import { noticeKinds } from '../../src/core/ports.ts'
+import { useDesk } from './desk.ts'
+import { places } from './old-places.ts'
+import { createPayment, startOfTests, takeOf } from './payments.ts'
+import { stores } from './stores.ts'
+
+const minute = 60_000
+/** So long after its end a payment is told of. */
+const settlingMs = 10_000
+
+const aSighting = (changes: Partial<Sighting> = {}): Sighting => ({
+  tx: new Uint8Array(randomBytes(64)),
+  recipient: 'recipient-1',
+  request: 'request-1',
+  payer: 'payer-1',
+  token: 'USDC',
+  received: 10_000n,
+  slot: 7,
+  paidAt: startOfTests - 1000,
+  endpoint: '/api/data',
+  claimableUntil: startOfTests + minute,
+  ...changes,
+})
+
+function noticesOf({ notices }: Ledger): Notices {
+  if (!notices) throw new Error('this ledger writes no notices')
+  return notices
+}
+
+describe.each(stores)('notices of the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  const notices = () => noticesOf(desk.ledger)
+  const all = async () => (await notices().list({ most: 1000 })).toReversed()
+  const kinds = async ({ tx }: { readonly tx: Uint8Array }) =>
+    (await all()).filter((notice) => Buffer.compare(notice.tx, tx) === 0).map(({ kind }) => kind)
+  const registered = async (changes: Partial<PaymentRecord> = {}) => {
+    const payment = createPayment(changes)
+    await desk.grantOf(takeOf(payment))
+    return payment
+  }
+  const conclude = (payment: PaymentRecord, finality: 'finalized' | 'reverted') =>
+    desk.ledger.journal?.conclude([{ tx: payment.tx, finality }])
+
+  it('are not written while nobody listens', async () => {
+    const payment = await registered()
+    await conclude(payment, 'finalized')
+    await desk.ledger.recordLate(createPayment())
+    await desk.ledger.journal?.sight([aSighting()])
+    desk.clock.advance(minute + settlingMs + 1)
+    expect(await notices().sweep(100)).toBe(0)
+    await notices().start()
+    expect(await notices().sweep(100)).toBe(0)
+    expect(await all()).toEqual([])
+  })
+
+  describe('once somebody listens', () => {
+    it('tell of a payment that was registered, and of what the chain made of it', async () => {
+      await notices().start()
+      await notices().start()
+      const [kept, lost] = [await registered(), await registered()]
+      await desk.kindOf(takeOf(kept))
+      desk.clock.advance(1)
+      await conclude(kept, 'finalized')
+      await conclude(kept, 'finalized')
+      await conclude(lost, 'reverted')
+      expect(await kinds(kept)).toEqual(['payment.confirmed', 'payment.finalized'])
+      desk.clock.advance(1)
+      await desk.ledger.take(takeOf({ ...lost, finality: 'finalized' }))
+      expect(await kinds(lost)).toEqual(['payment.confirmed', 'payment.reverted', 'payment.finalized'])
+      const [first] = await all()
+      expect(first).toMatchObject({ at: startOfTests, attempts: 0, state: 'waiting', why: '' })
+      expect(first?.id).toMatch(/^msg_[0-9a-f]{32}$/)
+    })
+
+    it('tell both of one that is final from the start: nobody will conclude it', async () => {
+      await notices().start()
+      const payment = await registered({ finality: 'finalized' })
+      expect((await kinds(payment)).toSorted()).toEqual(['payment.confirmed', 'payment.finalized'])
+    })
+
+    it('tell of one that came too late, once, also when it was seen before', async () => {
+      await notices().start()
+      const late = createPayment()
+      await desk.ledger.journal?.sight([aSighting({ tx: late.tx })])
+      await desk.ledger.recordLate(late)
+      await desk.ledger.recordLate(late)
+      desk.clock.advance(minute + settlingMs + 1)
+      expect(await notices().sweep(100)).toBe(0)
+      expect(await kinds(late)).toEqual(['payment.expired'])
+      desk.clock.advance(1)
+      await desk.grantOf(takeOf(late))
+      expect(await kinds(late)).toEqual(['payment.expired', 'payment.confirmed'])
+    })
+
+    it('tell of one that was seen and never claimed, once, when its time is over', async () => {
+      await notices().start()
+      const [seen, claimed, foreign, named] = [
+        aSighting(),
+        aSighting(),
+        aSighting({ request: '', claimableUntil: 0 }),
+        aSighting({ slot: 0 }),
+      ]
+      await desk.ledger.journal?.sight([seen, claimed, foreign, named])
+      await registered({ tx: claimed.tx })
+      desk.clock.advance(minute + settlingMs)
+      expect(await notices().sweep(100)).toBe(0)
+      desk.clock.advance(1)
+      expect(await notices().sweep(100)).toBe(1)
+      expect(await notices().sweep(100)).toBe(0)
+      expect(await kinds(seen)).toEqual(['payment.expired'])
+      expect(await kinds(claimed)).toEqual(['payment.confirmed'])
+      expect([...(await kinds(foreign)), ...(await kinds(named))]).toEqual([])
+      // Now a node has shown it, when it is too late already.
+      await desk.ledger.journal?.sight([{ ...named, slot: 9 }])
+      expect(await notices().sweep(100)).toBe(1)
+      expect(await kinds(named)).toEqual(['payment.expired'])
+    })
+
+    it('tell of one that ran out with nothing delivered, once', async () => {
+      await notices().start()
+      const usableUntil = startOfTests + minute
+      const given = async (changes: Partial<PaymentRecord>, consequence: 'settle' | 'count' | 'free' | 'release') => {
+        const payment = createPayment({ usableUntil, ...changes })
+        await desk.use(takeOf(payment), consequence)
+        return payment
+      }
+      const nothing = [await given({}, 'release'), await given({}, 'free')]
+      const file = { allowance: { unit: 'file', amount: 5n } } as const
+      const something = [
+        await given({}, 'settle'),
+        await given({}, 'count'),
+        await given(file, 'count'),
+        await given({ allowance: { unit: 'second', amount: 5n } }, 'release'),
+        await given({ usableUntil: startOfTests + 2 * minute }, 'release'),
+      ]
+      const reverted = await given({}, 'release')
+      await conclude(reverted, 'reverted')
+      desk.clock.advance(minute + settlingMs - 1)
+      expect(await notices().sweep(100)).toBe(0)
+      desk.clock.advance(1)
+      expect(await notices().sweep(100)).toBe(2)
+      expect(await notices().sweep(100)).toBe(0)
+      for (const payment of nothing) expect((await kinds(payment)).at(-1)).toBe('payment.undelivered')
+      for (const payment of something) expect(await kinds(payment)).toEqual(['payment.confirmed'])
+      desk.clock.advance(minute)
+      expect(await notices().sweep(100)).toBe(1)
+    })
+
+    it('wait for a response that is still under way, and for those that ran out after it', async () => {
+      await notices().start()
+      const usableUntil = startOfTests + minute
+      const held = createPayment({ usableUntil })
+      const grant = await desk.grantOf(takeOf(held, { leaseMs: 10 * minute }))
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil - 1 })), 'release')
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 1 })), 'release')
+      desk.clock.advance(2 * minute)
+      expect(await notices().sweep(100)).toBe(1)
+      expect(await notices().sweep(100)).toBe(0)
+      await desk.ledger.end(grant, 'release', 0n)
+      expect(await notices().sweep(100)).toBe(2)
+      expect(await kinds(held)).toEqual(['payment.confirmed', 'payment.undelivered'])
+      // But not for ever.
+      const endless = createPayment({ usableUntil: usableUntil + 5 * minute })
+      await desk.grantOf(takeOf(endless, { leaseMs: 1000 * minute }))
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 6 * minute })), 'release')
+      desk.clock.advance(65 * minute)
+      expect(await notices().sweep(100)).toBe(1)
+      expect(await kinds(endless)).toEqual(['payment.confirmed'])
+    })
+
+    it('are written a few at a time, if so asked, and all in the end', async () => {
+      await notices().start()
+      for (let number = 0; number < 7; number += 1) {
+        await desk.ledger.journal?.sight([aSighting({ claimableUntil: startOfTests + number })])
+        const usableUntil = startOfTests + Math.floor(number / 2)
+        await desk.use(takeOf(createPayment({ usableUntil })), 'release')
+      }
+      desk.clock.advance(minute)
+      const counts: number[] = []
+      for (let count = await notices().sweep(3); count > 0; count = await notices().sweep(3)) counts.push(count)
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(14)
+      expect(Math.max(...counts)).toBeLessThanOrEqual(4)
+      expect(await notices().sweep(0)).toBe(0)
+    })
+  })
+
+  describe('are given out', () => {
+    it('to one of many who take at once, and to another when the lease is over', async () => {
+      await notices().start()
+      for (let number = 0; number < 10; number += 1) await registered()
+      const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take('', 4, 1000)))
+      const ids = taken.flat().map(({ id }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      const rest = await notices().take('', 100, 1000)
+      expect(ids.length + rest.length).toBe(10)
+      expect(await notices().take('', 100, 1000)).toEqual([])
+      desk.clock.advance(1000)
+      expect(await notices().take('', 100, 1000)).toHaveLength(10)
+      expect(await notices().take('', 0, 1000)).toEqual([])
+    })
+
+    it('to each listener that wants to hear of their kind, and to no other', async () => {
+      await notices().start()
+      const payments = [await registered(), await registered({ finality: 'finalized' })]
+      const all = { name: 'all', events: noticeKinds }
+      const final = { name: 'final', events: ['payment.finalized', 'payment.finalized'] as const }
+      expect(await notices().take('all', 10, 1000)).toEqual([])
+      const spread = await Promise.all([1, 2, 3].map(() => notices().spread([all, final], 2)))
+      expect(spread.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(2)
+      while ((await notices().spread([all, final], 2)) > 0);
+      const [ofAll, ofFinal] = [await notices().take('all', 10, 1000), await notices().take('final', 10, 1000)]
+      expect(ofAll.map(({ kind }) => kind).toSorted()).toEqual([
+        'payment.confirmed',
+        'payment.confirmed',
+        'payment.finalized',
+      ])
+      expect(ofFinal).toMatchObject([{ kind: 'payment.finalized', target: 'final', tx: payments[1]?.tx }])
+      expect(new Set([...ofAll, ...ofFinal].map(({ id }) => id)).size).toBe(4)
+      expect(await notices().take('', 10, 1000)).toEqual([])
+    })
+
+    it('to nobody who does not listen', async () => {
+      await notices().start()
+      await registered()
+      expect(await notices().spread([{ name: 'final', events: ['payment.finalized'] }], 10)).toBe(1)
+      expect([await notices().spread([], 10), await notices().list({ most: 10 })]).toEqual([0, []])
+    })
+
+    it('until they are told, or given up', async () => {
+      await notices().start()
+      const [told, failed, again] = [await registered(), await registered(), await registered()]
+      const idOf = async ({ tx }: PaymentRecord) =>
+        (await all()).find((notice) => Buffer.compare(notice.tx, tx) === 0)?.id ?? ''
+      await notices().take('', 10, 1000)
+      await notices().told(await idOf(told))
+      await notices().failed(await idOf(failed), 'it said 410\0', undefined)
+      await notices().failed(await idOf(again), 'it said 503', startOfTests + 5000)
+      desk.clock.advance(4999)
+      expect(await notices().take('', 10, 1000)).toEqual([])
+      desk.clock.advance(1)
+      const [next, ...others] = await notices().take('', 10, 1000)
+      expect([next?.id, others]).toEqual([await idOf(again), []])
+      expect(next).toMatchObject({ attempts: 1, why: 'it said 503', state: 'waiting', kind: 'payment.confirmed' })
+      expect(next?.tx).toEqual(again.tx)
+      expect(await notices().list({ state: 'failed', most: 10 })).toMatchObject([
+        { id: await idOf(failed), attempts: 1, why: 'it said 410\0', state: 'failed' },
+      ])
+      expect(await notices().list({ state: 'told', most: 10 })).toMatchObject([{ id: await idOf(told), attempts: 1 }])
+      expect(await notices().list({ state: 'told', most: 0 })).toEqual([])
+
+      expect(await notices().resend(await idOf(told))).toBe(true)
+      expect(await notices().resend(await idOf(failed))).toBe(true)
+      expect(await notices().resend('msg_none')).toBe(false)
+      const resent = await notices().take('', 10, 1000)
+      expect(resent.map(({ attempts, state }) => [attempts, state])).toEqual([
+        [0, 'waiting'],
+        [0, 'waiting'],
+      ])
+      await notices().told('msg_none')
+      await notices().failed('msg_none', '', undefined)
+    })
+
+    it('and forgotten when they are a month old, those that were told', async () => {
+      await notices().start()
+      await registered()
+      await registered()
+      const [one] = await notices().take('', 1, 1)
+      await notices().told(one?.id ?? '')
+      desk.clock.advance(30 * 24 * 60 * minute + 1)
+      await registered({ usableUntil: desk.clock.now() + minute })
+      const newest = (await notices().list({ most: 1 }))[0]
+      await notices().told(newest?.id ?? '')
+      expect((await all()).map(({ state }) => state).toSorted()).toEqual(['told', 'waiting'])
+    })
+  })
+})
+
+describe.each(places)('several servers on one %s ledger', (_name, make) => {
+  it('all write notices once one of them listens, and none twice', async () => {
+    const place = await make()
+    const [one, other, third] = [await place.open(), await place.open(), await place.open()]
+    await noticesOf(one).start()
+    const usableUntil = startOfTests + minute
+    const ran = Array.from({ length: 8 }, () => createPayment({ usableUntil }))
+    for (const payment of ran) await other.take(takeOf(payment, { leaseMs: 1 }))
+    await third.journal?.sight([aSighting(), aSighting()])
+    place.clock.advance(2 * minute)
+    const counts = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).sweep(100)))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10)
+    const taken = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).take('', 100, minute)))
+    const kinds = taken.flat().map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'payment.confirmed')).toHaveLength(8)
+    expect(kinds.filter((kind) => kind === 'payment.undelivered')).toHaveLength(8)
+    expect(kinds.filter((kind) => kind === 'payment.expired')).toHaveLength(2)
+    expect(new Set(taken.flat().map(({ id }) => id)).size).toBe(18)
+  })
+})

@@ -1,0 +1,81 @@
+/** What a collector of traces gets to see of a sale, and that nobody pays for it where there is none. */
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { createTrace } from '../../src/host/trace.ts'
+import type { Shop } from '../harness/shop.ts'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { type Collector, installCollector } from '../harness/tracer.ts'
+
+let stand: Stand
+let shop: Shop
+let collector: Collector | undefined
+
+beforeAll(async () => {
+  stand = await createStand()
+  shop = await stand.open()
+})
+afterEach(() => {
+  collector?.remove()
+  collector = undefined
+})
+afterAll(() => stand.close())
+
+const collect = () => {
+  collector = installCollector()
+  return collector.spans
+}
+
+it('a payment is one span with its reading and its registration inside', async () => {
+  const proof = await shop.buy(stand.payer)
+  const spans = collect()
+  expect((await shop.claim(proof)).status).toBe(200)
+  const [admit, read, take] = spans
+  expect(spans.map(({ name }) => name)).toEqual(['paystile.admit', 'paystile.chain.read', 'paystile.ledger.take'])
+  expect(admit).toMatchObject({ parent: undefined, ended: true, attributes: { 'paystile.outcome': 'admitted' } })
+  expect(read).toMatchObject({ parent: admit?.id, ended: true, attributes: { 'paystile.outcome': 'found' } })
+  expect(take).toMatchObject({
+    parent: admit?.id,
+    ended: true,
+    attributes: { 'paystile.outcome': 'granted', 'paystile.registers': true },
+  })
+})
+
+it('a refusal is told by its code, and names neither payer nor proof', async () => {
+  const proof = await shop.buy(stand.payer)
+  await shop.claim(proof)
+  const spans = collect()
+  expect((await shop.claim(proof)).status).toBe(409)
+  expect(spans).toMatchObject([{ name: 'paystile.admit', attributes: { 'paystile.outcome': 'payment_replay' } }])
+  expect(JSON.stringify(spans)).not.toContain(stand.payer.address)
+})
+
+it('an unpaid request makes no span', async () => {
+  const spans = collect()
+  expect((await fetch(`${shop.url}/data`)).status).toBe(402)
+  expect(spans).toEqual([])
+})
+
+it('work that fails is marked by the name of what it threw, and throws it', async () => {
+  const spans = collect()
+  const failure = new TypeError('https://rpc.example.com/?api-key=abc')
+  const trace = createTrace()
+  await expect(trace.span('paystile.forward', {}, () => Promise.reject(failure))).rejects.toBe(failure)
+  expect(spans).toMatchObject([{ ended: true, status: { code: 2, message: 'TypeError' } }])
+  expect(JSON.stringify(spans)).not.toContain('api-key')
+})
+
+it('the next service is told what its work belongs to, and nothing where nobody collects', async () => {
+  const trace = createTrace()
+  const forward = () => trace.span('paystile.forward', {}, async () => trace.headers())
+  expect(await forward()).toEqual({})
+  const spans = collect()
+  const headers = await forward()
+  expect(headers).toEqual({ traceparent: `00-${spans[0]?.traceId}-${spans[0]?.id}-01` })
+})
+
+it('a collector that was set up after the service started hears of it all the same', async () => {
+  const late = await stand.open()
+  const proof = await late.buy(stand.payer)
+  const spans = collect()
+  await late.claim(proof)
+  expect(spans).toHaveLength(3)
+})
