@@ -6,8 +6,8 @@ import type { Log } from '../core/ports.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import { address, readMints } from './mint-options.ts'
-import type { ProviderOptions } from './options.ts'
+import { accountKeyOption, address, readMints } from './mint-options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
 import { describe, explain, schema } from './schema.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
@@ -34,6 +34,8 @@ export interface RoutesOptions
   readonly origins?: readonly string[]
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
+  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
+  readonly faucetKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -53,6 +55,7 @@ export interface RoutesConfig {
   readonly hasOpenMetrics: boolean
   readonly origins: readonly string[]
   readonly sheets: SheetsOption | undefined
+  readonly faucetKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -78,6 +81,7 @@ const routesSchema = schema
         error: 'must be a list of origins',
       })
       .default([]),
+    faucetKey: accountKeyOption,
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -86,7 +90,7 @@ const routesSchema = schema
       )
       .optional(),
   })
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -106,6 +110,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
+  if (read.faucetKey !== undefined && read.network === 'mainnet')
+    problems.push('faucetKey: there is no faucet on mainnet; leave it out')
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -116,6 +122,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     hasOpenMetrics: read.metrics === 'open',
     origins: read.origins,
     sheets: read.sheets,
+    faucetKey: read.faucetKey,
     log: read.log,
   })
 }
