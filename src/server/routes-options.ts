@@ -6,8 +6,8 @@ import type { Log } from '../core/ports.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import { address, readMints } from './mint-options.ts'
-import type { ProviderOptions } from './options.ts'
+import { accountKeyOption, address, readMints } from './mint-options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
 import { describe, explain, schema, wholeSeconds } from './schema.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
@@ -38,6 +38,8 @@ export interface RoutesOptions
   readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
+  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
+  readonly faucetKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -59,6 +61,7 @@ export interface RoutesConfig {
   readonly sessionSeconds: number | undefined
   readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
+  readonly faucetKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -86,6 +89,7 @@ const routesSchema = schema
       .default([]),
     sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
     linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
+    faucetKey: accountKeyOption,
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -94,7 +98,7 @@ const routesSchema = schema
       )
       .optional(),
   })
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -114,6 +118,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
+  if (read.faucetKey !== undefined && read.network === 'mainnet')
+    problems.push('faucetKey: there is no faucet on mainnet; leave it out')
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -126,6 +132,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     sessionSeconds: read.sessionSeconds,
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
+    faucetKey: read.faucetKey,
     log: read.log,
   })
 }
