@@ -256,7 +256,7 @@ function breakOff(response: ServerResponse): void {
 const flushMs = 25
 
 /** Ends a response at once, so that nobody takes it for whole. */
-function tearDown(response: ServerResponse): void {
+export function tearDown(response: ServerResponse): void {
   if (endsWithConnection(response)) response.socket?.resetAndDestroy()
   response.destroy()
 }

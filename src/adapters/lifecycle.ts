@@ -1,7 +1,6 @@
 /** What every adapter's middleware carries besides its own call: when it is ready, and how it ends. */
 import type { Paywall } from '../server/paywall.ts'
-import type { Readiness } from '../server/probe.ts'
-import type { ReadinessReport } from '../server/readiness.ts'
+import type { Readiness, ReadinessReport } from '../server/selling.ts'
 
 export interface Lifecycle {
   /**

@@ -78,7 +78,7 @@ export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<
 }
 
 /** Has a wallet sign instructions that it alone pays for, and looks at what came back. */
-async function signInstructions(
+export async function signInstructions(
   instructions: readonly Instruction[],
   lifetime: Lifetime,
   wallet: Wallet,
@@ -134,7 +134,8 @@ export async function signOpening(
   return signInstructions(instructions, lifetime, wallet)
 }
 
-function openInstruction(
+/** Opens a wallet's token account at the payer's cost, where it does not exist yet. */
+export function openInstruction(
   payer: string,
   account: string,
   owner: string,
@@ -154,7 +155,8 @@ function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] 
   return budgetOf(unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0))
 }
 
-function budgetOf(units: number): readonly Instruction[] {
+/** How much computation is paid for. */
+export function budgetOf(units: number): readonly Instruction[] {
   return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
 
@@ -180,6 +182,6 @@ async function transferInstructions(order: PaymentOrder, payer: string): Promise
   return [open, memo, transfer]
 }
 
-function memoInstruction(text: string): Instruction {
+export function memoInstruction(text: string): Instruction {
   return { programAddress: memoProgram as Address, data: new TextEncoder().encode(text) }
 }

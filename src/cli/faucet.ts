@@ -1,10 +1,10 @@
-/** `paystile faucet`: test money on a localnet. */
+/** `paystile faucet`: test money, on the localnets of this machine or from the faucet of a service. */
 import { agentWalletPath } from '../client/agent-wallet.ts'
 import { decodeAddress } from '../core/base58.ts'
 import { findLocalnets } from '../host/home.ts'
 import { runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from './output.ts'
-import { openWallet, readToken } from './purse.ts'
+import { openWallet, readToken, readUrl } from './purse.ts'
 
 interface FaucetOptions {
   readonly token?: string
@@ -21,11 +21,11 @@ export async function faucet(terminal: Terminal, given: string | undefined, opti
     ...(options.token && { token: readToken(options.token) }),
     ...(options.amount && { amount: options.amount }),
   }
-  const urls = options.url === undefined ? faucetsOfMachine() : [options.url]
+  const urls = options.url === undefined ? faucetsOfMachine() : [readUrl(options.url).toString()]
   const filled = await Promise.all(urls.map((url) => fill(url, order)))
   const lines = filled.map(({ faucetUrl, amounts = {} }) => {
     const parts = Object.entries(amounts).map(([token, amount]) => `${amount} ${token}`)
-    return `${address} got ${parts.join(', ')} on the localnet at ${faucetUrl.replace(/\/faucet$/, '')}.`
+    return `${address} got ${parts.join(', ')} from ${faucetUrl}.`
   })
   return terminal.result({ ok: true, address, filled }, lines)
 }
@@ -53,6 +53,6 @@ async function fill(faucetUrl: string, order: object): Promise<Filled> {
   throw new CommandError(
     exitCodes.refused,
     'faucet_refused',
-    `The faucet ${faucetUrl} said no: ${answer.error ?? `status ${response.status}`}.`,
+    `The faucet ${faucetUrl} said no: ${(answer.error ?? `status ${response.status}`).replace(/\.$/, '')}.`,
   )
 }

@@ -53,11 +53,35 @@ function createProgram(run: Run): Command {
   const command = (name: string, description: string, parent: Command = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
 
+  command('init', 'write what `serve` needs: configuration and secret')
+    .argument('[directory]', 'where to (default: here)')
+    .option('--upstream <url>', 'your own service, which is to be protected')
+    .option('--path <path>', 'what costs something: /api/weather, or /api/* for all below /api')
+    .option('--price <decimal>', 'price of a request')
+    .option('--token <code>', 'token of the price: USDC (the default), SOL or NATIVE')
+    .option('--recipient <address>', 'wallet that is paid (on localnet one is made if you give none)')
+    .addOption(networkOption())
+    .option('--yes', 'ask nothing, and take the usual values for what is not given')
+    .option('--force', 'replace paystile.yaml; the secret in .env stays')
+    .action(run(async () => (await import('./init.ts')).init))
+
+  command('doctor', 'check everything a service needs, and say what to do')
+    .argument('[file]', 'configuration (default: paystile.yaml here, else the PAYSTILE_ variables)')
+    .action(run(async () => (await import('./doctor.ts')).doctor))
+
   command('demo', 'run paid resources on a chain of their own, to try everything out')
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
     .option('--keep', 'keep chain, ledger and wallet for the next time')
     .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
     .action(run(async () => (await import('./demo.ts')).demo))
+
+  command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')
+    .argument('[file]', 'configuration (default: paystile.yaml, paystile.config.ts or their kin in this directory)')
+    .option('--port <number>', 'port to listen on, instead of the one in the file')
+    .option('--host <address>', 'address to listen on, instead of the one in the file')
+    .option('--check', 'read the file, tell what is wrong with it, and serve nothing')
+    .option('--schema', 'print the JSON Schema of the file, for editors')
+    .action(run(async () => (await import('./serve.ts')).serve))
 
   command('localnet', 'run a Solana chain on this machine')
     .option('--port <number>', 'JSON-RPC port; the next one is used too (default: 8899, or a free pair)')
@@ -121,12 +145,19 @@ function createProgram(run: Run): Command {
     .addOption(networkOption())
     .action(run(async () => (await import('./wallet.ts')).showBalance))
 
-  command('faucet', 'get test money on a localnet')
+  command('faucet', 'get test money on a test network')
     .argument('[address]', 'who gets it (default: your wallet)')
     .option('--token <code>', 'only this token')
     .option('--amount <decimal>', 'how much of it')
     .option('--url <url>', 'faucet to ask (default: those of all localnets that run here)')
     .action(run(async () => (await import('./faucet.ts')).faucet))
+
+  const mints = program.command('mints').description('test tokens of your own').exitOverride()
+  command('create', 'make test USDC and NATIVE that belong to a key, and print the lines that use them', mints)
+    .argument('[file]', 'key file that owns them and pays for them (default: your wallet)')
+    .option('--rpc <url>', 'node to use', collect, [])
+    .addOption(networkOption())
+    .action(run(async () => (await import('./mints.ts')).createMints))
   addOperatorCommands({ program, command, networkOption, run })
   return program
 }

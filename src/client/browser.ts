@@ -1,6 +1,7 @@
 /** The client for browsers: no files, the platform's own fetch, and a journal as long as the page. */
 import { fetchTransport } from '../chain/fetch-transport.ts'
 import { createWallClock } from '../host/clock.ts'
+import { createGetAnalytics } from './analytics.ts'
 import { createFetchWith402 } from './fetch.ts'
 import { createMemoryJournal } from './journal.ts'
 import { createNodes } from './nodes.ts'
@@ -10,10 +11,12 @@ export { createWallet } from '../chain/keypair.ts'
 export type { Challenge } from '../core/challenge.ts'
 export type { Receipt, SignedReceipt } from '../core/receipt.ts'
 export { isReceiptGenuine, parseReceipt } from '../core/receipt.ts'
+export { AnalyticsError, type AnalyticsOptions, type AnalyticsSummary, type GetAnalytics } from './analytics.ts'
 export { PaymentError, type PaymentErrorCode } from './errors.ts'
 export type { FetchWith402 } from './fetch.ts'
 export { createMemoryJournal, type Journal } from './journal.ts'
 export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
+export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
 const journal = createMemoryJournal()
 
@@ -23,4 +26,11 @@ export const fetchWith402 = createFetchWith402({
   nodes: createNodes({ transport: fetchTransport, findLocalnet: () => undefined }),
   journal: () => journal,
   defaultRpc: undefined,
+})
+
+/** What a service earned. `url` has to be given, and `wallet` where the service asks for a sign-in. */
+export const getAnalytics = createGetAnalytics({
+  clock: createWallClock(),
+  usualUrl: () => undefined,
+  usualWallet: undefined,
 })

@@ -5,6 +5,8 @@ import { parseNodes } from '../core/network.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, homeDirectory } from '../host/home.ts'
 import { createHttpTransport } from '../host/transport.ts'
+import { initAgentWallet } from './agent-wallet.ts'
+import { createGetAnalytics } from './analytics.ts'
 import { createDownloadWith402 } from './download.ts'
 import { createFetchWith402 } from './fetch.ts'
 import type { Journal } from './journal.ts'
@@ -16,12 +18,14 @@ export type { Challenge } from '../core/challenge.ts'
 export type { Receipt, SignedReceipt } from '../core/receipt.ts'
 export { isReceiptGenuine, parseReceipt } from '../core/receipt.ts'
 export { type AgentWallet, type AgentWalletOptions, initAgentWallet } from './agent-wallet.ts'
+export { AnalyticsError, type AnalyticsOptions, type AnalyticsSummary, type GetAnalytics } from './analytics.ts'
 export type { Download, DownloadOptions, DownloadWith402, Progress } from './download.ts'
 export { PaymentError, type PaymentErrorCode } from './errors.ts'
 export type { FetchWith402 } from './fetch.ts'
 export { createMemoryJournal, type Journal } from './journal.ts'
 export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
 export { DownloadError, type DownloadErrorCode } from './part-file.ts'
+export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
 const journals = new Map<string, Journal>()
 
@@ -65,3 +69,16 @@ export const fetchWith402 = createFetchWith402({
  * await downloadWith402('https://data.example.com/set.parquet', 'set.parquet', { wallet, maxPrice: { USDC: 5 } })
  */
 export const downloadWith402 = createDownloadWith402({ fetchWith402, journal: journalOfUser })
+
+/**
+ * What a service earned: SPEC.md's summary. Without arguments it asks the service at `PAYSTILE_URL`, and signs in with the
+ * agent's wallet, which must be one of the service's owners.
+ *
+ * @example
+ * const { totalRevenue, currencyBreakdown, topEndpoints } = await getAnalytics()
+ */
+export const getAnalytics = createGetAnalytics({
+  clock: createWallClock(),
+  usualUrl: () => process.env['PAYSTILE_URL'] || undefined,
+  usualWallet: () => initAgentWallet({ create: false }),
+})

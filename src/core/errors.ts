@@ -65,6 +65,8 @@ export interface Refusal {
   /** One sentence for the person who reads the answer. It never holds secrets, addresses of nodes or SQL. */
   readonly detail?: string
   readonly shortfall?: Shortfall
+  /** Another status than the table's: a resource that fails by not answering in time is a 504. */
+  readonly status?: 502 | 504
   /** What was asked for cannot be judged by anybody: it counts against who asked, although it may be our fault. */
   readonly isCostly?: boolean
 }
@@ -87,7 +89,7 @@ export function formatProblem(refusal: Refusal, requestId?: string): string {
   return asciiJson({
     type: `urn:paystile:problem:${refusal.code}`,
     title: row.title,
-    status: row.status,
+    status: refusal.status ?? row.status,
     detail: refusal.detail ?? row.title,
     code: refusal.code,
     retryable: row.retryable,

@@ -35,9 +35,9 @@ describe('readKeyring', () => {
   })
 
   it('makes a different key for every purpose', () => {
-    const { sealKeys, tagKey, pseudonymKey, identitySeed } = keyring(one)
-    const all = [sealKeys.get(1), tagKey, pseudonymKey, identitySeed].map(String)
-    expect(new Set(all).size).toBe(4)
+    const { sealKeys, tagKey, pseudonymKey, identitySeed, serviceKey } = keyring(one)
+    const all = [sealKeys.get(1), tagKey, pseudonymKey, identitySeed, serviceKey].map(String)
+    expect(new Set(all).size).toBe(all.length)
   })
 
   it.each([

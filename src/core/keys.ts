@@ -16,6 +16,8 @@ export interface Keyring {
   readonly tagKey: Uint8Array
   readonly pseudonymKey: Uint8Array
   readonly identitySeed: Uint8Array
+  /** For what the service's own addresses seal: sign-in messages, cursors. */
+  readonly serviceKey: Uint8Array
   /** Names the root without telling it: a ledger remembers it and refuses another. */
   readonly fingerprint: string
 }
@@ -59,6 +61,7 @@ export function readKeyring(text: string): KeyringReading {
       tagKey: derive(rootSecret, 'tags'),
       pseudonymKey: derive(rootSecret, 'pseudonyms'),
       identitySeed: derive(rootSecret, 'identity'),
+      serviceKey: derive(rootSecret, 'service'),
       fingerprint: encodeBase64url(derive(rootSecret, 'fingerprint').subarray(0, 12)),
     },
   }

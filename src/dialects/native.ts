@@ -43,7 +43,7 @@ export const native: Dialect = {
     const body = formatProblem(refusal, requestId)
     return {
       kind: 'answer',
-      status: row.status,
+      status: refusal.status ?? row.status,
       headers: {
         ...challengeHeaders,
         'Content-Type': 'application/problem+json',

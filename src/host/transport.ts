@@ -8,10 +8,12 @@
 import { Agent } from 'undici'
 import type { Get, Transport } from '../core/ports.ts'
 import { longestAnswer } from '../core/ports.ts'
+import type { Post } from '../core/sheets.ts'
 
 export interface HttpTransport {
   readonly transport: Transport
   readonly get: Get
+  readonly post: Post
   close(): Promise<void>
 }
 
@@ -48,6 +50,17 @@ export function createHttpTransport(): HttpTransport {
         method: 'GET',
         // The limits of undici are for silence: an answer that drips would never end.
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      })
+      return { status: response.statusCode, text: await response.body.text() }
+    },
+    async post(url, { timeoutMs, headers, body }) {
+      const response = await agent.request({
+        ...readTarget(url, headers),
+        method: 'POST',
+        body,
+        signal: AbortSignal.timeout(timeoutMs),
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       })

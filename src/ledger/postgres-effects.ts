@@ -59,7 +59,7 @@ export function withEffects(statement: string, first: number): string {
   SELECT tx FROM written`
 }
 
-const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
+export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 /** Somebody has asked to be told, on whichever server. */
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 

@@ -159,7 +159,7 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
   })
 }
 
-async function checkDurability(database: Database): Promise<void> {
+export async function checkDurability(database: Database): Promise<void> {
   const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [
     [...durability, standbys, readOnly],
   ])

@@ -12,16 +12,20 @@ import { refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Grant, PaymentRecord, Standing, Take } from '../core/ports.ts'
+import { decimalsOf, tokenCodes } from '../core/network.ts'
+import type { FrozenRates, Grant, PaymentRecord, Standing, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
-import type { Quote } from '../core/verify.ts'
+import type { PaymentOption, Quote } from '../core/verify.ts'
+import { worthOf } from '../core/worth.ts'
+import { endpointOf } from './endpoint.ts'
 import { firstSlice } from './gauge.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from './quote.ts'
 import type { Case, Read } from './reading.ts'
 import { readFinally, readPayment, readWithin } from './reading.ts'
+import { notePending } from './sightings.ts'
 
 const signatureAgeSeconds = 300
 
@@ -101,7 +105,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
 
 async function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Promise<Refusal | undefined> {
   if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
-    return refuse(service.knowsRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
+    return refuse(service.routeOf(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
   }
   const bindings = await route.bindingsOf(incoming)
   if ('kind' in bindings) return bindings
@@ -178,7 +182,7 @@ async function register(
   /** The chain took it back once, so it has to be there for good now. */
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
-  const { service, route, proof } = visit
+  const { service, route, incoming, proof } = visit
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (service.clock.now() > claimable) {
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
@@ -186,7 +190,10 @@ async function register(
   const quote = await quoteFor(visit, request, recipient)
   const read: Read = (...call) => readFinally(...call, wasReverted)
   const verdict = await readWithin(visit, quote, read)
-  if (verdict.kind === 'refused') return verdict
+  if (verdict.kind === 'refused') {
+    notePending(visit, request, recipient, name, verdict.code)
+    return verdict
+  }
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
   const payment: PaymentRecord = {
     tx: proof.txBytes,
@@ -202,9 +209,8 @@ async function register(
     finality: verdict.finality,
     paidAt: verdict.paidAt,
     usableUntil: usableUntilOf(visit, request.allowance, claimable),
-    endpoint: '',
-    worth: undefined,
-    rates: undefined,
+    endpoint: endpointOf(route.config.endpoint, incoming),
+    ...appraise(visit, paid.option, paid.received),
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)
@@ -216,6 +222,20 @@ async function register(
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     service.exposure.add({ ...payment, units: payment.received })
   return admission
+}
+
+/** What a payment is worth for the reports, and the rates by which that is so. */
+function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint) {
+  const table = route.rates.current()
+  const { reportToken } = service.config
+  const codes = tokenCodes.filter((code) => code === token || table[code] !== undefined)
+  const rates: FrozenRates = {
+    table,
+    source: route.config.rates.kind,
+    at: Math.floor(service.clock.now()),
+    decimals: Object.fromEntries(codes.map((code) => [code, decimalsOf(code, route.config.mints) ?? decimals])),
+  }
+  return { worth: worthOf({ token, units, decimals }, reportToken, table), rates }
 }
 
 /** One request is claimed once. What is used little by little may be used for longer. */

@@ -10,6 +10,7 @@ import { createChain } from '../chain/solana.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
 import type { WatchJournal } from '../chain/watcher.ts'
+import { encodeBase58 } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import { prepareMac } from '../core/mac.ts'
 import { createMeter } from '../core/metrics.ts'
@@ -25,6 +26,7 @@ import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
+import { openFaucet } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
@@ -36,9 +38,11 @@ import { observeChain, observeLedger } from './observed.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
+import { createPendingBook } from './pending.ts'
 import type { Service, ServiceParts } from './service.ts'
 import { createService } from './service.ts'
 import { noteSightings } from './sightings.ts'
+import { createUsageBook } from './usage.ts'
 
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
@@ -59,7 +63,8 @@ interface Shared {
 const services = new Map<string, Shared>()
 const ledgerNames = new WeakMap<Ledger, string>()
 
-function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+/** Whoever asks for the same service shares it; it ends with the last of them. */
+export function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
   const name = nameOf(config)
   const shared = services.get(name) ?? share(config, log)
   services.set(name, shared)
@@ -79,11 +84,11 @@ function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameOf({ network, rpc, ledger, keyring, service, watch }: ServiceConfig): string {
+function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
   const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
-  return JSON.stringify([network, rpc, ledgerName, keys, service, watch])
+  return JSON.stringify([network, rpc, ledgerName, keys, service, watch, reportToken])
 }
 
 function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
@@ -173,8 +178,14 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)
+    const usage = createUsageBook(ledger.books, clock, log)
+    stops.push(usage.stop)
+    const pending = createPendingBook(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
+    stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
+    const { transport } = http
+    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock, log }
     const parts: ServiceParts = {
       chain: observeChain(chain, trace),
       ledger,
@@ -187,6 +198,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
+      openFaucet: (options) => openFaucet({ ...options, ...faucetGround }),
       welcome: ground.welcome,
       encode: createEncoder(),
       log,
@@ -194,6 +206,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       meter,
       budget: createBudget(clock),
       exposure,
+      usage,
+      pending,
     }
     const service = createService(config, parts)
     meter.set('paystile_ready', 1)

@@ -279,8 +279,8 @@ describe('readConfig', () => {
       'mints.USDC',
       'price',
       'rpc',
-      'verifyOnChain',
       'secret',
+      'verifyOnChain',
     ])
   })
 

@@ -6,6 +6,7 @@ import type { Ledger, Log } from '../core/ports.ts'
 import { convertAll } from '../core/rates.ts'
 import type { Bind } from './binding.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import type { NamedEndpoint } from './endpoint.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FinalityAt } from './finality-rule.ts'
@@ -31,6 +32,7 @@ export interface ServiceConfig {
   readonly keyring: Keyring | undefined
   readonly service: string
   readonly watch: boolean
+  readonly reportToken: TokenCode
 }
 
 export interface RouteConfig {
@@ -60,6 +62,7 @@ export interface RouteConfig {
   readonly allowanceTtlSeconds: number
   readonly publicUrl: string | undefined
   readonly description: string | undefined
+  readonly endpoint: NamedEndpoint | undefined
   readonly envelope: Envelope
   readonly cors: boolean
   readonly retiredRecipients: readonly string[]
@@ -76,7 +79,8 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const fromEnvironment: Readonly<Record<string, string>> = {
+/** Options that the environment may give, and under which names. */
+export const fromEnvironment: Readonly<Record<string, string>> = {
   recipient: 'PAYSTILE_RECIPIENT',
   network: 'PAYSTILE_NETWORK',
   rpc: 'PAYSTILE_RPC',
@@ -86,16 +90,15 @@ const fromEnvironment: Readonly<Record<string, string>> = {
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
 }
-/** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
-export function readConfig(options: ProviderOptions, environment: Environment): Config {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
-  }
+
+/** Options with what the environment adds, and how to tell of a problem where it is to be mended. */
+export function withEnvironment(options: object, environment: Environment, names = Object.keys(fromEnvironment)) {
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   )
   const variables: Record<string, string> = {}
-  for (const [option, variable] of Object.entries(fromEnvironment)) {
+  for (const option of names) {
+    const variable = fromEnvironment[option] ?? ''
     const value = environment[variable]
     if (given[option] !== undefined || !value) continue
     given[option] = option === 'rpc' ? parseNodes(value) : value
@@ -104,8 +107,18 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
   /** What is wrong is to be mended where it was written. */
   const locate = (problem: string): string =>
     problem.replace(/^\w+/, (option) => (variables[option] ? `${option} (${variables[option]})` : option))
+  return { given, locate }
+}
+
+/** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
+export function readConfig(options: ProviderOptions, environment: Environment): Config {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
+  }
+  const { given, locate } = withEnvironment(options, environment)
   const reading = schema.safeParse(given, { reportInput: true, error: describe })
-  if (!reading.success) throw new ConfigurationError(reading.error.issues.flatMap(explain).map(locate))
+  if (!reading.success)
+    throw new ConfigurationError(reading.error.issues.flatMap((issue) => explain(issue)).map(locate))
   return complete(reading.data, locate)
 }
 
@@ -121,10 +134,9 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, acceptedMints, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
-  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[read.network])
-  const { network, ledger, service, recipient, retired } = read
+  const { recipient, retired } = read
   return Object.freeze({
-    service: Object.freeze({ network, rpc, ledger, keyring, service, watch: read.watch }),
+    service: serviceConfigOf(read, keyring),
     route: Object.freeze({
       recipient,
       pricing,
@@ -150,6 +162,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       allowanceTtlSeconds: read.allowanceTtlSeconds,
       publicUrl: read.publicUrl?.replace(/\/$/, ''),
       description: read.description,
+      endpoint: read.endpoint,
       envelope: read.envelope,
       cors: read.cors,
       retiredRecipients: retired.recipients,
@@ -161,16 +174,22 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   })
 }
 
-function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems: string[]): void {
-  const { network, ledger, secret, rpc, verifyOnChain, autoConversion, settlementToken } = read
+type ServiceRead = Pick<Read, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
+
+export function serviceConfigOf(read: ServiceRead, keyring: Keyring | undefined): ServiceConfig {
+  const { network, ledger, service, watch, reportToken } = read
+  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[network])
+  return Object.freeze({ network, rpc, ledger, keyring, service, watch, reportToken })
+}
+
+/** What a service needs on its network. */
+export function checkService({ network, ledger, secret, rpc }: ServiceRead, problems: string[]): void {
   if (network === 'mainnet') {
     if (rpc === undefined || rpc.length === 0) {
       problems.push(
         "rpc: mainnet needs at least one node URL (option rpc or PAYSTILE_RPC); to try things out, use network: 'localnet'",
       )
     }
-    if (!verifyOnChain)
-      problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
   }
   if (network !== 'localnet' && secret === undefined) {
     problems.push(
@@ -180,6 +199,13 @@ function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems:
   if (network !== 'localnet' && typeof ledger === 'string' && ledger.startsWith('memory:')) {
     problems.push(`ledger: memory forgets payments at every restart, so it is refused on ${network}; give a file path`)
   }
+}
+
+function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems: string[]): void {
+  const { network, verifyOnChain, autoConversion, settlementToken } = read
+  checkService(read, problems)
+  if (network === 'mainnet' && !verifyOnChain)
+    problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
   const others = acceptedMints.filter((code) => code !== settlementToken)
   if (autoConversion && settlementToken === undefined)
     problems.push('autoConversion: needs settlementToken to say into what')

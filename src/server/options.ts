@@ -98,6 +98,13 @@ export interface ProviderOptions {
   readonly trustProxy?: number
   /** What is sold, for the person who reads the challenge. */
   readonly description?: string
+  /**
+   * What analytics and the published list of what is sold call it: `GET /api/weather`, or the path alone. Default: the path
+   * of each request.
+   */
+  readonly endpoint?: string
+  /** The token in which revenue is reported. One for all that share a ledger. Default USDC. */
+  readonly reportToken?: TokenCode
   /** Puts SPEC.md's access-granted shape around JSON answers. */
   readonly envelope?: Envelope
   /** False leaves cross-origin headers and preflights to the application. */

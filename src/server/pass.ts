@@ -4,10 +4,12 @@
  * The lease behind it is renewed while the response runs. When it is lost, nothing more may be sent: somebody else may
  * be delivering the same payment by then.
  */
+import type { Unit } from '../core/allowance.ts'
 import { formatContentRange, parseContentRange } from '../core/content-range.ts'
 import type { Consequence, Ending } from '../core/delivery.ts'
 import { consequenceOf, statusHeader } from '../core/delivery.ts'
 import type { Answer } from '../core/http.ts'
+import type { TokenCode } from '../core/network.ts'
 import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
 import type { Admission } from './admit.ts'
 import type { Envelope } from './envelope.ts'
@@ -33,8 +35,24 @@ export interface Beginning {
   readonly instead?: Answer
 }
 
+/** What is behind a pass, for whoever serves it. */
+export interface PaymentFacts {
+  readonly tx: string
+  /** The requestId's pseudonym, and the payer's. */
+  readonly request: string
+  readonly payer: string
+  readonly token: TokenCode
+  /** What was received, for people: "0.01". */
+  readonly amount: string
+  /** What the payment is counted in. */
+  readonly unit: Unit
+  /** Whether the payment is for this one request: whoever shows it again wants the same again, and not more. */
+  readonly isOnce: boolean
+}
+
 export interface Pass {
   readonly envelope: Envelope
+  facts(): PaymentFacts
   /** Called when the status is known and before the first byte; the last call counts. */
   begin(head: Head): Beginning
   /** Whether bytes may still be sent. Ask before every write. */
@@ -55,6 +73,7 @@ export interface PassParts {
   readonly clock: Clock
   readonly log: Log
   readonly leaseMs: number
+  readonly facts: () => PaymentFacts
   /** The headers of a response with this status. */
   readonly headersFor: (status: number) => Readonly<Record<string, string>>
   /** The answer to a handler that sends another part of a file than was asked for. */
@@ -108,6 +127,7 @@ export function openPass(parts: PassParts): Pass {
 
   return {
     envelope,
+    facts: parts.facts,
     begin: (head) => {
       status = head.status
       const hasBody = status < 400 && status !== 304 && status !== 204 && method !== 'HEAD'

@@ -3,6 +3,7 @@
  * translate to and from it.
  */
 
+import { isOneRequest } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
@@ -11,27 +12,29 @@ import type { Answer, Incoming } from '../core/http.ts'
 import { createMeter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import { decimalsOf } from '../core/network.ts'
-import type { Log } from '../core/ports.ts'
+import type { Log, UsageEvent } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { native } from '../dialects/native.ts'
 import type { Admission } from './admit.ts'
 import { admit } from './admit.ts'
+import { entryOf } from './catalog.ts'
 import type { Config } from './config.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
+import { endpointOf } from './endpoint.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FreeCounter } from './free.ts'
 import { createFreeCounter } from './free.ts'
 import { paidHeaders } from './paid-headers.ts'
 import type { Pass } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Probe, Readiness } from './probe.ts'
+import type { Probe } from './probe.ts'
 import { startProbe } from './probe.ts'
-import type { ReadinessReport } from './readiness.ts'
 import { readinessOf, reportOn } from './readiness.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
+import type { Readiness, ReadinessReport } from './selling.ts'
 import type { Service } from './service.ts'
 import { tellOne } from './service.ts'
 import { watchRoute } from './sightings.ts'
@@ -46,8 +49,8 @@ export type Entry = Answer | Admitted
 export interface Paywall {
   /** Synchronous for an unpaid request, once the service is up. */
   enter(incoming: Incoming): Entry | Promise<Entry>
-  /** The answer for a handler that failed before it had sent anything. */
-  handlerFailed(error: unknown): Answer
+  /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
+  handlerFailed(error: unknown, status?: 502 | 504): Answer
   /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
   ready(): Promise<Readiness>
   /** The same for health checks: never rejects. */
@@ -78,6 +81,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
+  let delist: () => void = () => {}
 
   const standIn = (service: Service): Stand => {
     if (!stand) {
@@ -86,6 +90,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const route = createRoute(service, config.route, dialect, probe)
       stand = { route, probe, free: free && createFreeCounter(free, service.clock) }
       if (gate.listener) deafen = service.listen(gate.listener)
+      const opened = stand
+      delist = service.catalog.add(entryOf(config.route), () => reportOn(async () => opened))
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
@@ -118,9 +124,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
-    handlerFailed: (error) => {
+    handlerFailed: (error, status = 502) => {
       log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
-      return dialect.refusal(refuse('handler_failed'))
+      return dialect.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readinessOf(standIn(await handle.get())),
     readiness: () => reportOn(async () => standIn(await handle.get())),
@@ -131,6 +137,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     close: async () => {
       gate.open = false
+      delist()
       stand?.probe.stop()
       const drained = async (): Promise<void> => {
         while (running.size > 0) await Promise.all(running.keys())
@@ -171,6 +178,10 @@ function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
   if (listener) tellOne(listener, event, log)
 }
 
+function use({ usage }: Service, { config }: Route, incoming: Incoming, event: UsageEvent): void {
+  usage.count(endpointOf(config.endpoint, incoming), event)
+}
+
 /** What somebody without a proof is told: as a rule, the price. */
 function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
   const { route, probe, free } = stand
@@ -182,6 +193,7 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
     if (free.admit(address)) {
       admitted.set(incoming.request, gate)
       tell(gate, service, { kind: 'free', method, target })
+      use(service, route, incoming, 'free')
       return { kind: 'admitted', pass: undefined }
     }
   }
@@ -191,6 +203,7 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   const answer = (quoted: Quoted | Refusal): Answer => {
     if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
     const { requestId, price: amount } = quoted
+    service.usage.count(quoted.endpoint, 'challenged')
     // Nobody listening is the usual case, and this is the path of every unpaid request.
     if (gate.listener)
       tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
@@ -215,6 +228,7 @@ function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incomi
   if (reading === undefined) return challenge(gate, service, stand, incoming)
   const turnAway = (refusal: Refusal, requestId?: string): Answer => {
     service.meter.count('paystile_proofs_total', { outcome: refusal.code })
+    use(service, route, incoming, 'refused')
     tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
     return gate.dialect.refusal(refusal, requestId)
   }
@@ -262,8 +276,10 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
   service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
+  if (!first) use(service, route, incoming, 'reused')
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  service.changes.note(proof.tx)
   let finished: () => void = () => {}
   void until(
     gate,
@@ -282,6 +298,15 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
+    facts: () => ({
+      tx: proof.tx,
+      request: service.pseudonyms.request(proof.requestId),
+      payer,
+      token,
+      amount,
+      unit: admission.allowance.unit,
+      isOnce: isOneRequest(admission.allowance),
+    }),
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...cors } }
@@ -292,9 +317,11 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
     }),
     onEnd: (consequence, recorded) => {
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
+      use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
+        service.changes.note(proof.tx)
         finished()
       })
     },

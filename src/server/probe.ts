@@ -10,13 +10,8 @@ import type { Inspection, Offering, TokenTerms } from '../core/token-rules.ts'
 import { judgeToken } from '../core/token-rules.ts'
 import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import type { Readiness } from './selling.ts'
 import type { Service } from './service.ts'
-
-export interface Readiness {
-  readonly offered: readonly TokenCode[]
-  /** Why a token is not offered, one sentence each. */
-  readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
-}
 
 export interface Probe {
   /** Tokens that can be sold for now, with what the quote has to mind. The same object as long as nothing changed. */

@@ -1,14 +1,9 @@
 /** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
 import type { TokenCode } from '../core/network.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import type { Probe, Readiness } from './probe.ts'
+import type { Probe } from './probe.ts'
 import type { Route } from './route.ts'
-
-export interface ReadinessReport extends Readiness {
-  readonly ready: boolean
-  /** Why it is not ready, for the operator. */
-  readonly why?: string
-}
+import type { Readiness, ReadinessReport } from './selling.ts'
 
 type Stand = { readonly route: Route; readonly probe: Probe }
 

@@ -12,6 +12,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import type { Bind, BodyFacts } from './binding.ts'
 import { bindsBody, boundText, pricedRequest, readBodyFacts } from './binding.ts'
 import type { RouteConfig } from './config.ts'
+import { endpointOf } from './endpoint.ts'
 import type { PreparedOffer } from './offers.ts'
 import { createOffers } from './offers.ts'
 import type { Deal } from './pricing.ts'
@@ -25,6 +26,8 @@ export interface Quoted {
   readonly requestId: string
   /** The price for people: "0.01". */
   readonly price: string
+  /** What analytics call it. */
+  readonly endpoint: string
 }
 
 export interface Route {
@@ -46,7 +49,8 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const { recipient, scope, publicUrl, bind, pricing } = config
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
-  service.register(scopes, recipients)
+  const { proofTtlSeconds } = config
+  service.register(scopes, recipients, { endpoint: config.endpoint?.path ?? '', proofTtlSeconds })
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
   const dealFor = createDeals(pricing)
@@ -66,6 +70,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const placeOf = keepPlaces((incoming, origin) => ({
     bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
     resource: resourceOf(incoming, origin),
+    endpoint: endpointOf(config.endpoint, incoming),
   }))
 
   const write = (incoming: Incoming, accept: Accept, deal: Deal, offer: PreparedOffer, body?: BodyFacts): Quoted => {
@@ -86,7 +91,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
     const scopeText = shared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
-    return { kind: 'quoted', answer, requestId, price: offer.price }
+    return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
   const offerFor = (incoming: Incoming, accept: Accept, deal: Deal, body?: BodyFacts): Quoted | Refusal => {
     const offer = offers.for(deal)
@@ -137,6 +142,7 @@ interface Place {
   /** Undefined where more than the address counts. */
   readonly bindingTag: Uint8Array | undefined
   readonly resource: string
+  readonly endpoint: string
 }
 
 /** Most requests are for a few addresses, so what is said of them is kept: about a megabyte at the most. */

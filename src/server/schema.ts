@@ -6,6 +6,7 @@ import { isUnspendable, networks, tokenCodes } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Bind, BoundParts } from './binding.ts'
+import { parseEndpoint } from './endpoint.ts'
 import { envelopes } from './envelope.ts'
 import { accountKeyOption, address, mintsOption } from './mint-options.ts'
 import { usualProofTtlSeconds } from './quote.ts'
@@ -24,6 +25,7 @@ const wholeSeconds = (least: number, most: number) =>
   seconds(least, most).refine(Number.isInteger, { error: 'must be a whole number of seconds' })
 const notLabel = 'must be 1 to 64 printable characters without spaces'
 const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)
+const notEndpoint = "must be a path such as '/api/weather', with its method before it if you like: 'GET /api/weather'"
 const flag = z.boolean({ error: 'must be true or false' })
 const nodeUrl = z.string().refine(isHttpUrl, { error: 'must be an http or https URL' })
 const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
@@ -95,6 +97,15 @@ export const schema = z.strictObject({
     .min(0, { error: 'must be at least 0' })
     .max(16, { error: 'must be at most 16' })
     .default(0),
+  endpoint: z
+    .string(notEndpoint)
+    .transform((text, context) => {
+      const endpoint = parseEndpoint(text)
+      if (!endpoint) context.addIssue({ code: 'custom', message: notEndpoint, input: text })
+      return endpoint ?? z.NEVER
+    })
+    .optional(),
+  reportToken: token.default('USDC'),
   description: z.string().max(200, 'must be at most 200 characters').optional(),
   envelope: z.enum(envelopes).default('none'),
   cors: flag.default(true),
@@ -116,11 +127,11 @@ export type Read = z.infer<typeof schema>
 const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey']
 
 /** A sentence for each thing that is wrong. */
-export function explain(issue: z.core.$ZodIssue): string[] {
+export function explain(issue: z.core.$ZodIssue, known = Object.keys(schema.shape)): string[] {
   const path = issue.path.join('.')
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const guess = nearest(key, Object.keys(schema.shape))
+      const guess = nearest(key, known)
       return `${[path, key].filter(Boolean).join('.')}: is not an option${guess ? `; did you mean ${guess}?` : ''}`
     })
   }

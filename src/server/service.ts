@@ -20,12 +20,19 @@ import { createTags } from '../core/tags.ts'
 import type { Inspection } from '../core/token-rules.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Budget } from './budget.ts'
+import type { Catalog } from './catalog.ts'
+import { createCatalog } from './catalog.ts'
+import type { Changes } from './changes.ts'
+import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
+import type { Faucet, FaucetOptions } from './faucet.ts'
 import type { AccountKey } from './options.ts'
+import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
+import type { UsageBook } from './usage.ts'
 
 /** What `assemble` brings together. */
 export interface ServiceParts {
@@ -50,6 +57,8 @@ export interface ServiceParts {
   }) => Promise<Opening>
   /** What tokens are worth, by a source that routes with the same settings share. */
   readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
+  /** Test money, on test networks. Throws a `ConfigurationError` for a key that cannot be used. */
+  readonly openFaucet: (options: FaucetOptions) => Faucet
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log
@@ -57,6 +66,9 @@ export interface ServiceParts {
   readonly meter: Meter
   readonly budget: Budget
   readonly exposure: ExposureBook
+  readonly usage: UsageBook
+  /** Payments that genuine proofs name and nobody can verify yet. */
+  readonly pending: PendingBook
 }
 
 /** What tokens are worth at this moment. Asks nobody. */
@@ -77,6 +89,13 @@ export type Recognition =
   /** Sealed, if at all, with a key that was retired. Only the ledger can say. */
   | { readonly kind: 'unknown_key' }
 
+/** What is known of a route by its tag alone. */
+export interface RouteFacts {
+  /** What is sold there; empty where that is not one thing. */
+  readonly endpoint: string
+  readonly proofTtlSeconds: number
+}
+
 export interface WatchedAccount {
   readonly recipient: string
   readonly token: TokenCode
@@ -89,15 +108,20 @@ export interface Service extends ServiceParts {
   readonly pseudonyms: Pseudonyms
   readonly tags: Tags
   /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
-  register(scopes: readonly string[], recipients: readonly string[]): void
+  register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
   sealWith(recipient: string): Mac
   recognise(request: OpenedRequest): Recognition
-  knowsRoute(tag: Uint8Array): boolean
+  /** The route of a requestId; undefined when none of this service's is. */
+  routeOf(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void
+  /** What is sold. */
+  readonly catalog: Catalog
+  /** Payments about which something has changed, for the stream. */
+  readonly changes: Changes
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
 }
@@ -118,7 +142,8 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
   const tags = createTags(keyring.tagKey)
   const macs = new Map<string, Mac>()
   const recipients = new Set<string>()
-  const routeTags = new Map<string, Uint8Array>()
+  const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
+  const changes = createChanges()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
 
   const macOf = (keyId: number, recipient: string): Mac | undefined => {
@@ -137,6 +162,8 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     config,
     tags,
     watched: new Map(),
+    catalog: createCatalog(),
+    changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
       return () => {
@@ -146,12 +173,18 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
       }
     },
     tell: (event) => {
+      if ('tx' in event) changes.note(event.tx)
       for (const listener of listeners.keys()) tellOne(listener, event, parts.log)
     },
     ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
-    register: (scopes, added) => {
-      for (const scope of scopes) routeTags.set(scope, tags.route(scope))
+    register: (scopes, added, about) => {
+      for (const scope of scopes) {
+        const known = routes.get(scope)
+        const endpoint = known && known.endpoint !== about.endpoint ? '' : about.endpoint
+        const proofTtlSeconds = Math.max(known?.proofTtlSeconds ?? 0, about.proofTtlSeconds)
+        routes.set(scope, { endpoint, proofTtlSeconds, tag: tags.route(scope) })
+      }
       for (const recipient of added) recipients.add(recipient)
     },
     sealWith: (recipient) => {
@@ -167,6 +200,6 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
       }
       return { kind: 'forged' }
     },
-    knowsRoute: (tag) => [...routeTags.values()].some((known) => equalBytes(known, tag)),
+    routeOf: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }
 }

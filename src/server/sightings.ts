@@ -1,11 +1,17 @@
 /** Payments as they are seen on chain, whether or not anybody brings a proof: written down under pseudonyms. */
 import { decodeAddress, decodeSignature } from '../core/base58.ts'
+import type { RefusalCode } from '../core/errors.ts'
 import { formatUnits } from '../core/money.ts'
+import type { TokenCode } from '../core/network.ts'
 import { decimalsOf, mintOf } from '../core/network.ts'
 import type { Journal, Mark, Sighting } from '../core/ports.ts'
+import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { Effect } from '../core/verify.ts'
 import type { RouteConfig } from './config.ts'
+import { endpointOf } from './endpoint.ts'
+import { claimableUntil, usualProofTtlSeconds } from './quote.ts'
+import type { Case } from './reading.ts'
 import type { Service } from './service.ts'
 
 /** Has payments to a route's recipients read as they land. */
@@ -74,10 +80,49 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     received,
     slot: effect.slot,
     paidAt: effect.blockTime * 1000,
-    endpoint: '',
-    claimableUntil: 0,
+    ...purposeOf(service, requestId),
   }
   return { sighting, effect, requestId, decimals }
+}
+
+/** What a payment is for, and until when it can be claimed, as far as its requestId tells. */
+function purposeOf(service: Service, requestId: string | undefined): Pick<Sighting, 'endpoint' | 'claimableUntil'> {
+  const request = requestId === undefined ? undefined : openRequest(requestId)
+  if (!request) return { endpoint: '', claimableUntil: 0 }
+  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
+  return { endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds) }
+}
+
+/** What may still turn out to be paid. */
+const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
+
+/**
+ * Has the list show a payment that a genuine proof names and nobody can verify yet. Written behind, and not at all while
+ * many wait: it is for people who look, and the proof comes again.
+ */
+export function notePending(
+  { service, route, incoming, proof }: Case,
+  request: OpenedRequest,
+  recipient: string,
+  name: string,
+  code: RefusalCode,
+): void {
+  if (!unsettled.includes(code)) return
+  const { token: preferred } = route.config.pricing
+  const [token = preferred, received = 0n] =
+    Object.entries(request.amounts).find(([code]) => code === preferred) ?? Object.entries(request.amounts)[0] ?? []
+  service.pending.note({
+    tx: proof.txBytes,
+    recipient,
+    request: name,
+    payer: '',
+    token: token as TokenCode,
+    received,
+    slot: 0,
+    paidAt: Math.floor(service.clock.now()),
+    endpoint: endpointOf(route.config.endpoint, incoming),
+    claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
+  })
 }
 
 function isOurs(service: Service, memo: string): boolean {

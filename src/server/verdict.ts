@@ -9,7 +9,7 @@ import type { Keyring } from '../core/keys.ts'
 import { prepareMac } from '../core/mac.ts'
 import { formatUnits } from '../core/money.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
-import type { Chain, Clock, Ledger } from '../core/ports.ts'
+import type { Chain, Clock, Ledger, ReadOptions } from '../core/ports.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { Amounts, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, openRequest, sealContext } from '../core/request-id.ts'
@@ -49,6 +49,8 @@ export interface Expectation {
   readonly payer: string | undefined
   /** Undefined to take what the requestId promises, which needs the keyring to believe. */
   readonly payment: ExpectedPayment | undefined
+  /** For whom the requestId is known to be sealed. Without `payment` others are then not looked for. */
+  readonly sealedFor?: string
 }
 
 export interface ExpectedPayment {
@@ -67,9 +69,14 @@ export interface VerdictParts {
   readonly keyring: Keyring | undefined
   readonly ledger: Ledger | undefined
   readonly tokenAccountOf: TokenAccountOf
+  /** Who may be told whether the payment was used, by its payer; everybody, where this is left out. */
+  readonly tellsUse?: (payer: string) => boolean
+  readonly reading?: ReadOptions
+  /** How long a payment made in time can be claimed; a day, where nobody says. */
+  readonly proofTtlSeconds?: number
 }
 
-const unchecked: Checks = {
+export const unchecked: Checks = {
   exists: 'unchecked',
   recipient: 'unchecked',
   amount: 'unchecked',
@@ -83,17 +90,18 @@ export async function judgePayment(
   parts: VerdictParts,
   tx: string,
   requestId: string,
-  { payer, payment }: Expectation,
+  { payer, payment, sealedFor }: Expectation,
 ): Promise<Verdict> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return fail('proof_malformed', {})
-  const reading = await parts.chain.read(tx, parts.waitMs)
+  const reading = await parts.chain.read(tx, parts.waitMs, parts.reading)
   if (reading.kind === 'missing') return fail('tx_not_found', { exists: 'failed' })
   if (reading.kind !== 'found')
     return fail(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement', {})
   const { effect } = reading
   const request = openRequest(requestId)
-  const recipients = payment ? [payment.recipient] : recipientsIn(effect)
+  const sole = payment?.recipient ?? sealedFor
+  const recipients = sole === undefined ? recipientsIn(effect) : [sole]
   const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
   const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
   const quote = await quoteFor(parts, requestId, request, recipient, payment)
@@ -108,7 +116,11 @@ export async function judgePayment(
     received: formatUnits(verdict.received, verdict.option.decimals),
     ...landing(effect),
   }
-  const checks: Checks = { ...paidChecks, ...(await judgeUse(parts, txBytes, requestId, request)), sealed }
+  const checks: Checks = {
+    ...paidChecks,
+    ...(await judgeUse(knowing(parts, verdict.payer), txBytes, requestId, request)),
+    sealed,
+  }
   const code = (Object.keys(useCodes) as (keyof typeof useCodes)[]).find((check) => checks[check] === 'failed')
   return { valid: code === undefined, ...(code && { code: useCodes[code] }), checks, ...facts }
 }
@@ -157,9 +169,14 @@ async function quoteFor(
   return { requestId, recipient, options, ...(request && paymentWindow(request)) }
 }
 
+/** Whoever may not know of its use is told what can be told without the ledger, and can draw nothing from it. */
+function knowing(parts: VerdictParts, payer: string): VerdictParts {
+  return parts.tellsUse === undefined || parts.tellsUse(payer) ? parts : { ...parts, ledger: undefined }
+}
+
 /** What the ledger adds: whether it was used, and whether it is still claimable. */
 async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
-  const { ledger, keyring, clock } = parts
+  const { ledger, keyring, clock, proofTtlSeconds = usualProofTtlSeconds } = parts
   const standing = await ledger?.peek(tx)
   const registered = standing !== undefined && standing.state !== 'late'
   const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
@@ -169,9 +186,9 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
     : registered && (standing.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
-  // How long the provider allows is not part of a requestId. Once registered, the ledger's own time counts, and it says
+  // Once registered, the ledger's own time counts, and it says
   // 'spent' when that is over.
-  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, usualProofTtlSeconds)
+  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
   return { unused, unexpired }
 }

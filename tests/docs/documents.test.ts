@@ -109,7 +109,7 @@ describe('docs/metrics.md', () => {
 
 describe('snippets', () => {
   const blocks = documents.flatMap((file) =>
-    [...read(file).matchAll(/^```js file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', code]) => ({
+    [...read(file).matchAll(/^```(?:js|yaml) file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', code]) => ({
       file,
       path,
       code,

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
-import { useTemporaryHome } from '../harness/shop.ts'
+import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { createWorld } from '../harness/world.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -136,6 +136,41 @@ describe('examples', () => {
     const { stdout, stderr } = await paystile('pay', `http://127.0.0.1:${port}/lines`)
     expect(stdout.trim().split('\n')).toHaveLength(100)
     expect(stderr).toContain('0.005 USDC')
+  })
+
+  it('paystile.yaml sells what upstream.mjs serves', async () => {
+    const [port, upstreamPort] = [await freePort(), await freePort()]
+    const env = { ...process.env, UPSTREAM_KEY: 'k-123' }
+    const stdio = ['ignore', 'pipe', 'inherit'] as const
+    const upstream = spawn(process.execPath, node(onPort('upstream.mjs', upstreamPort)), {
+      cwd: root,
+      stdio: [...stdio],
+      env,
+    })
+    onTestFinished(() => void upstream.kill())
+    await new Promise((resolve) => upstream.stdout?.once('data', resolve))
+    const file = join(home.path, 'paystile.yaml')
+    writeFileSync(file, onPort('paystile.yaml', upstreamPort).replace('8402', String(port)))
+    server = spawn(process.execPath, ['dist/cli/main.js', 'serve', file], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env,
+    })
+    const line = await new Promise<string>((resolve) => server?.stdout?.once('data', (data) => resolve(String(data))))
+    const { url, routes } = JSON.parse(line)
+    expect([url, routes.length]).toEqual([`http://127.0.0.1:${port}`, 4])
+    expect(await (await fetch(`${url}/status`)).text()).toBe('up')
+    expect((await fetch(`${url}/api/nothing`)).status).toBe(404)
+    await eventually(
+      async () => (await fetch(`${url}/readyz`)).status,
+      (status) => status === 200,
+    )
+    await paystile('faucet')
+    const weather = await paystile('pay', `${url}/api/weather`)
+    expect(JSON.parse(weather.stdout)).toMatchObject({ status: 'verified', data: { city: 'Oslo', sky: 'clear' } })
+    expect((await paystile('pay', `${url}/files/a`)).stdout).toBe('GET /files/a, paid 0.05')
+    const second = await paystile('pay', `${url}/files/b`)
+    expect([second.stdout, second.stderr.includes('sent ')]).toEqual(['GET /files/b, paid 0.05', false])
   })
 
   it('price.mjs asks for what the request takes', async () => {

@@ -14,8 +14,7 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
-import type { Readiness } from '../../src/server/probe.ts'
-import type { ReadinessReport } from '../../src/server/readiness.ts'
+import type { Readiness, ReadinessReport } from '../../src/server/selling.ts'
 
 /** What the protected handler answers. */
 export interface Content {

@@ -143,6 +143,7 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
       clock,
       log: { info: () => {}, warn: () => {}, error: () => {} },
       leaseMs,
+      facts: () => ({ tx: '', request, payer, token, amount: '', unit: 'request', isOnce: true }),
       headersFor: () => ({}),
       mismatch: () => {
         throw new Error('nothing is sold by position here')

@@ -7,7 +7,7 @@ import { create402Middleware, drain } from '../../adapters/hono.ts'
 import { tokenCodes } from '../../core/network.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
-import type { ReadinessReport } from '../../server/readiness.ts'
+import type { ReadinessReport } from '../../server/selling.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
 

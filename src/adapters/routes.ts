@@ -1,0 +1,130 @@
+/** The service's own addresses for every framework: by `fetch`, and by Node's request and response. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Visitor } from '../server/access.ts'
+import { openRoutes } from '../server/assemble-routes.ts'
+import type { RoutesOptions } from '../server/routes-options.ts'
+
+/** Who asks: as the server knows it, or Node's own request, from which that can be read. */
+export type VisitInfo = Partial<Visitor> | { readonly incoming: IncomingMessage }
+
+export interface PaystileRoutes {
+  /** Whether a path is one of the service's own. */
+  owns(path: string): boolean
+  /** Without `info` nobody is taken to be at the machine itself. With `@hono/node-server` give it the context's `env`. */
+  fetch(request: Request, info?: VisitInfo): Promise<Response>
+  /** For `node:http`, Express and Connect. What is none of its own goes to `next`, or is answered 404. */
+  listener(request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void
+  /** Ends streams, and lets go of the service. */
+  close(): Promise<void>
+}
+
+/**
+ * Analytics, verification, health and discovery, beside the paywalls of an application.
+ *
+ * They share a service, and so a ledger, with paywalls that have the same `network`, `rpc`, `ledger`, `secret` and `service`.
+ *
+ * @example
+ * const routes = createPaystileRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
+ * app.use(routes.listener)
+ */
+export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoutes {
+  const routes = openRoutes(options)
+  return {
+    owns: routes.owns,
+    fetch: (request, info = {}) => routes.handle(request, visitorFrom(info)),
+    listener: (incoming, response, next) => {
+      const path = (incoming.url ?? '/').split(/[?#]/)[0] ?? '/'
+      if (next && !routes.owns(path)) return next()
+      const leaving = new AbortController()
+      response.once('close', () => leaving.abort())
+      routes
+        .handle(requestOf(incoming, leaving.signal), visitorOf(incoming))
+        .then((answer) => sendResponse(response, answer))
+        .catch((error) => {
+          if (response.headersSent || !next) response.destroy()
+          else next(error)
+        })
+    },
+    close: routes.close,
+  }
+}
+
+function visitorFrom(info: VisitInfo): Visitor {
+  if ('incoming' in info) return visitorOf(info.incoming)
+  return { peer: info.peer, isLoopback: info.isLoopback ?? false }
+}
+
+const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|::ffff:127(?:\.\d{1,3}){3})$/
+
+/** What counts is the address that the server listens on: one that listens on all of them is within everybody's reach. */
+export function visitorOf({ socket }: IncomingMessage): Visitor {
+  const { server } = socket as { readonly server?: { address?(): unknown } }
+  const bound = server?.address?.()
+  const isBound =
+    typeof bound === 'object' && bound !== null && 'address' in bound && loopback.test(String(bound.address))
+  const peer = socket.remoteAddress
+  return { peer, isLoopback: isBound && peer !== undefined && loopback.test(peer) }
+}
+
+/** Node's request as the platform's. A body that a parser has read already is written again. */
+export function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = 'GET', headers } = incoming
+  const host = headers.host ?? headers[':authority'] ?? ''
+  const scheme = 'encrypted' in incoming.socket ? 'https' : 'http'
+  const target = incoming.url?.startsWith('/') ? incoming.url : '/'
+  const origin = URL.canParse(`${scheme}://${host}`) ? new URL(`${scheme}://${host}`).origin : 'http://unknown.invalid'
+  const copied = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.startsWith(':') || value === undefined) continue
+    for (const one of Array.isArray(value) ? value : [value]) copied.append(name, one)
+  }
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const init = { method, headers: copied, signal, ...(hasBody && { body: bodyOf(incoming), duplex: 'half' }) }
+  return new Request(`${origin}${target}`, init as RequestInit)
+}
+
+function bodyOf(incoming: IncomingMessage): BodyInit {
+  const { body } = incoming as { readonly body?: unknown }
+  const isRead = incoming.readableDidRead || incoming.readableEnded
+  if (isRead && body !== undefined)
+    return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body)
+  const iterator = incoming[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      // The connection stays: the answer is to go out on it.
+      cancel: () => void incoming.resume(),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Sends an answer as it comes, no faster than the client takes it. */
+export async function sendResponse(response: ServerResponse, answer: Response): Promise<void> {
+  const cookies = answer.headers.getSetCookie()
+  for (const [name, value] of answer.headers) if (name !== 'set-cookie') response.setHeader(name, value)
+  if (cookies.length > 0) response.setHeader('set-cookie', cookies)
+  response.statusCode = answer.status
+  const reader = answer.body?.getReader()
+  if (!reader) return void response.end()
+  response.flushHeaders()
+  response.once('close', () => void reader.cancel().catch(() => {}))
+  for (let part = await reader.read(); !part.done && !response.destroyed; part = await reader.read()) {
+    if (!response.write(part.value)) await drained(response)
+  }
+  response.end()
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.once('drain', done).once('close', done)
+  })
+}

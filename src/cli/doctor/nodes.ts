@@ -1,0 +1,172 @@
+/** The nodes: whether each answers, for which chain, how fast, how far it is, and whether it pushes. */
+import { readGenesis } from '../../chain/genesis.ts'
+import { isFields, readCount } from '../../chain/json.ts'
+import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc.ts'
+import { genesisHashes, type Network } from '../../core/network.ts'
+import type { Transport } from '../../core/ports.ts'
+import { connectSocket, socketUrlsOf } from '../../host/sockets.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const check = 'nodes'
+const timeoutMs = 5_000
+/** About twenty seconds of the chain. */
+const mostLag = 50
+
+export interface Ground {
+  /** Nodes of the right chain only; undefined when there is none. */
+  readonly rpc: Rpc | undefined
+  readonly genesis: string | undefined
+}
+
+export interface NodesReport extends Ground {
+  readonly findings: readonly Finding[]
+}
+
+interface Seen {
+  readonly name: string
+  readonly url: string
+  readonly genesis: string | undefined
+  readonly ms: number
+  readonly why: string
+  readonly version: string
+  readonly slot: number | undefined
+  readonly hasSocket: boolean
+}
+
+export async function checkNodes(
+  network: Network,
+  urls: readonly string[],
+  transport: Transport,
+): Promise<NodesReport> {
+  if (urls.length === 0) {
+    const finding = ok(check, 'none is given: the chain is started inside the service, and ends with it')
+    return { findings: [finding], rpc: undefined, genesis: undefined }
+  }
+  const rpc = createRpc({ urls, transport, timeoutMs })
+  const seen = await Promise.all(rpc.nodes.map((node, index) => look(node, urls[index] ?? '')))
+  rpc.close()
+  const genesis = genesisHashes[network] ?? seen.find((node) => node.genesis !== undefined)?.genesis
+  const isRight = (node: Seen) => node.genesis === genesis && isOf(network, node.genesis)
+  const good = seen.filter(isRight)
+  const furthest = Math.max(...good.map(({ slot }) => slot ?? 0))
+  const findings = seen.flatMap((node) => describe(node, { network, isRight: isRight(node), furthest, good, seen }))
+  const right = good.map(({ url }) => url)
+  return {
+    findings: [...findings, ...countWords(network, seen.length)],
+    rpc: right.length === 0 ? undefined : createRpc({ urls: right, transport, timeoutMs }),
+    genesis: right.length === 0 ? undefined : genesis,
+  }
+}
+
+/** A localnet's hash is its own, but not one of those that are known. */
+function isOf(network: Network, genesis: string | undefined): boolean {
+  return network !== 'localnet' || !Object.values(genesisHashes).includes(genesis ?? '')
+}
+
+async function look({ name, call }: Node, url: string): Promise<Seen> {
+  const start = performance.now()
+  const answer = await call('getGenesisHash', [])
+  const ms = performance.now() - start
+  const why = answer.kind === 'unavailable' ? answer.why : answer.kind === 'refused' ? answer.message : ''
+  const genesis = answer.kind === 'answered' ? await readGenesis(call) : undefined
+  const isThere = genesis !== undefined
+  return {
+    name,
+    url,
+    genesis,
+    ms,
+    why,
+    version: isThere ? await readVersion(call) : '',
+    slot: isThere ? await readSlot(call) : undefined,
+    hasSocket: isThere && (await opensSocket(url)),
+  }
+}
+
+async function readVersion(call: Call): Promise<string> {
+  const answer = await call('getVersion', [])
+  const version = answer.kind === 'answered' && isFields(answer.result) ? answer.result['solana-core'] : undefined
+  return typeof version === 'string' && /^[\w.+-]{1,40}$/.test(version) ? version : 'unknown'
+}
+
+async function readSlot(call: Call): Promise<number | undefined> {
+  const answer = await call('getSlot', [{ commitment: 'confirmed' }])
+  return answer.kind === 'answered' ? readCount(answer.result) : undefined
+}
+
+async function opensSocket(url: string): Promise<boolean> {
+  for (const address of socketUrlsOf(url)) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const socket = connectSocket(address, {
+        opened: () => {
+          resolve(true)
+          socket.close()
+        },
+        received: () => {},
+        closed: () => resolve(false),
+      })
+    })
+    if (isOpen) return true
+  }
+  return false
+}
+
+interface Company {
+  readonly network: Network
+  readonly isRight: boolean
+  readonly furthest: number
+  readonly good: readonly Seen[]
+  readonly seen: readonly Seen[]
+}
+
+const whereNodes = 'rpc in the configuration, or PAYSTILE_RPC'
+
+function describe(node: Seen, { network, isRight, furthest, good, seen }: Company): readonly Finding[] {
+  const { name, genesis, ms, why, version, slot, hasSocket } = node
+  if (genesis === undefined) {
+    const start = network === 'localnet' ? 'start the chain with npx paystile localnet, or correct' : 'correct'
+    // The others carry on, but two are there to agree.
+    const tell = good.length > 0 ? warn : fail
+    return [
+      tell(check, `${name} of ${seen.length}: ${why || 'does not say which chain it is of'}`, `${start} ${whereNodes}`),
+    ]
+  }
+  if (!isRight) {
+    const [known] = Object.entries(genesisHashes).find(([, hash]) => hash === genesis) ?? []
+    const chain = known ?? 'another chain'
+    return [
+      fail(
+        check,
+        `${name} of ${seen.length} is a node of ${chain}, not of ${network}`,
+        `give a node of ${network} as ${whereNodes}`,
+      ),
+    ]
+  }
+  const lag = slot === undefined ? undefined : furthest - slot
+  const facts = `${name} of ${seen.length} answers for ${network} in ${Math.round(ms)} ms, version ${version}`
+  const behind =
+    lag === undefined || lag > mostLag
+      ? [
+          warn(
+            check,
+            lag === undefined ? `${name} does not tell its slot` : `${name} is ${lag} slots behind the others`,
+            `wait until it has caught up, or give another as ${whereNodes}`,
+          ),
+        ]
+      : []
+  const socket = hasSocket
+    ? []
+    : [
+        warn(
+          check,
+          `${name} opens no WebSocket, so payments are read ahead of their proofs some seconds later`,
+          `use a node with WebSockets as ${whereNodes}, or leave it`,
+        ),
+      ]
+  return [ok(check, `${facts}${hasSocket ? ', with WebSocket' : ''}`), ...behind, ...socket]
+}
+
+function countWords(network: Network, count: number): readonly Finding[] {
+  if (network !== 'mainnet' || count > 1) return []
+  const why = 'one node is all there is: what it says of a payment is believed, and nothing is sold while it is down'
+  return [warn(check, why, `add a second node of another provider to ${whereNodes}`)]
+}

@@ -1,0 +1,41 @@
+/** Whether every accepted token has a rate now. */
+
+import type { Get } from '../../core/ports.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { shareRates } from '../../server/assemble-rates.ts'
+import type { RouteConfig } from '../../server/config.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const check = 'rates'
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+export async function checkRates(routes: readonly RouteConfig[], get: Get): Promise<readonly Finding[]> {
+  const needing = routes.filter(({ acceptedMints, pricing }) => acceptedMints.some((code) => code !== pricing.token))
+  if (needing.length === 0) return [ok(check, 'none is needed: everything is sold for the token of its price')]
+  const shared = shareRates({ get, clock: createWallClock(), log: silent })
+  try {
+    const findings = await Promise.all(needing.map((route) => look(route, shared.open)))
+    return [...new Map(findings.flat().map((finding) => [finding.finding, finding])).values()]
+  } finally {
+    shared.stop()
+  }
+}
+
+async function look(route: RouteConfig, open: ReturnType<typeof shareRates>['open']): Promise<readonly Finding[]> {
+  const { rates, mints, acceptedMints, pricing } = route
+  const feed = open(rates, mints)
+  await feed.ready()
+  const source = rates.kind === 'fixed' ? 'your own table' : rates.kind === 'own' ? 'your own source' : rates.kind
+  const wanted = [...new Set([pricing.token, ...acceptedMints])]
+  return wanted.map((code) => {
+    const rate = feed.current()[code]
+    const why = feed.why(code)
+    if (rate !== undefined && why === undefined) return ok(check, `${code} is worth ${rate} USDC by ${source}`)
+    const words = `${code} has no rate that can be believed by ${source}: ${why ?? 'it is not named'}`
+    const mend = `see that ${source} can be reached from here, or write a table: rates: { ${code}: "…" }`
+    // What is left is the token of the price, which needs none.
+    return acceptedMints.includes(pricing.token)
+      ? warn(check, `${words}; until then only ${pricing.token} is taken`, mend)
+      : fail(check, words, mend)
+  })
+}

@@ -1,0 +1,93 @@
+/** Whether each recipient can receive what is sold for: its wallet, the mints, and where it receives them. */
+import { createInspector } from '../../chain/receiver.ts'
+import { isSameMint, knownMints, mintOf, type Network, pickMints, type TokenCode } from '../../core/network.ts'
+import { convertAll } from '../../core/rates.ts'
+import { type Inspection, judgeToken, type TokenTerms } from '../../core/token-rules.ts'
+import type { RouteConfig } from '../../server/config.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { Ground } from './nodes.ts'
+import type { SubjectRoute } from './subject.ts'
+
+const check = 'recipient'
+
+export async function checkRecipients(
+  routes: readonly SubjectRoute[],
+  network: Network,
+  { rpc, genesis }: Ground,
+): Promise<readonly Finding[]> {
+  if (!rpc || genesis === undefined) return []
+  const known = routes.filter(({ hasRecipient }) => hasRecipient)
+  const inspect = createInspector(rpc, genesis)
+  const findings = await Promise.all(
+    known.map(async ({ config: { route } }) => {
+      const question = { recipient: route.recipient, mints: pickMints(route.acceptedMints, route.mints) }
+      const inspection = await inspect(question)
+      if (inspection.kind === 'unknown') return [warn(check, `the chain could not be asked: ${inspection.why}`, again)]
+      return route.acceptedMints.map((code) => judge(route, code, network, inspection))
+    }),
+  )
+  return distinct(findings.flat())
+}
+
+const again = 'run npx paystile doctor again'
+
+function judge(
+  route: RouteConfig,
+  code: TokenCode,
+  network: Network,
+  inspection: Extract<Inspection, { kind: 'seen' }>,
+): Finding {
+  const { recipient, mints, allowedTraits } = route
+  const mint = mintOf(code, mints)
+  const terms: TokenTerms = { code, mint, recipient, units: unitsOf(route, code), allowed: allowedTraits[code] ?? [] }
+  const verdict = judgeToken(terms, inspection)
+  if (verdict.kind === 'good') {
+    const [warning] = verdict.warnings
+    if (warning !== undefined)
+      return warn(check, warning, 'revoke it with the wallet that owns the account, unless you want it')
+    return ok(check, `${recipient} can receive ${code}`)
+  }
+  if (verdict.kind === 'unopened') {
+    if (network !== 'mainnet') return ok(check, `${recipient} has no ${code} account yet; the first payer opens it`)
+    if (route.accountKey !== undefined) return ok(check, `${recipient} has no ${code} account yet; accountKey opens it`)
+    return split(verdict.why)
+  }
+  const isMissingTestMint =
+    network === 'devnet' &&
+    mint !== undefined &&
+    isSameMint(mint, mintOf(code, knownMints.devnet)) &&
+    /not exist/.test(verdict.why)
+  if (isMissingTestMint) {
+    const finding = `there is no ${code} on devnet that paystile could give away: test tokens have to be your own`
+    return fail(
+      check,
+      finding,
+      'npx paystile mints create faucet.json --network devnet, and put what it prints into the configuration',
+    )
+  }
+  return split(verdict.why)
+}
+
+/** Sentences of the rules end with the mend, where there is one. */
+function split(why: string): Finding {
+  const [finding = why, mend] = why.split(/; (?=open it|send it|write|if you)/)
+  return fail(check, finding, mend ?? mendFor(finding))
+}
+
+function mendFor(finding: string): string {
+  const [, option = 'recipient'] = /^(recipient|mints\.\w+)/.exec(finding) ?? []
+  return option === 'recipient'
+    ? 'give the address of a wallet of yours as recipient'
+    : `correct ${option} in the configuration`
+}
+
+/** The price, where it is the same for everybody. */
+function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
+  const { price, per, token, decimals } = pricing
+  if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
+  return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
+}
+
+function distinct(findings: readonly Finding[]): readonly Finding[] {
+  return [...new Map(findings.map((finding) => [finding.finding, finding])).values()]
+}

@@ -1,0 +1,66 @@
+/** The secret, the file it is kept in, and keys. Nothing of them is repeated. */
+import { join } from 'node:path'
+import { readKeyring } from '../../core/keys.ts'
+import { envFileName } from '../../host/env-file.ts'
+import { readKeyFile } from '../../host/key-file.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { Subject } from './subject.ts'
+
+const check = 'secret'
+
+export function checkSecrets(subject: Subject): readonly Finding[] {
+  return [...checkSecret(subject), ...checkEnvFile(subject), ...checkKeys(subject)]
+}
+
+function checkSecret({ environment, routes, problems }: Subject): readonly Finding[] {
+  const text = environment['PAYSTILE_SECRET']
+  if (text) {
+    const reading = readKeyring(text)
+    if (reading.kind === 'keyring') {
+      const { size } = reading.keyring.sealKeys
+      return [ok(check, size === 1 ? 'a key is there and long enough' : `${size} keys are there and long enough`)]
+    }
+    // The configuration says so too, with its place.
+    return problems.some((problem) => /\bsecret\b/.test(problem))
+      ? []
+      : [fail(check, `PAYSTILE_SECRET: ${reading.why}`, newSecret)]
+  }
+  const [route] = routes
+  if (!route) return []
+  if (route.config.service.keyring) return [ok(check, 'a key is there and long enough')]
+  return [ok(check, 'none is given; on a localnet one is made and kept beside the chain')]
+}
+
+const newSecret = `write PAYSTILE_SECRET=1:$(openssl rand -base64 32) into ${envFileName}`
+
+function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
+  const path = join(directory, envFileName)
+  if (env.kind === 'unreadable') {
+    return [fail(check, `${path} cannot be read (${env.why})`, `let this user read ${path}, or remove it`)]
+  }
+  if (env.kind === 'read' && env.isOpen) {
+    return [warn(check, `other users of this machine can read ${path}`, `chmod 600 ${path}`)]
+  }
+  return []
+}
+
+/** Paths of key files, wherever they were given. */
+function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
+  const paths = new Map<string, string>()
+  for (const { config } of routes) {
+    const { accountKey } = config.route
+    if (typeof accountKey === 'string') paths.set('accountKey', accountKey)
+  }
+  const faucetKey = plan?.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
+  if (faucetKey) paths.set('faucetKey', faucetKey)
+  return [...paths].map(([name, path]) => {
+    try {
+      readKeyFile(path)
+      return ok('keys', `${name}: the key file can be used, and only by you`)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      const [, mend] = /; (.*?)\.?$/.exec(why) ?? []
+      return fail('keys', `${name}: ${why}`, mend ?? `give ${name} the path of a key file`)
+    }
+  })
+}

@@ -1,0 +1,90 @@
+/** Where payments are recorded: whether it opens, is the right one, keeps what it acknowledges, and has room. */
+import { existsSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { parseLedgerUrl } from '../../core/ledger-url.ts'
+import type { TokenCode } from '../../core/network.ts'
+import { localLedgerFile, localnetDirectory } from '../../host/home.ts'
+import { inspectLedger } from '../../ledger/inspect.ts'
+import type { LedgerFacts } from '../../ledger/inspection.ts'
+import type { ServiceConfig } from '../../server/config.ts'
+import { bytesText } from '../allowance-words.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const check = 'ledger'
+const [leastFree, littleFree] = [100_000_000, 1_000_000_000]
+
+export interface StoreReport {
+  readonly findings: readonly Finding[]
+  readonly aheadMs: number | undefined
+}
+
+export async function checkStore(
+  config: ServiceConfig,
+  genesis: string | undefined,
+  reportToken: TokenCode | undefined,
+): Promise<StoreReport> {
+  const { network, service, keyring, ledger } = config
+  if (typeof ledger === 'object') return none(ok(check, 'is an object of the program, which is not looked at'))
+  const url = ledger ?? usualLedger(config, genesis)
+  if (url === 'memory:') return none(ok(check, 'is kept in memory: what was paid is forgotten at the next start'))
+  const identity = {
+    network,
+    service,
+    ...(keyring && { fingerprint: keyring.fingerprint }),
+    ...(genesis !== undefined && { genesis }),
+    ...(reportToken !== undefined && { reportToken }),
+  }
+  const inspection = await inspectLedger(url, identity)
+  if (inspection.kind === 'unavailable') {
+    return none(
+      fail(check, inspection.why, 'start the database, or correct ledger in the configuration (PAYSTILE_LEDGER)'),
+    )
+  }
+  const { facts } = inspection
+  const room = roomWords(facts)
+  const relative = relativeWords(url)
+  if (inspection.kind === 'bad') {
+    const [finding = inspection.why, mend] = splitSentence(inspection.why)
+    return { findings: [fail(check, finding, mend), ...room], aheadMs: facts.aheadMs }
+  }
+  const words = inspection.kind === 'new' ? `${facts.name} will be made by the first start` : goodWords(facts)
+  return { findings: [ok(check, words), ...room, ...relative], aheadMs: facts.aheadMs }
+}
+
+const none = (finding: Finding): StoreReport => ({ findings: [finding], aheadMs: undefined })
+
+/** What the service uses when no ledger is named. */
+function usualLedger({ network, rpc }: ServiceConfig, genesis: string | undefined): string {
+  if (network !== 'localnet') return join('.paystile', `${network}.sqlite`)
+  if (rpc.length === 0 || genesis === undefined) return 'memory:'
+  const file = localLedgerFile(localnetDirectory(genesis))
+  // Its directory belongs to the chain, and is made with it.
+  return existsSync(file) ? file : 'memory:'
+}
+
+function goodWords({ name, payments = 0, version = 0, latest = 0 }: LedgerFacts): string {
+  const count = `${payments} ${payments === 1 ? 'payment' : 'payments'}`
+  const update = version < latest ? `; the next start brings it from schema ${version} to ${latest}` : ''
+  return `${name} is whole, of this chain and of this secret, with ${count}${update}`
+}
+
+function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
+  if (freeBytes === undefined || freeBytes >= littleFree) return []
+  const words = `only ${bytesText(freeBytes)} are left on the disk of the ledger`
+  const mend = 'make room on it, or move the ledger to another disk'
+  return [freeBytes < leastFree ? fail(check, words, mend) : warn(check, words, mend)]
+}
+
+/** Started elsewhere, the service would begin a new ledger, and payments would work a second time. */
+function relativeWords(url: string): readonly Finding[] {
+  const place = parseLedgerUrl(url)
+  if (place?.kind !== 'sqlite' || isAbsolute(place.path)) return []
+  return [ok(check, `its path is relative: always start the service from ${process.cwd()}`)]
+}
+
+/** `what: mend.` */
+function splitSentence(why: string): readonly [string, string] {
+  const at = why.lastIndexOf(': ')
+  if (at < 0) return [why, 'correct ledger in the configuration (PAYSTILE_LEDGER)']
+  return [why.slice(0, at), why.slice(at + 2).replace(/\.$/, '')]
+}

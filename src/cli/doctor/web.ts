@@ -1,0 +1,145 @@
+/** What the gateway stands between: the upstream, its own port, and the address that customers use. */
+import http from 'node:http'
+import https from 'node:https'
+import { createServer } from 'node:net'
+import type { Network } from '../../core/network.ts'
+import type { Plan, UpstreamPlan } from '../../gateway/plan.ts'
+import { endpoints } from '../../server/endpoints.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+const timeoutMs = 5_000
+
+export async function checkUpstreams({ routes, host, port }: Plan): Promise<readonly Finding[]> {
+  const upstreams = new Map(routes.map(({ upstream }) => [`${upstream.origin}${upstream.prefix}`, upstream]))
+  const findings = await Promise.all([...upstreams.values()].map((upstream) => lookUp(upstream, host, port)))
+  return findings.flat()
+}
+
+async function lookUp({ origin, prefix }: UpstreamPlan, host: string, port: number): Promise<readonly Finding[]> {
+  const check = 'upstream'
+  const name = `${origin}${prefix}`
+  if (isSelf(origin, host, port)) {
+    return [
+      fail(
+        check,
+        `${name} is the gateway itself, so every request would go round`,
+        'give upstream the address of your own service',
+      ),
+    ]
+  }
+  const answer = await ask(`${name}/`, 'HEAD')
+  if (answer.kind === 'silent') {
+    return [
+      fail(
+        check,
+        `${name} does not answer (${answer.why})`,
+        'start your service, or correct upstream in the configuration',
+      ),
+    ]
+  }
+  const words = `${name} answers (${answer.status})`
+  // What it says to HEAD / is its own affair, unless it is ill.
+  return [answer.status >= 500 ? warn(check, words, 'see what ails your service in its own log') : ok(check, words)]
+}
+
+function isSelf(origin: string, host: string, port: number): boolean {
+  const url = new URL(origin)
+  const named = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  const local = ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0']
+  return (
+    named === port &&
+    (url.hostname === host || (local.includes(url.hostname) && [...local, '::', '::1'].includes(host)))
+  )
+}
+
+type Asked =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'silent'; readonly why: string }
+
+/** Not by `fetch`, which refuses some ports that a service may well have. */
+function ask(url: string, method: 'GET' | 'HEAD'): Promise<Asked> {
+  const { request } = url.startsWith('https:') ? https : http
+  return new Promise((resolve) => {
+    const outgoing = request(url, { method, timeout: timeoutMs, agent: false }, (response) => {
+      let body = ''
+      const status = response.statusCode ?? 0
+      const done = (): void => {
+        resolve({ kind: 'answered', status, body })
+        response.destroy()
+      }
+      response.on('data', (chunk) => {
+        body += String(chunk)
+        if (body.length > longestAnswer) done()
+      })
+      response.on('close', done)
+    })
+    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error(), { code: 'no answer in time' })))
+    outgoing.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ kind: 'silent', why: error.code ?? 'no connection' }),
+    )
+    outgoing.end()
+  })
+}
+
+const longestAnswer = 10_000
+
+export interface PortReport {
+  readonly findings: readonly Finding[]
+  readonly isServing: boolean
+}
+
+export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>): Promise<PortReport> {
+  const check = 'port'
+  if (port === 0) return { findings: [ok(check, 'any free one is taken')], isServing: false }
+  const code = await tryPort(host, port)
+  const place = `${host}:${port}`
+  if (code === undefined) return { findings: [ok(check, `${place} is free`)], isServing: false }
+  const edit = 'change listen in the configuration'
+  if (code !== 'EADDRINUSE') {
+    const words =
+      code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is no address of this machine (${code})`
+    return { findings: [fail(check, words, edit)], isServing: false }
+  }
+  const answer = await ask(`http://${nameOf(host)}:${port}${endpoints.wellKnown}`, 'GET')
+  if (answer.kind === 'answered' && answer.status === 200 && /"network"/.test(answer.body)) {
+    return { findings: [ok(check, `paystile serves on ${place} already`)], isServing: true }
+  }
+  return { findings: [fail(check, `another program has ${place}`, `end it, or ${edit}`)], isServing: false }
+}
+
+/** The code of the error with which listening fails; undefined when it works. */
+function tryPort(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'))
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)))
+  })
+}
+
+function nameOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+export async function checkPublicUrl(
+  publicUrl: string | undefined,
+  network: Network,
+  isServing: boolean,
+): Promise<readonly Finding[]> {
+  const check = 'publicUrl'
+  const mend = 'write publicUrl: https://… in the configuration (PAYSTILE_PUBLIC_URL)'
+  if (publicUrl === undefined) {
+    if (network !== 'mainnet') return []
+    return [warn(check, 'is not set, so receipts name whatever Host a client sends', mend)]
+  }
+  if (network === 'mainnet' && !publicUrl.startsWith('https:')) {
+    return [fail(check, `${publicUrl} is not https: proofs would travel where others can read them`, mend)]
+  }
+  const answer = await ask(`${publicUrl}${endpoints.wellKnown}`, 'GET')
+  if (answer.kind === 'answered' && answer.status < 500) return [ok(check, `${publicUrl} answers (${answer.status})`)]
+  const why = answer.kind === 'silent' ? answer.why : String(answer.status)
+  const words = `${publicUrl} does not answer from here (${why})`
+  if (!isServing) return [warn(check, words, 'start the service, and run npx paystile doctor again')]
+  return [warn(check, words, 'see that DNS and the proxy in front lead to this machine')]
+}

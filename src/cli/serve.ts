@@ -1,0 +1,122 @@
+/** `paystile serve`: the gateway, from a file. */
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileNames, readPlanFile } from '../gateway/file.ts'
+import { type Gateway, openGateway } from '../gateway/gateway.ts'
+import type { Plan, RoutePlan } from '../gateway/plan.ts'
+import { jsonSchema } from '../gateway/schema.ts'
+import type { ProviderOptions } from '../server/options.ts'
+import { untilStopped } from './chains.ts'
+import { readWhole } from './numbers.ts'
+import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
+
+interface ServeOptions {
+  readonly port?: string
+  readonly host?: string
+  readonly check?: boolean
+  readonly schema?: boolean
+}
+
+export async function serve(terminal: Terminal, file: string | undefined, options: ServeOptions): Promise<ExitCode> {
+  if (options.schema) {
+    terminal.write(`${JSON.stringify(jsonSchema(), null, 2)}\n`)
+    return exitCodes.ok
+  }
+  const port = readWhole('--port', options.port, 0, 65_535)
+  const path = findFile(file)
+  const read = await readPlanFile(path, process.env)
+  const plan: Plan = { ...read, port: port ?? read.port, host: options.host ?? read.host }
+  const routes = plan.routes.map(describe)
+  if (options.check) {
+    const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
+    const lines = [`${basename(path)} can be served: ${count}.`, '', ...rowsOf(routes)]
+    return terminal.result({ ok: true, file: path, routes }, lines)
+  }
+  const stopped = untilStopped()
+  const gateway = openGateway(plan)
+  try {
+    const url = await gateway.listen().catch((error: unknown) => {
+      throw explain(error, plan)
+    })
+    terminal.result({ url, file: path, routes }, [
+      paint.bold(`Serving ${basename(path)} at ${url}`),
+      '',
+      ...rowsOf(routes),
+    ])
+    void tellReadiness(terminal, gateway)
+    await stopped
+    terminal.note('Stopping…')
+    return exitCodes.ok
+  } finally {
+    await gateway.close()
+  }
+}
+
+function findFile(given: string | undefined): string {
+  if (given !== undefined) {
+    if (existsSync(given)) return given
+    throw new CommandError(exitCodes.usage, 'no_file', `There is no file ${given}; make one with: npx paystile init`)
+  }
+  const found = fileNames.find((name) => existsSync(name))
+  if (found !== undefined) return join('.', found)
+  throw new CommandError(
+    exitCodes.usage,
+    'no_file',
+    `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory; make one with: npx paystile init`,
+  )
+}
+
+interface RouteWords {
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly price: string
+  readonly upstream: string
+}
+
+function describe({ name, path, provider, upstream }: RoutePlan): RouteWords {
+  const methods = name.split(' ', 1)[0]?.split(',') ?? []
+  // Without the name and password that an address may hold.
+  return {
+    methods,
+    path,
+    price: provider ? priceOf(provider) : 'free',
+    upstream: `${upstream.origin}${upstream.prefix}`,
+  }
+}
+
+function priceOf({ price, token, per = 'request' }: ProviderOptions): string {
+  const amount = typeof price === 'function' ? 'by request' : String(price)
+  if (per === 'request') return `${amount} ${token}`
+  const unit = per === 'megabyte' ? 'MB' : 'seconds' in per ? `${per.seconds} s` : `${per.requests} requests`
+  return `${amount} ${token} / ${unit}`
+}
+
+function rowsOf(routes: readonly RouteWords[]): readonly string[] {
+  return table(routes.map(({ methods, path, price, upstream }) => [methods.join(','), path, price, `→ ${upstream}`]))
+}
+
+/** What cannot be sold yet is told once it is known; the log goes on from there. */
+async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
+  const { ready, offered, why } = await gateway.readiness()
+  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why}`)
+  else if (offered.length > 0) terminal.note(`Ready: paid in ${offered.join(', ')}. Ctrl-C stops it.`)
+}
+
+function explain(error: unknown, { host, port }: Plan): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use; choose another with --port.`)
+  if (code === 'EACCES')
+    return new CommandError(
+      exitCodes.usage,
+      'port_refused',
+      `Port ${port} may not be used by you; choose another with --port.`,
+    )
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new CommandError(
+      exitCodes.usage,
+      'host_unknown',
+      `${host} is no address of this machine; choose another with --host.`,
+    )
+  return error
+}

@@ -1,0 +1,142 @@
+/** SPEC.md's `getAnalytics`: what a service earned, for its owner. Signs in with the wallet where it has to. */
+
+import type { TokenCode } from '../core/network.ts'
+import type { Clock } from '../core/ports.ts'
+import { readJson } from './read-json.ts'
+import type { SignedIn } from './sign-in.ts'
+import { signInWith } from './sign-in.ts'
+import type { WalletSource } from './wallet.ts'
+
+export interface AnalyticsOptions {
+  /** The service. Default: `PAYSTILE_URL`. */
+  readonly url?: string | URL
+  /** The owner's wallet. Default: the agent's, as `initAgentWallet()` finds it. */
+  readonly wallet?: WalletSource
+  /** The period: RFC 3339, a day, or a `Date`. Widened to whole hours. */
+  readonly from?: string | Date
+  readonly to?: string | Date
+  readonly signal?: AbortSignal
+}
+
+/** SPEC.md's summary, and what this service adds. Amounts are decimal text. */
+export interface AnalyticsSummary {
+  readonly totalRevenue: string
+  readonly currencyBreakdown: Readonly<Record<TokenCode, string>>
+  readonly topEndpoints: readonly {
+    readonly path: string
+    readonly calls: number
+    readonly payments: number
+    readonly revenue: string
+  }[]
+  readonly revenueToken: TokenCode
+  readonly payments: number
+  /** Payments that had no rate, and so are in no revenue. */
+  readonly unvalued: number
+  /** The period as it was widened; null where it is open. */
+  readonly from: string | null
+  readonly to: string | null
+  readonly funnel: { readonly challenged: number; readonly paid: number; readonly delivered: number }
+  readonly pending: number
+  readonly unclaimed: number
+}
+
+/** Analytics could not be had. The message says why in one sentence, and what to do. */
+export class AnalyticsError extends Error {
+  override readonly name = 'AnalyticsError'
+  /** The service's own code, where it refused. */
+  readonly refusal: string | undefined
+  constructor(message: string, refusal?: string) {
+    super(message)
+    this.refusal = refusal
+  }
+}
+
+export interface AnalyticsParts {
+  readonly clock: Clock
+  /** Where no address was given. */
+  readonly usualUrl: () => string | undefined
+  /** Whose wallet signs where none was given. */
+  readonly usualWallet: (() => Promise<WalletSource>) | undefined
+}
+
+export type GetAnalytics = (options?: AnalyticsOptions) => Promise<AnalyticsSummary>
+
+const patienceMs = 10_000
+/** A session that ends so soon is not begun with. */
+const marginMs = 60_000
+
+export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsParts): GetAnalytics {
+  const sessions = new Map<string, SignedIn>()
+
+  return async (options = {}) => {
+    const given = options.url ?? usualUrl()
+    if (given === undefined || !URL.canParse(String(given)))
+      throw new AnalyticsError('No service is named; give url, or set PAYSTILE_URL to its address.')
+    const service = new URL(given)
+    const address = summaryAddress(service, options)
+    const isKeyless = options.wallet === undefined
+    // Sessions of other wallets are theirs: only that of the usual one is used again.
+    const known = isKeyless ? sessions.get(service.origin) : undefined
+    const session = known && known.expiresAt - clock.now() > marginMs ? known : undefined
+    const first = await ask(address, session, options.signal)
+    if (first.kind === 'summary') return first.summary
+    if (first.status !== 401) throw refused(service, first)
+    const wallet = options.wallet ?? (await usualWallet?.())
+    if (wallet === undefined) throw new AnalyticsError('The service asks for a sign-in; give the wallet of its owner.')
+    const signedIn = await signInWith(wallet, service)
+    if (isKeyless) sessions.set(service.origin, signedIn)
+    const second = await ask(address, signedIn, options.signal)
+    if (second.kind === 'summary') return second.summary
+    throw refused(service, second)
+  }
+}
+
+function summaryAddress(service: URL, { from, to }: AnalyticsOptions): URL {
+  const address = new URL('/api/analytics', service)
+  for (const [name, value] of Object.entries({ from, to })) {
+    if (value !== undefined) address.searchParams.set(name, value instanceof Date ? value.toISOString() : value)
+  }
+  return address
+}
+
+type Asked =
+  | { readonly kind: 'summary'; readonly summary: AnalyticsSummary }
+  | { readonly kind: 'refused'; readonly status: number; readonly body: unknown }
+
+async function ask(address: URL, session: SignedIn | undefined, signal: AbortSignal | undefined): Promise<Asked> {
+  const timeout = AbortSignal.timeout(patienceMs)
+  let response: Response
+  try {
+    response = await fetch(address, {
+      headers: { Accept: 'application/json', ...(session && { Authorization: `Bearer ${session.token}` }) },
+      // A session must not be sent on to where the service points.
+      redirect: 'error',
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    })
+  } catch {
+    signal?.throwIfAborted()
+    throw new AnalyticsError(`The service at ${address.host} cannot be reached; check the address and try again.`)
+  }
+  const body = await readJson(response, patienceMs)
+  await response.body?.cancel()
+  if (response.ok && isSummary(body)) return { kind: 'summary', summary: body }
+  return { kind: 'refused', status: response.status, body }
+}
+
+function isSummary(body: unknown): body is AnalyticsSummary {
+  if (typeof body !== 'object' || body === null) return false
+  const { totalRevenue, currencyBreakdown, topEndpoints } = body as Partial<AnalyticsSummary>
+  return typeof totalRevenue === 'string' && typeof currencyBreakdown === 'object' && Array.isArray(topEndpoints)
+}
+
+function refused(service: URL, { status, body }: Extract<Asked, { kind: 'refused' }>): AnalyticsError {
+  const { code, detail } = (typeof body === 'object' && body !== null ? body : {}) as {
+    code?: unknown
+    detail?: unknown
+  }
+  if (typeof code !== 'string')
+    return new AnalyticsError(
+      `${service.host} is no paystile service that has analytics (status ${status}); check the address.`,
+    )
+  return new AnalyticsError(`The service refused. ${typeof detail === 'string' ? detail : code}`, code)
+}

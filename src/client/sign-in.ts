@@ -1,0 +1,98 @@
+/** Signing in to a service with a wallet, for what only its owner, or the payer, may see. */
+import { encodeBase58 } from '../core/base58.ts'
+import { parseSignIn } from '../core/sign-in-text.ts'
+import { readJson } from './read-json.ts'
+import type { WalletSource } from './wallet.ts'
+import { toWallet } from './wallet.ts'
+
+export interface SignedIn {
+  /** For `Authorization: Bearer`. */
+  readonly token: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  readonly wallet: string
+  /** Whether the wallet owns the service, and so may read what it earns. */
+  readonly isOwner: boolean
+}
+
+/** The sign-in came to nothing. The message says why, in one sentence. */
+export class SignInError extends Error {
+  override readonly name = 'SignInError'
+  /** The service's own code, where it refused. */
+  readonly refusal: string | undefined
+  constructor(message: string, refusal?: string) {
+    super(message)
+    this.refusal = refusal
+  }
+}
+
+const patienceMs = 10_000
+const longestLifeMs = 15 * 60_000
+
+/**
+ * Signs in to the service at `url`. The wallet signs only a text of the known form that names this very host and wallet:
+ * a service cannot have a text signed that would sign in elsewhere, or a transaction.
+ *
+ * @example
+ * const { token } = await signInWith(wallet, 'https://api.example.com')
+ */
+export async function signInWith(
+  source: WalletSource,
+  url: string | URL,
+  ask: typeof fetch = fetch,
+): Promise<SignedIn> {
+  const service = new URL(url)
+  if (service.protocol !== 'https:' && !isLoopback(service.hostname))
+    throw new SignInError(`Signing in over ${service.protocol} would show the session to the network; use https.`)
+  const wallet = await toWallet(source)
+  const post = (path: string, body: object) => postJson(ask, new URL(path, service), body)
+
+  const { message } = await post('/sign-in/nonce', { address: wallet.address })
+  const facts = parseSignIn(typeof message === 'string' ? message : '')
+  if (!facts)
+    throw new SignInError('The service asks for a signature under a text that is no sign-in; nothing was signed.')
+  if (facts.host !== service.host || facts.origin !== service.origin)
+    throw new SignInError(
+      `The service at ${service.host} asks for a sign-in at ${facts.host}; ask there, or nothing is signed.`,
+    )
+  if (facts.address !== wallet.address)
+    throw new SignInError('The service asks for a sign-in by another wallet; nothing was signed.')
+  if (facts.expiresAt - facts.issuedAt > longestLifeMs)
+    throw new SignInError('The service asks for a sign-in that would be valid for too long; nothing was signed.')
+
+  const signature = await wallet.signMessage(new TextEncoder().encode(String(message)))
+  const answer = await post('/sign-in', { address: wallet.address, message, signature: encodeBase58(signature) })
+  const { token, expiresAt, owner } = answer
+  const until = Date.parse(String(expiresAt))
+  if (typeof token !== 'string' || Number.isNaN(until)) throw new SignInError('The service gave no session; try again.')
+  return { token, expiresAt: until, wallet: wallet.address, isOwner: owner === true }
+}
+
+async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Record<string, unknown>> {
+  let response: Response
+  try {
+    response = await ask(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      // A signature must not be sent on to where the service points.
+      redirect: 'error',
+      signal: AbortSignal.timeout(patienceMs),
+    })
+  } catch {
+    throw new SignInError(`The service at ${url.host} cannot be reached; try again.`)
+  }
+  const answer = (await readJson(response, patienceMs)) as Record<string, unknown> | null | undefined
+  await response.body?.cancel()
+  if (response.ok && answer) return answer
+  const detail =
+    typeof answer?.['detail'] === 'string' ? answer['detail'] : `It answered with status ${response.status}.`
+  throw new SignInError(
+    `The service refused the sign-in. ${detail}`,
+    typeof answer?.['code'] === 'string' ? answer['code'] : undefined,
+  )
+}
+
+function isLoopback(name: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(name)
+}

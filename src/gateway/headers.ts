@@ -1,0 +1,140 @@
+/**
+ * Which headers go through a gateway, and which are its own affair.
+ *
+ * Three kinds never pass: those of one connection (RFC 9110, 7.6.1), ours, and those by which a client would act as
+ * somebody else at the upstream.
+ */
+import type { PaymentFacts } from '../server/pass.ts'
+
+/** Of one connection, and so of nobody behind it. */
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+/** What clients may say to us, and what only we may say. */
+const ours = /^(?:payment-(?:proof|accept|receipt|allowance|status)|x-payment-.*|x-paystile-.*)$/
+/** By these a request becomes another one behind the gateway: another method, another path. */
+const disguises = [
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-method',
+  'x-original-uri',
+  'x-original-url',
+  'x-rewrite-url',
+]
+/** What proxies say of a client; a client may not say it itself. */
+const proxied =
+  /^(?:forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|x-cluster-client-ip)$/
+/** Who somebody is at the upstream. */
+const credentials = /^(?:authorization|cookie|x-api-key|api-key|x-auth-token|x-access-token|x-amz-.*|x-goog-.*)$/
+/** What HTTP itself has requests say: with a key of the provider's on board, a client may say no more than this. */
+const ordinary = new Set([
+  ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'access-control-request-headers'],
+  ...['access-control-request-method', 'cache-control', 'content-digest', 'content-disposition', 'content-encoding'],
+  ...['content-language', 'content-length', 'content-md5', 'content-range', 'content-type', 'date', 'digest'],
+  ...['dnt', 'idempotency-key', 'if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
+  ...['last-event-id', 'origin', 'pragma', 'prefer', 'priority', 'range', 'referer', 'save-data', 'traceparent'],
+  ...['tracestate', 'user-agent', 'want-content-digest', 'x-request-id'],
+])
+
+const neverForwarded = new Set([...hopByHop, ...disguises, 'expect', 'host', 'http2-settings'])
+
+/** Whether a header is the gateway's own to write, or nobody's. */
+export function isKeptHeader(name: string): boolean {
+  const wanted = sameName(name)
+  if (wanted === 'host') return false
+  return neverForwarded.has(wanted) || ours.test(wanted) || wanted === 'content-length' || /^x-forwarded-/.test(wanted)
+}
+
+/** Upstreams that make variables of headers (CGI, WSGI, PHP) do not tell `X_Payment_Tx` from `X-Payment-Tx`. */
+function sameName(name: string): string {
+  const lower = name.toLowerCase()
+  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
+}
+
+export interface ForwardRules {
+  /** What the upstream is told under these names, in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly forward: readonly string[]
+  /** Whether proxies in front may speak of the client. */
+  readonly trustsProxy: boolean
+  /** Whether the answer has to come as it is, because it is wrapped. */
+  readonly isPlain: boolean
+}
+
+/** Decides about the headers of requests, by name in lower case. WebSockets bring their own, which are ordinary there. */
+export function createFilter(rules: ForwardRules): (name: string) => boolean {
+  const { forward, trustsProxy, isPlain } = rules
+  const own = new Set(Object.keys(rules.headers).map(sameName))
+  const asked = new Set(forward.map(sameName))
+  const isWary = [...own].some((name) => name !== 'host' && name !== 'user-agent')
+  const known = new Map<string, boolean>()
+  const decide = (name: string): boolean => {
+    const wanted = sameName(name)
+    if (neverForwarded.has(wanted) || ours.test(wanted) || own.has(wanted)) return false
+    if (isPlain && wanted === 'accept-encoding') return false
+    if (proxied.test(wanted)) return trustsProxy && !/^x-forwarded-(?:for|proto|host)$/.test(wanted)
+    if (asked.has(wanted)) return true
+    if (credentials.test(wanted)) return false
+    return !isWary || ordinary.has(wanted) || wanted.startsWith('sec-websocket-')
+  }
+  return (name) => {
+    const found = known.get(name)
+    if (found !== undefined) return found
+    const verdict = decide(name)
+    // Names are the clients', so they are kept only as long as they are few.
+    if (known.size < 256 && name.length <= 64) known.set(name, verdict)
+    return verdict
+  }
+}
+
+/** Names and values in turn, as HTTP has them. */
+export type RawHeaders = readonly string[]
+
+/** Of a message's headers those that pass. What `Connection` names is of the connection, too. */
+export function passingHeaders(
+  raw: RawHeaders,
+  connection: string | undefined,
+  passes: (name: string) => boolean,
+): string[] {
+  const named = connection === undefined ? undefined : namesIn(connection)
+  const passing: string[] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] as string
+    const lower = name.toLowerCase()
+    if (passes(lower) && !named?.has(lower)) passing.push(name, raw[index + 1] as string)
+  }
+  return passing
+}
+
+/** A `Connection` that only says how long it lasts, as nearly all do, names nothing. */
+function namesIn(connection: string): ReadonlySet<string> | undefined {
+  if (/^(?:keep-alive|close)$/i.test(connection)) return undefined
+  const names = connection.split(',').map((name) => name.trim().toLowerCase())
+  // Without a length a body would have no end: that is not a client's to take away.
+  return new Set(names.filter((name) => name !== 'content-length' && name !== 'content-type'))
+}
+
+/** Nobody but us says what was paid; `Alt-Svc` would lead clients past the gateway. */
+const keptFromClients = new Set([...hopByHop, 'alt-svc', 'x-accel-redirect', 'x-sendfile'])
+
+export function passesToClient(name: string): boolean {
+  return !keptFromClients.has(name) && !ours.test(name)
+}
+
+/** What an upstream is told of the payment behind a request. */
+export function factHeaders(facts: PaymentFacts): RawHeaders {
+  return [
+    ...['X-Payment-Tx', facts.tx, 'X-Payment-Request', facts.request, 'X-Payment-Payer', facts.payer],
+    ...['X-Payment-Token', facts.token, 'X-Payment-Amount', facts.amount],
+  ]
+}

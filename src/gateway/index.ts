@@ -1,0 +1,10 @@
+/** The gateway for programs of your own; `paystile serve` runs it from a file. */
+export { ConfigurationError } from '../server/configuration-error.ts'
+export { readPlanFile } from './file.ts'
+export type { Gateway, GatewayParts } from './gateway.ts'
+export { createGateway, openGateway } from './gateway.ts'
+export type { GatewayConfig, GatewayRoute, LimitOptions, TimeoutOptions } from './options.ts'
+export { defineGateway } from './options.ts'
+export type { Plan, RoutePlan } from './plan.ts'
+export { jsonSchema } from './schema.ts'
+export type { OwnRoutes } from './serve.ts'

@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest'
+import { readPlan } from './plan.ts'
+import { nameOf } from './problems.ts'
+
+const recipient = '8g2uBvHYnLHwvy4xXZfaqHLBG2vFgSMVzSRcXdXzZSAi'
+const base = { network: 'localnet', recipient, token: 'USDC', upstream: 'http://127.0.0.1:3000' }
+const report = { path: '/api/report', price: 0.01 }
+
+function problemsOf(config: unknown, environment: Record<string, string> = {}): readonly string[] {
+  const reading = readPlan(config, environment)
+  return reading.kind === 'plan' ? [] : reading.problems.map(({ place, why }) => `${nameOf(place)}: ${why}`)
+}
+function planOf(config: unknown) {
+  const reading = readPlan(config, {})
+  if (reading.kind === 'problems') throw new Error(JSON.stringify(reading.problems))
+  return reading.plan
+}
+
+describe('a plan', () => {
+  it('has defaults for everything but money, upstream and routes', () => {
+    const plan = planOf({ ...base, routes: [report] })
+    expect(plan).toMatchObject({
+      host: '127.0.0.1',
+      port: 8402,
+      connections: 10_000,
+      headMs: 10_000,
+      requestMs: 30_000,
+    })
+    const [route] = plan.routes
+    expect([...(route?.methods ?? [])]).toEqual(['GET', 'HEAD'])
+    expect(route).toMatchObject({
+      name: 'GET /api/report',
+      isWebSocket: false,
+      upstream: { origin: 'http://127.0.0.1:3000', prefix: '', connectMs: 10_000, answerMs: 60_000, idleMs: 300_000 },
+      provider: { price: 0.01, token: 'USDC', recipient, network: 'localnet', scope: 'GET:/api/report' },
+    })
+  })
+
+  it('takes what a route does not say from the top', () => {
+    const plan = planOf({
+      ...base,
+      envelope: 'verified',
+      headers: { 'X-Key': 'k', 'X-Both': 'top' },
+      timeouts: { answerSeconds: 5 },
+      routes: [
+        report,
+        {
+          path: '/own',
+          price: '0.5',
+          token: 'SOL',
+          envelope: 'none',
+          upstream: 'http://user:p%40ss@10.0.0.1:9000/v1/',
+          headers: { 'x-both': 'route' },
+          timeouts: { idleSeconds: 0 },
+        },
+      ],
+    })
+    expect(plan.routes[0]?.provider).toMatchObject({ envelope: 'verified', token: 'USDC' })
+    expect(plan.routes[1]?.provider).toMatchObject({ envelope: 'none', token: 'SOL' })
+    expect(plan.routes[1]?.upstream).toEqual({
+      origin: 'http://10.0.0.1:9000',
+      prefix: '/v1',
+      headers: { authorization: `Basic ${btoa('user:p@ss')}`, 'x-key': 'k', 'x-both': 'route' },
+      forward: [],
+      preserveHost: false,
+      connectMs: 10_000,
+      answerMs: 5_000,
+      idleMs: 0,
+    })
+  })
+
+  it('takes free routes, free quotas, functions and a port that is text', () => {
+    const plan = planOf({
+      ...base,
+      listen: { port: '9402' },
+      routes: [
+        { path: '/health', free: true },
+        { path: '/some', price: 0.01, free: { requests: 3, per: 'day' } },
+        { path: '/dear', price: () => 0.5, methods: ['POST'], bind: { body: true } },
+      ],
+    })
+    expect(plan.port).toBe(9402)
+    expect(plan.routes.map(({ provider }) => provider?.free)).toEqual([
+      undefined,
+      { requests: 3, per: 'day' },
+      undefined,
+    ])
+    expect(plan.routes.map(({ bindsBody }) => bindsBody)).toEqual([false, false, true])
+    expect(plan.routes[0]?.provider).toBeUndefined()
+  })
+
+  it('gives long routes a scope that fits and is their own', () => {
+    const long = (end: string) => ({ path: `/${'x'.repeat(80)}/${end}`, price: 1 })
+    const scopes = planOf({ ...base, routes: [long('a'), long('b')] }).routes.map(
+      ({ provider }) => provider?.scope ?? '',
+    )
+    expect(scopes[0]).not.toBe(scopes[1])
+    expect(scopes.every((scope) => scope.length <= 64)).toBe(true)
+  })
+})
+
+describe('what is wrong is told all at once', () => {
+  it('names that are not known, with the nearest that are', () => {
+    const config = {
+      ...base,
+      recipent: 'x',
+      listen: { prot: 1 },
+      routes: [{ ...report, pirce: 1, timeouts: { idleSecond: 1 } }],
+    }
+    expect(problemsOf(config)).toEqual([
+      'listen.prot: is not an option; did you mean port?',
+      'routes[0].timeouts.idleSecond: is not an option; did you mean idleSeconds?',
+      'routes[0].pirce: is not an option; did you mean price?',
+      'recipent: is not an option; did you mean recipient?',
+    ])
+  })
+
+  it.each<[string, object, string]>([
+    ['no routes', { routes: [] }, 'routes: must have a route'],
+    ['routes left out', {}, 'routes: is missing'],
+    ['no price', { routes: [{ path: '/a' }] }, 'routes[0]: has neither a price nor free: true'],
+    [
+      'price and free',
+      { routes: [{ ...report, free: true }] },
+      'routes[0].free: is true although the route has a price; leave one of them out',
+    ],
+    ['a bad price', { routes: [{ path: '/a', price: -1 }] }, 'routes[0].price: must be more than zero, not -1'],
+    ['a price of a kind', { routes: [{ path: '/a', price: [] }] }, 'routes[0].price: must be a number or decimal text'],
+    [
+      'a method',
+      { routes: [{ ...report, methods: ['get'] }] },
+      'routes[0].methods[0]: must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; did you mean GET?',
+    ],
+    ['a pattern', { routes: [{ path: 'x', price: 1 }] }, 'routes[0].path: must begin with a slash'],
+    [
+      'a scheme',
+      { upstream: 'ftp://x', routes: [report] },
+      'upstream: must be an http or https address such as http://127.0.0.1:3000',
+    ],
+    [
+      'a file',
+      { upstream: 'file:///etc/passwd', routes: [report] },
+      'upstream: must be an http or https address such as http://127.0.0.1:3000',
+    ],
+    ['a query', { upstream: 'http://x/?a', routes: [report] }, 'upstream: must not have a query'],
+    [
+      'a header of ours',
+      { routes: [{ ...report, headers: { 'X-Payment-Tx': '1' } }] },
+      'routes[0].headers.X-Payment-Tx: is a header that the gateway writes itself',
+    ],
+    [
+      'a header of the connection',
+      { headers: { Connection: 'x' }, routes: [report] },
+      'headers.Connection: is a header that the gateway writes itself',
+    ],
+    [
+      'a header in two lines',
+      { headers: { 'X-A': 'a\r\nb' }, routes: [report] },
+      'headers.X-A: must be one line of text',
+    ],
+    [
+      'a websocket without GET',
+      { routes: [{ ...report, methods: ['POST'], websocket: true }] },
+      'routes[0].websocket: needs GET among the methods: a WebSocket begins with one',
+    ],
+    [
+      'its own address',
+      { routes: [{ path: '/api/analytics', price: 1 }] },
+      'routes[0].path: is an address of the service itself, which comes first; choose another than /api/analytics',
+    ],
+    [
+      'below one',
+      { routes: [{ path: '/pay/:id', price: 1 }] },
+      'routes[0].path: is an address of the service itself, which comes first; choose another than /pay/:id',
+    ],
+    [
+      'encoded',
+      { routes: [{ path: '/%64ashboard', price: 1 }] },
+      'routes[0].path: is an address of the service itself, which comes first; choose another than /%64ashboard',
+    ],
+    [
+      'twice',
+      { routes: [report, { path: '/api/repor%74', price: 2 }] },
+      'routes[1].path: is there twice: routes[0] (/api/report) has it already',
+    ],
+    [
+      'twice by a method',
+      {
+        routes: [
+          { ...report, methods: ['GET', 'POST'] },
+          { ...report, methods: ['POST', 'PUT'] },
+        ],
+      },
+      'routes[1].path: is there twice: routes[0] (/api/report) has POST already',
+    ],
+    [
+      'hidden',
+      { routes: [{ path: '/api/*', price: 1 }, report] },
+      'routes[1].path: is never reached: routes[0] (/api/*) stands before it and takes it; put the narrower route first',
+    ],
+    [
+      'a webhook',
+      { webhooks: [{ url: 'ftp://x', secret: 's' }], routes: [report] },
+      'webhooks[0].url: must be an http or https address',
+    ],
+  ])('%s', (_name, part, problem) => {
+    expect(problemsOf({ ...base, ...part })).toEqual([problem])
+  })
+
+  it('T98: a resource named analytics is refused', () => {
+    expect(problemsOf({ ...base, routes: [{ path: '/api/analytics', price: 1 }] })).toHaveLength(1)
+    expect(problemsOf({ ...base, routes: [{ path: '/api/:resource', price: 1 }] })).toEqual([])
+  })
+
+  it('what all routes share once, and where it was written', () => {
+    const { recipient: _, ...without } = base
+    const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'USDT' }] }
+    expect(problemsOf({ ...config, routes: config.routes.slice(0, 1) })).toEqual(['recipient: is missing'])
+    expect(problemsOf(config)).toEqual(['routes[2].token: must be one of NATIVE, USDC, SOL'])
+    expect(
+      problemsOf({ ...without, routes: [report, { path: '/b', price: 1 }] }, { PAYSTILE_RECIPIENT: 'nobody' }),
+    ).toEqual([expect.stringMatching(/^recipient: \(from PAYSTILE_RECIPIENT\) /)])
+    expect(problemsOf({ ...base, network: 'mainnet', routes: [report, { path: '/b', price: 1 }] })).toEqual([
+      expect.stringMatching(/^rpc: mainnet needs/),
+      expect.stringMatching(/^secret: mainnet needs/),
+    ])
+  })
+})

@@ -1,0 +1,43 @@
+/** `.env` beside a configuration: secrets that are neither in the configuration nor in the shell's history. */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+
+export const envFileName = '.env'
+
+export type EnvReading =
+  | { readonly kind: 'absent' }
+  /** It is there and cannot be read. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | {
+      readonly kind: 'read'
+      readonly values: Readonly<Record<string, string>>
+      /** Whether other users of this machine can read it. */
+      readonly isOpen: boolean
+    }
+
+/** Reads `.env` in a directory. Never throws, and never repeats what it holds. */
+export function readEnvFile(directory: string): EnvReading {
+  const path = join(directory, envFileName)
+  try {
+    const { mode } = statSync(path)
+    const values = parseEnv(readFileSync(path, 'utf8')) as Record<string, string>
+    return { kind: 'read', values, isOpen: process.platform !== 'win32' && (mode & 0o077) !== 0 }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? { kind: 'absent' } : { kind: 'unreadable', why: code ?? 'it is not text' }
+  }
+}
+
+type Variables = Record<string, string | undefined>
+
+/**
+ * Puts what `.env` in a directory says into the environment. What is set there already wins, so that a variable given on
+ * the command line is never overruled by a file.
+ */
+export function loadEnvFile(directory: string, environment: Variables = process.env): EnvReading {
+  const reading = readEnvFile(directory)
+  if (reading.kind !== 'read') return reading
+  for (const [name, value] of Object.entries(reading.values)) environment[name] ??= value
+  return reading
+}

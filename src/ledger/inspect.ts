@@ -1,0 +1,20 @@
+/** Looks at a ledger as somebody who must not touch it: nothing is made, changed or brought up to date. */
+import { parseLedgerUrl } from '../core/ledger-url.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import { LedgerConfigurationError } from './identity.ts'
+import type { KnownIdentity, LedgerInspection } from './inspection.ts'
+
+export async function inspectLedger(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
+  const place = parseLedgerUrl(url)
+  try {
+    if (place?.kind === 'sqlite') return await (await import('./inspect-sqlite.ts')).inspectFile(place.path, identity)
+    if (place?.kind === 'postgres') return await (await import('./inspect-postgres.ts')).inspectServer(url, identity)
+    if (place?.kind === 'memory') return { kind: 'new', facts: { name: 'memory:' } }
+    return { kind: 'bad', why: 'the ledger is of no kind this version can keep', facts: { name: 'unknown' } }
+  } catch (error) {
+    if (error instanceof LedgerConfigurationError)
+      return { kind: 'bad', why: error.message, facts: { name: 'unknown' } }
+    const why = error instanceof Error ? error.message : String(error)
+    return { kind: 'unavailable', why: error instanceof LedgerUnavailable ? why : `it cannot be looked at: ${why}` }
+  }
+}

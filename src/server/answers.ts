@@ -1,0 +1,172 @@
+/** What the service's own addresses answer, as `/openapi.json` shows it. Tests hold every answer against these. */
+import { z } from 'zod'
+import { units } from '../core/allowance.ts'
+import { refusals } from '../core/errors.ts'
+import { networks, tokenCodes } from '../core/network.ts'
+import { captureStatuses } from '../core/ports.ts'
+import { feedStatuses } from './capture-format.ts'
+
+const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
+const token = z.enum(tokenCodes)
+const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
+const count = z.int().min(0)
+const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
+const period = { from: moment.nullable(), to: moment.nullable() }
+
+export const feedRecord = z
+  .strictObject({
+    id: z.string().meta({ description: 'Names this record at this service; a cursor, too.' }),
+    timestamp: moment,
+    requestId: z.string().meta({ description: 'Keyed hash.' }),
+    payer: z.string().meta({ description: 'Pseudonym; empty where it is not known.' }),
+    endpoint: z.string(),
+    token,
+    amount: decimal,
+    worth: decimal,
+    revenueToken: token,
+    status: z.enum(Object.values(feedStatuses)),
+    verification: z.enum(captureStatuses),
+    state: z.enum(['unclaimed', 'confirmed', 'finalized', 'late', 'reverted']),
+    delivery: z.enum(['none', 'some', 'all']),
+    recipient: z.string(),
+  })
+  .meta({ id: 'FeedRecord' })
+
+export const detail = feedRecord
+  .extend({ tx: z.string().optional().meta({ description: 'Only for an owner who is signed in.' }) })
+  .meta({ id: 'PaymentDetail' })
+
+const usageLine = z.strictObject({
+  endpoint: z.string(),
+  calls: count.meta({ description: 'Payments, and further uses of what they bought.' }),
+  payments: count,
+  challenged: count,
+  free: count,
+  refused: count,
+  reused: count,
+  delivered: count,
+  undelivered: count,
+})
+const revenueLine = z.strictObject({
+  endpoint: z.string(),
+  payments: count,
+  revenue: decimal,
+  unvalued: count.meta({ description: 'Payments that had no rate, and so are in no revenue.' }),
+  received: byToken,
+})
+const tokenLine = z.strictObject({
+  token,
+  payments: count,
+  received: decimal,
+  revenue: decimal,
+  unvalued: count,
+  share: decimal.meta({ description: 'Of the revenue, 0 to 1.' }),
+})
+
+export const analytics = z
+  .strictObject({
+    revenueToken: token,
+    ...period,
+    records: z.array(feedRecord).optional(),
+    next: z.string().nullable().optional().meta({ description: 'The cursor of the next page.' }),
+    usage: z.array(usageLine).optional(),
+    revenue: z.array(revenueLine).optional(),
+    tokens: z.array(tokenLine).optional(),
+  })
+  .meta({ id: 'Analytics' })
+
+export const summary = z
+  .strictObject({
+    totalRevenue: decimal,
+    currencyBreakdown: byToken,
+    topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, revenue: decimal })),
+    revenueToken: token,
+    payments: count,
+    unvalued: count,
+    ...period,
+    funnel: z.strictObject({ challenged: count, paid: count, delivered: count }),
+    pending: count.meta({ description: 'Payments that can still be claimed, now; up to 1,000 are counted.' }),
+    unclaimed: count.meta({ description: 'Payments on chain that no proof was accepted for, now; up to 1,000.' }),
+  })
+  .meta({ id: 'AnalyticsSummary' })
+
+export const series = z
+  .strictObject({
+    step: z.enum(['hour', 'day']),
+    from: moment,
+    to: moment,
+    endpoint: z.string().nullable(),
+    revenueToken: token,
+    points: z.array(
+      z.strictObject({ at: moment, payments: count, revenue: decimal, unvalued: count, received: byToken }),
+    ),
+  })
+  .meta({ id: 'Series' })
+
+const check = z.enum(['passed', 'failed', 'unchecked'])
+export const verification = z
+  .strictObject({
+    valid: z.boolean(),
+    status: z.enum(captureStatuses),
+    code: z.enum(Object.keys(refusals) as [keyof typeof refusals]).optional(),
+    detail: z.string().optional(),
+    retryable: z.boolean(),
+    requestId: z.string(),
+    checks: z.strictObject({
+      exists: check,
+      recipient: check,
+      amount: check,
+      memo: check,
+      unused: check,
+      unexpired: check,
+      sealed: check,
+    }),
+    recipient: z.string().optional(),
+    payer: z.string().optional(),
+    token: token.optional(),
+    received: decimal.optional(),
+    slot: count.optional(),
+    paidAt: moment.optional(),
+    claimableUntil: moment.optional(),
+  })
+  .meta({ id: 'Verification' })
+
+export const readiness = z.strictObject({ ready: z.boolean(), why: z.array(z.string()) }).meta({ id: 'Readiness' })
+export const health = z.strictObject({ status: z.literal('alive') }).meta({ id: 'Health' })
+
+const offer = z.strictObject({
+  methods: z.array(z.string()),
+  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
+  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
+  token,
+  per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
+  acceptedMints: z.array(token),
+  recipient: z.string(),
+  scope: z.string(),
+  description: z.string().optional(),
+})
+
+export const wellKnown = z
+  .strictObject({
+    version: z.literal(1),
+    service: z.string(),
+    network: z.enum(networks),
+    genesis: z.string(),
+    identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
+    recipients: z.array(z.string()),
+    tokens: z.record(z.string(), z.strictObject({ address: z.string(), decimals: count, tokenProgram: z.string() })),
+    endpoints: z.array(offer),
+    urls: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'WellKnown' })
+
+export const problemBody = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    problems: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Problem' })

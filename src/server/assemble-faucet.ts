@@ -1,0 +1,80 @@
+/** Joins the faucet: to the local chain's own, or to a key that mints on a test network. */
+import { readGenesis } from '../chain/genesis.ts'
+import type { Wallet } from '../chain/keypair.ts'
+import { createMinter } from '../chain/minting.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { walletFrom } from '../chain/wallet-source.ts'
+import type { Network } from '../core/network.ts'
+import { genesisHashes } from '../core/network.ts'
+import type { Clock, Log, Transport } from '../core/ports.ts'
+import { readKeyFile } from '../host/key-file.ts'
+import { ConfigurationError } from './configuration-error.ts'
+import type { Faucet, FaucetOptions, FaucetSource } from './faucet.ts'
+import { createFaucet } from './faucet.ts'
+import type { AccountKey } from './options.ts'
+
+/** What a faucet needs of the service it belongs to. */
+export interface FaucetSettings extends FaucetOptions {
+  readonly network: Network
+  /** The chain that every node has to name with every call. */
+  readonly genesis: string
+  readonly rpc: Rpc
+  /** Addresses of the nodes, for the faucet that a localnet has beside its first one. */
+  readonly urls: readonly string[]
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const forwardMs = 5_000
+
+/** Throws a `ConfigurationError` for a key that cannot be used, and on mainnet for any. */
+export function openFaucet(settings: FaucetSettings): Faucet {
+  const { network, mints, trustProxy, clock, log } = settings
+  return createFaucet({ network, mints, trustProxy, clock, log, source: sourceOf(settings) })
+}
+
+function sourceOf(settings: FaucetSettings): FaucetSource | undefined {
+  const { network, genesis, rpc, faucetKey, mints, clock } = settings
+  const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
+  if (isMainnet && faucetKey !== undefined) {
+    throw new ConfigurationError(['faucetKey: there is no faucet on mainnet; leave it out'])
+  }
+  if (isMainnet) return undefined
+  if (faucetKey !== undefined) {
+    const wallet = openKey(faucetKey)
+    // Told to whoever asks for money.
+    wallet.catch(() => {})
+    const give: Give = async (order) => createMinter({ rpc, clock, genesis }, await wallet).give({ ...order, mints })
+    return { kind: 'key', give }
+  }
+  return network === 'localnet' ? { kind: 'localnet', forward: (body) => forward(settings, body) } : undefined
+}
+
+type Give = Extract<FaucetSource, { kind: 'key' }>['give']
+
+/** A file is read now, so that the start is refused without it. */
+function openKey(key: AccountKey): Promise<Wallet> {
+  try {
+    return walletOf(typeof key === 'string' ? readKeyFile(key) : key)
+  } catch (error) {
+    throw new ConfigurationError([`faucetKey: ${error instanceof Error ? error.message : 'cannot be read'}`])
+  }
+}
+
+async function walletOf(source: unknown): Promise<Wallet> {
+  const wallet = await walletFrom(source)
+  if (wallet) return wallet
+  throw new TypeError('faucetKey must be the path of a key file, 64 secret bytes or a wallet')
+}
+
+/** The node is asked for its chain every time: at an address where a local chain ran there may be another today. */
+async function forward({ rpc, genesis, urls, transport }: FaucetSettings, body: string) {
+  const [url] = urls
+  const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
+  if (url === undefined || named[0] !== genesis) return undefined
+  const { signal } = new AbortController()
+  const answer = await transport(`${url.replace(/\/$/, '')}/faucet`, body, { timeoutMs: forwardMs, signal })
+  // Any other answer is no faucet's.
+  return /^\s*\{/.test(answer.text) ? answer : undefined
+}

@@ -1,0 +1,97 @@
+/** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
+import type { TokenCode } from '../core/network.ts'
+import { decimalsOf } from '../core/network.ts'
+import type { Log } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import type { SheetsPort } from '../core/sheets.ts'
+import { createWallClock } from '../host/clock.ts'
+import { openGoogleSheets } from '../host/google-sheets.ts'
+import { createLog } from '../host/log.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import type { Visitor } from './access.ts'
+import { handleFor } from './assemble.ts'
+import { ConfigurationError } from './configuration-error.ts'
+import { endpoints, isOwnPath } from './endpoints.ts'
+import { createExports } from './export.ts'
+import { answer, problem } from './problems.ts'
+import type { RoutesParts } from './route-parts.ts'
+import { alive } from './route-table.ts'
+import type { Routes } from './routes.ts'
+import { createRoutes, mintsOf, ownersOf } from './routes.ts'
+import type { RoutesConfig, RoutesOptions, SheetsOption } from './routes-options.ts'
+import { readRoutesConfig } from './routes-options.ts'
+import type { Service } from './service.ts'
+import { createSignIn } from './sign-in.ts'
+
+/**
+ * The service's own addresses without a framework: analytics, verification, health and discovery.
+ *
+ * @example
+ * const routes = openRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
+ * const response = await routes.handle(new Request('http://localhost/healthz'), { isLoopback: false })
+ */
+export function openRoutes(options: RoutesOptions = {}): Routes {
+  const config = readRoutesConfig(options, process.env)
+  const log = config.log ?? createLog()
+  const sheets = config.sheets && openSheets(config.sheets)
+  const handle = handleFor(config.service, log)
+  let opened: Routes | undefined
+  const open = (service: Service): Routes => {
+    opened ??= createRoutes(partsFor(config, service, sheets?.port))
+    return opened
+  }
+  return {
+    owns: isOwnPath,
+    handle: async (request, visitor) => {
+      try {
+        return await open(await handle.get()).handle(request, visitor)
+      } catch (error) {
+        return notStarted(request, error, log)
+      }
+    },
+    close: async () => {
+      await opened?.close()
+      await sheets?.close()
+      await handle.release()
+    },
+  }
+}
+
+function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
+  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins } = config
+  const { clock, log, verifier, keyring, ledger, catalog } = service
+  const { shelf, books } = ledger
+  const key = keyring.serviceKey
+  const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
+  const { network } = service.config
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics }
+  if (!shelf) return common
+  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, publicUrl, origins, isOwner, trustProxy })
+  if (!books) return { ...common, signIn }
+  const decimals = (token: TokenCode) => decimalsOf(token, mintsOf(service, mints))
+  const exports = createExports({ books, shelf, clock, log, key, decimalsOf: decimals, publicUrl, sheets })
+  return { ...common, signIn, exports }
+}
+
+/** Google goes by the world's time, also where the chain has one of its own. */
+function openSheets(options: SheetsOption): { readonly port: SheetsPort; close(): Promise<void> } {
+  const http = createHttpTransport()
+  const reading = openGoogleSheets(options, { post: http.post, clock: createWallClock() })
+  if (reading.kind === 'sheets') return { port: reading.sheets, close: http.close }
+  http.close().catch(() => {})
+  throw new ConfigurationError(reading.problems)
+}
+
+/** While there is no service, only health can be told. */
+function notStarted(request: Request, error: unknown, log: Log): Response {
+  const { pathname } = new URL(request.url)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && pathname === endpoints.health) return alive()
+  const code = error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'not_started'
+  if (isRead && pathname === endpoints.ready)
+    return answer({ ready: false, why: [code] }, { status: 503, headers: { 'Retry-After': '2' } })
+  log.warn('not started', { why: error instanceof Error ? error.message : String(error) })
+  return problem(code)
+}
+
+export type { Routes, RoutesOptions, Visitor }

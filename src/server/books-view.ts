@@ -1,0 +1,273 @@
+/** What payments come to, as people read it. Sums come from the rollups, so they cost the same however many payments there are. */
+import { formatUnits } from '../core/money.ts'
+import type { TokenCode } from '../core/network.ts'
+import { tokenCodes } from '../core/network.ts'
+import type {
+  Books,
+  Capture,
+  Clock,
+  EndpointSum,
+  Journal,
+  Period,
+  Point,
+  Sum,
+  Usage,
+  UsageEvent,
+} from '../core/ports.ts'
+import { usageEvents } from '../core/ports.ts'
+import { worthDecimals } from '../core/worth.ts'
+import type { Cursors } from './capture-cursor.ts'
+import type { DecimalsOf } from './capture-format.ts'
+import { formatCapture, withoutTransaction } from './capture-format.ts'
+import type { PageQuery, SeriesQuery, SummaryQuery } from './queries.ts'
+
+export interface BooksParts {
+  readonly books: Books
+  readonly journal: Journal | undefined
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly decimalsOf: DecimalsOf
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** Endpoints whose sums are looked at; a path may hold anything, so there may be very many. */
+const mostEndpoints = 1_000
+const topEndpoints = 10
+const linesPerView = 100
+/** How many of what is open now are counted. */
+const mostCounted = 1_000
+export const mostPoints = 2_000
+
+export async function revenueTokenOf(books: Books): Promise<TokenCode> {
+  return (await books.reportToken()) ?? 'USDC'
+}
+
+/** A record of the feed: no transaction in it. */
+export function feedRecordOf(
+  parts: Pick<BooksParts, 'cursors' | 'decimalsOf'>,
+  capture: Capture,
+  revenueToken: TokenCode,
+) {
+  return {
+    id: parts.cursors.write(capture),
+    ...withoutTransaction(formatCapture(capture, parts.decimalsOf, revenueToken)),
+  }
+}
+
+/** The list, and unless a page of it was asked for, what the period came to. */
+export async function readAnalytics(parts: BooksParts, query: PageQuery) {
+  const { books } = parts
+  const { view, cursor, order, limit, from, to, endpoint, token, status } = query
+  const wants = (one: PageQuery['view']): boolean =>
+    view === undefined ? one === 'records' || cursor === undefined : view === one
+  const period = wholeHours(query)
+  const revenueToken = await revenueTokenOf(books)
+  const page = { from, to, endpoint, token, status, after: cursor }
+  const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
+  const captures = wants('records') ? await books.captures({ ...given, order, most: limit + 1 }) : []
+  const shown = captures.slice(0, limit)
+  const last = captures.length > limit ? shown.at(-1) : undefined
+  const needsEndpoints = wants('usage') || wants('revenue')
+  const [usage, endpoints, sums] = await Promise.all([
+    wants('usage') ? books.usage(period) : [],
+    needsEndpoints ? books.endpoints(period, mostEndpoints) : [],
+    wants('tokens') ? books.sums(period) : [],
+  ])
+  const lines = linesOf(endpoints, usage)
+  return {
+    revenueToken,
+    ...formatPeriod(period),
+    ...(wants('records') && {
+      records: shown.map((capture) => feedRecordOf(parts, capture, revenueToken)),
+      next: last ? parts.cursors.write(last) : null,
+    }),
+    ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),
+    ...(wants('revenue') && {
+      revenue: lines
+        .filter(({ payments }) => payments > 0)
+        .sort((one, other) => compare(other.worth, one.worth))
+        .slice(0, linesPerView)
+        .map((line) => revenueLine(parts, line)),
+    }),
+    ...(wants('tokens') && { tokens: tokenLines(parts, sums) }),
+  }
+}
+
+export async function readSummary(parts: BooksParts, query: SummaryQuery) {
+  const { books, journal } = parts
+  const period = wholeHours(query)
+  const [revenueToken, sums, endpoints, usage, pending, unclaimed] = await Promise.all([
+    revenueTokenOf(books),
+    books.sums(period),
+    books.endpoints(period, mostEndpoints),
+    books.usage(period),
+    books.captures({ status: 'pending', order: 'latest', most: mostCounted }),
+    journal?.unclaimed(mostCounted) ?? [],
+  ])
+  const countOf = (event: UsageEvent): number =>
+    total(
+      usage.filter((one) => one.event === event),
+      ({ count }) => count,
+    )
+  const payments = total(sums, (sum) => sum.payments)
+  return {
+    totalRevenue: formatWorth(sums),
+    currencyBreakdown: receivedBy(parts, sums),
+    topEndpoints: linesOf(endpoints, usage)
+      .filter(({ calls }) => calls > 0)
+      .slice(0, topEndpoints)
+      .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, revenue: formatWorth(sums) })),
+    revenueToken,
+    payments,
+    unvalued: total(sums, ({ unvalued }) => unvalued),
+    ...formatPeriod(period),
+    funnel: { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') },
+    pending: pending.length,
+    unclaimed: unclaimed.length,
+  }
+}
+
+export type SeriesReading =
+  | { readonly kind: 'series'; readonly series: object }
+  | { readonly kind: 'too_long'; readonly why: string }
+
+/** Every hour or day of the period, also those in which nothing was paid. */
+export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise<SeriesReading> {
+  const { step, endpoint } = query
+  const stepMs = step === 'hour' ? hourMs : dayMs
+  const usualMs = step === 'hour' ? dayMs : 30 * dayMs
+  const to = ceilTo(query.to ?? Math.max(parts.clock.now(), (query.from ?? 0) + 1), stepMs)
+  const from = floorTo(query.from ?? to - usualMs, stepMs)
+  const count = (to - from) / stepMs
+  if (count > mostPoints) {
+    const most = step === 'hour' ? `${mostPoints} hours, or for step=day` : `${mostPoints} days`
+    return { kind: 'too_long', why: `that would be ${count} points; ask for a period of at most ${most}` }
+  }
+  const found = await parts.books.series({ from, to, step, ...(endpoint !== undefined && { endpoint }) })
+  const byTime = new Map<number, Point[]>()
+  for (const point of found) byTime.set(point.at, [...(byTime.get(point.at) ?? []), point])
+  const points = Array.from({ length: count }, (_, index) => {
+    const at = from + index * stepMs
+    const sums = byTime.get(at) ?? []
+    return {
+      at: new Date(at).toISOString(),
+      payments: total(sums, ({ payments }) => payments),
+      revenue: formatWorth(sums),
+      unvalued: total(sums, ({ unvalued }) => unvalued),
+      received: receivedBy(parts, sums),
+    }
+  })
+  const revenueToken = await revenueTokenOf(parts.books)
+  const ends = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+  return { kind: 'series', series: { step, ...ends, endpoint: endpoint ?? null, revenueToken, points } }
+}
+
+/** Sums are kept by the hour, so a period is widened to whole ones; the answer says to which. */
+function wholeHours({ from, to }: { readonly from?: number | undefined; readonly to?: number | undefined }): Period {
+  return {
+    ...(from !== undefined && { from: floorTo(from, hourMs) }),
+    ...(to !== undefined && { to: ceilTo(to, hourMs) }),
+  }
+}
+
+function formatPeriod({ from, to }: Period) {
+  const text = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString())
+  return { from: text(from), to: text(to) }
+}
+
+const floorTo = (at: number, step: number): number => Math.floor(at / step) * step
+const ceilTo = (at: number, step: number): number => Math.ceil(at / step) * step
+
+/** What an endpoint sold and how often it was asked. */
+interface Line {
+  readonly endpoint: string
+  readonly sums: Sum[]
+  readonly usage: Partial<Record<UsageEvent, number>>
+  payments: number
+  worth: bigint
+  calls: number
+}
+
+/** By calls, most first: payments, and further uses of what they bought. */
+function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
+  const lines = new Map<string, Line>()
+  const lineOf = (endpoint: string): Line => {
+    const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, worth: 0n, calls: 0 }
+    lines.set(endpoint, line)
+    return line
+  }
+  for (const sum of sums) {
+    const line = lineOf(sum.endpoint)
+    line.sums.push(sum)
+    line.payments += sum.payments
+    line.worth += sum.worth
+    line.calls += sum.payments
+  }
+  for (const { endpoint, event, count } of usage) {
+    const line = lineOf(endpoint)
+    line.usage[event] = (line.usage[event] ?? 0) + count
+    if (event === 'reused') line.calls += count
+  }
+  const byName = (one: Line, other: Line) => compare(one.endpoint, other.endpoint)
+  return [...lines.values()].sort((one, other) => other.calls - one.calls || byName(one, other))
+}
+
+function usageLine({ endpoint, calls, payments, usage }: Line) {
+  const counts = Object.fromEntries(usageEvents.map((event) => [event, usage[event] ?? 0]))
+  return { endpoint, calls, payments, ...counts }
+}
+
+function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {
+  return {
+    endpoint,
+    payments,
+    revenue: formatWorth(sums),
+    unvalued: total(sums, ({ unvalued }) => unvalued),
+    received: receivedBy(parts, sums),
+  }
+}
+
+const shareDecimals = 4
+
+function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
+  const whole = sums.reduce((worth, sum) => worth + sum.worth, 0n)
+  return tokenCodes.map((token) => {
+    const own = sums.filter((sum) => sum.token === token)
+    const worth = own.reduce((sum, one) => sum + one.worth, 0n)
+    return {
+      token,
+      payments: total(own, ({ payments }) => payments),
+      received: receivedBy(parts, own)[token],
+      revenue: formatWorth(own),
+      unvalued: total(own, ({ unvalued }) => unvalued),
+      share: whole === 0n ? '0' : formatUnits((worth * 10n ** BigInt(shareDecimals)) / whole, shareDecimals),
+    }
+  })
+}
+
+/** All three keys always. Empty where there is an amount and the service does not know the decimals of its token. */
+function receivedBy({ decimalsOf }: BooksParts, sums: readonly Sum[]): Record<TokenCode, string> {
+  const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
+  for (const token of tokenCodes) {
+    const units = sums.filter((sum) => sum.token === token).reduce((sum, { received }) => sum + received, 0n)
+    const decimals = decimalsOf(token)
+    if (units > 0n) amounts[token] = decimals === undefined ? '' : formatUnits(units, decimals)
+  }
+  return amounts
+}
+
+function formatWorth(sums: readonly Sum[]): string {
+  return formatUnits(
+    sums.reduce((worth, sum) => worth + sum.worth, 0n),
+    worthDecimals,
+  )
+}
+
+function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0)
+}
+
+function compare<Value extends bigint | string>(one: Value, other: Value): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

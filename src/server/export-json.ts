@@ -1,0 +1,11 @@
+/** One JSON array, a page at a time. Whoever gets only a part of it has no valid JSON, and knows. */
+import type { Pages } from './export-rows.ts'
+
+export async function* jsonChunks(pages: Pages): AsyncGenerator<string, void, undefined> {
+  let lead = '[\n'
+  for await (const page of pages) {
+    yield lead + page.map((record) => JSON.stringify(record)).join(',\n')
+    lead = ',\n'
+  }
+  yield lead === '[\n' ? '[]\n' : '\n]\n'
+}

@@ -1,0 +1,181 @@
+/**
+ * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
+ * into one. Who may read is decided before, but for a link, which speaks for itself.
+ */
+import type { Books, Clock, Log, Shelf } from '../core/ports.ts'
+import type { SheetsPort } from '../core/sheets.ts'
+import type { CaptureColumn, DecimalsOf } from './capture-format.ts'
+import { captureColumns } from './capture-format.ts'
+import type { CaptureFilter } from './capture-query.ts'
+import { readCaptureFilter } from './capture-query.ts'
+import { endpoints } from './endpoints.ts'
+import { csvChunks } from './export-csv.ts'
+import { jsonChunks } from './export-json.ts'
+import type { Links } from './export-links.ts'
+import { createLinks, usualLinkSeconds } from './export-links.ts'
+import type { Pages } from './export-rows.ts'
+import { begin, readPages, textStream, watchEnd } from './export-rows.ts'
+import { pushRows } from './export-sheets.ts'
+import { xlsxStream } from './export-xlsx.ts'
+import { answer, plainHeaders, problem } from './problems.ts'
+
+export interface ExportParts {
+  readonly books: Books
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly log: Log
+  /** `keyring.serviceKey`. */
+  readonly key: Uint8Array
+  readonly decimalsOf: DecimalsOf
+  /** Where the service is reached from outside; else the address that the request came to. */
+  readonly publicUrl?: string | undefined
+  readonly linkTtlSeconds?: number | undefined
+  readonly sheets?: SheetsPort | undefined
+}
+
+export interface Exports {
+  /** Whether a link takes the place of a sign-in: then nobody needs to be asked who it is. */
+  hasLink(request: Request): boolean
+  /** For `/api/analytics/export`. `owner` is the wallet that is signed in, or '' at the machine itself. */
+  handle(request: Request, owner: string): Promise<Response>
+  /** For `/api/analytics/links` and below. */
+  handleLinks(request: Request): Promise<Response>
+}
+
+export const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const
+type Download = Exclude<(typeof exportFormats)[number], 'sheets'>
+
+/** With it a pseudonym can be looked up on chain, so it goes to who signed in and not to who has a link. */
+const linkColumns: readonly CaptureColumn[] = captureColumns.filter((column) => column !== 'tx')
+/** Downloads at the same time. A link that got about must not keep its owner out. */
+const mostAtOnce = { owner: 4, link: 2 } as const
+type Kind = keyof typeof mostAtOnce
+
+export function createExports(parts: ExportParts): Exports {
+  const { shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
+  const links = createLinks({ shelf, clock, key, ttlSeconds: linkTtlSeconds })
+  const running: Record<Kind, number> = { owner: 0, link: 0 }
+
+  const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
+    readPages({ books: parts.books, decimalsOf: parts.decimalsOf, filter, ...(isAllowed && { isAllowed }) })
+
+  /** Counts a download from its first page to its end, however it ends. */
+  const download = async (kind: Kind, format: Download, pages: Pages): Promise<Response> => {
+    if (running[kind] >= mostAtOnce[kind]) return problem('exports_full')
+    running[kind] += 1
+    const over = (error?: unknown) => {
+      running[kind] -= 1
+      if (error !== undefined) parts.log.error('an export broke off', { why: String(error) })
+    }
+    try {
+      const body = await bodyOf(kind, format, await begin(pages))
+      return new Response(watchEnd(body, over), { headers: downloadHeaders(format, clock) })
+    } catch (error) {
+      over()
+      throw error
+    }
+  }
+
+  const byLink = async (params: URLSearchParams, token: string): Promise<Response> => {
+    const names = [...params.keys()].sort().join()
+    if ((names !== 'format,link' && names !== 'link') || (params.get('format') ?? 'csv') !== 'csv')
+      return problem('query_invalid', { problems: ['a link is for CSV and carries its own filter; add nothing to it'] })
+    const link = await links.open(token)
+    if (!link) return problem('link_invalid')
+    return download(
+      'link',
+      'csv',
+      pagesOf(link.filter, () => links.isOpen(link.id)),
+    )
+  }
+
+  return {
+    hasLink: (request) => request.method === 'GET' && new URL(request.url).searchParams.has('link'),
+    handle: async (request, owner) => {
+      const { searchParams: params } = new URL(request.url)
+      const token = params.get('link')
+      if (request.method === 'GET' && token !== null) return byLink(params, token)
+      if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
+      // A link is made by GET, and where no sign-in is needed a page from elsewhere could have a browser ask for many.
+      if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
+      const reading = readCaptureFilter(params, ['format'])
+      const format = exportFormats.find((one) => one === (params.get('format') ?? 'csv'))
+      const wrong = [
+        ...(format ? [] : [`format must be one of ${exportFormats.join(', ')}`]),
+        ...(reading.kind === 'problems' ? reading.problems : []),
+      ]
+      if (reading.kind === 'problems' || !format) return problem('query_invalid', { problems: wrong })
+      if (request.method === 'POST')
+        return format === 'sheets' ? push(parts, pagesOf(reading.query)) : notAllowed('GET')
+      if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.query, owner })
+      return download('owner', format, pagesOf(reading.query))
+    },
+    handleLinks: async (request) => {
+      const path = new URL(request.url).pathname
+      if (path === endpoints.links)
+        return request.method === 'GET' ? answer({ links: await links.list() }) : notAllowed('GET')
+      if (request.method !== 'DELETE') return notAllowed('DELETE')
+      const isRevoked = await links.revoke(path.slice(endpoints.links.length + 1))
+      return isRevoked ? answer({ revoked: true }) : problem('not_found')
+    },
+  }
+}
+
+function bodyOf(
+  kind: Kind,
+  format: Download,
+  pages: Pages,
+): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
+  if (format === 'xlsx') return xlsxStream(pages, captureColumns)
+  if (format === 'json') return textStream(jsonChunks(pages))
+  // What fetches by a link reads UTF-8, and would show the mark in the first cell.
+  return textStream(csvChunks(pages, kind === 'link' ? linkColumns : captureColumns, kind === 'owner'))
+}
+
+const types: Readonly<Record<Download, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  json: 'application/json',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+}
+
+function downloadHeaders(format: Download, clock: Clock): Record<string, string> {
+  const day = new Date(clock.now()).toISOString().slice(0, 10)
+  return {
+    ...plainHeaders,
+    'Content-Type': types[format],
+    'Content-Disposition': `attachment; filename="payments-${day}.${format}"`,
+    // The address of a link is a secret.
+    'Referrer-Policy': 'no-referrer',
+  }
+}
+
+async function answerLink(
+  { publicUrl }: ExportParts,
+  links: Links,
+  request: Request,
+  { filter, owner }: { readonly filter: CaptureFilter; readonly owner: string },
+): Promise<Response> {
+  const made = await links.make(filter, owner)
+  if (!made) return problem('links_full')
+  const base = (publicUrl ?? new URL(request.url).origin).replace(/\/$/, '')
+  const url = `${base}${endpoints.export}?format=csv&link=${made.token}`
+  const { id, validUntil } = made.link
+  const howto =
+    'Put the formula into an empty sheet. Who has the link can read these payments until it ends or is revoked. ' +
+    `Revoke it: DELETE ${endpoints.links}/${id}.`
+  return answer({ formula: `=IMPORTDATA("${url}")`, url, validUntil, id, howto })
+}
+
+async function push(parts: ExportParts, pages: Pages): Promise<Response> {
+  const { sheets, shelf, clock, log } = parts
+  if (!sheets) return problem('sheets_missing')
+  const pushed = await pushRows({ sheets, shelf, clock }, pages, captureColumns)
+  if (pushed.kind === 'written') return answer({ written: pushed.rows })
+  if (pushed.kind === 'busy') return problem('sheets_busy')
+  log.warn('the spreadsheet was not written', { why: pushed.why, rows: pushed.rows })
+  return problem('sheets_failed', { detail: `${pushed.rows} rows were written, then ${pushed.why}.` })
+}
+
+function notAllowed(methods: string): Response {
+  return problem('method_not_allowed', { headers: { Allow: methods } })
+}

@@ -1,0 +1,184 @@
+/**
+ * `POST /faucet {address, token?, amount?}`: test money, on test networks only.
+ *
+ * On a localnet the chain's own faucet answers. Elsewhere a key gives small fixed amounts, and what one client address,
+ * one recipient and all together may ask for is limited: the tokens cost nothing, but SOL of the key's own goes with them.
+ */
+import { readClientAddress } from '../core/client-address.ts'
+import type { FaucetOrder, Portions } from '../core/faucet-order.ts'
+import { readFaucetOrder } from '../core/faucet-order.ts'
+import type { MintTable, Network } from '../core/network.ts'
+import type { Clock, Log } from '../core/ports.ts'
+import type { AccountKey } from './options.ts'
+
+/** Who is at the other end, as far as the server can tell. */
+export interface FaucetVisitor {
+  readonly peer?: string
+}
+
+export type Faucet = (request: Request, visitor: FaucetVisitor) => Promise<Response>
+
+export type Gift =
+  | { readonly kind: 'landed'; readonly tx: string }
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
+
+export type FaucetSource =
+  /** Has the faucet of a local chain answer. Undefined where the node is of another chain, or does not answer. */
+  | {
+      readonly kind: 'localnet'
+      readonly forward: (body: string) => Promise<{ readonly status: number; readonly text: string } | undefined>
+    }
+  /** Gives by a key. Has to ask the nodes for their chain with every call. */
+  | {
+      readonly kind: 'key'
+      readonly give: (order: Pick<FaucetOrder, 'units'> & { readonly recipient: string }) => Promise<Gift>
+    }
+
+/** What whoever offers a faucet has to say. */
+export interface FaucetOptions {
+  readonly mints: MintTable
+  /** The key that owns the mints: the path of a key file, 64 secret bytes, or a wallet. A localnet needs none. */
+  readonly faucetKey: AccountKey | undefined
+  /** How many proxies stand in front. */
+  readonly trustProxy: number
+}
+
+export interface FaucetParts extends Omit<FaucetOptions, 'faucetKey'> {
+  readonly network: Network
+  /** Where the money comes from; without one there is no faucet. */
+  readonly source: FaucetSource | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What a key gives at once: enough to try everything, and little of its own SOL. */
+export const keyPortions: Portions = {
+  SOL: { usual: '0.01', most: '0.01' },
+  USDC: { usual: '10', most: '10' },
+  NATIVE: { usual: '100', most: '100' },
+}
+
+const longestBody = 2_048
+
+export function createFaucet(parts: FaucetParts): Faucet {
+  const { network, source } = parts
+  const nothing = async () => say(404, 'There is no faucet here.')
+  if (network === 'mainnet' || !source) return nothing
+  const answer = source.kind === 'localnet' ? forwardTo(source.forward) : giveBy(parts, source.give)
+  return async (request, visitor) => {
+    if (request.method !== 'POST') return say(405, 'Send POST {"address": "…"}.', { allow: 'POST' })
+    const body = await readBody(request)
+    if (body === undefined) return say(413, `The body is longer than ${longestBody} bytes.`)
+    return answer(body, request, visitor)
+  }
+}
+
+type Answer = (body: string, request: Request, visitor: FaucetVisitor) => Promise<Response>
+
+function forwardTo(forward: Extract<FaucetSource, { kind: 'localnet' }>['forward']): Answer {
+  return async (body) => {
+    const answer = await forward(body).catch(() => undefined)
+    if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
+    return new Response(answer.text, { status: answer.status, headers: jsonHeaders })
+  }
+}
+
+function giveBy(
+  { network, mints, trustProxy, clock, log }: FaucetParts,
+  give: Extract<FaucetSource, { kind: 'key' }>['give'],
+): Answer {
+  const limits = createLimits(clock)
+  return async (body, request, { peer }) => {
+    const order = readFaucetOrder(body, keyPortions, mints)
+    if (typeof order === 'string') return say(400, order)
+    const { address, units, amounts } = order
+    const client = readClientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
+    const entry = limits.enter([`client ${client}`, `recipient ${address}`])
+    if (entry.kind === 'later') {
+      const minutes = Math.ceil(entry.seconds / 60)
+      return say(429, `That was enough for now; come back in ${minutes} minutes.`, {
+        'retry-after': String(Math.ceil(entry.seconds)),
+      })
+    }
+    const gift = await give({ recipient: address, units }).catch(
+      (error: unknown): Gift => ({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
+    )
+    if (gift.kind === 'landed') return json(200, { address, amounts, signatures: [gift.tx] })
+    log.warn('faucet', { network, why: gift.why })
+    if (gift.kind === 'failed') return say(502, `The faucet could not pay: ${gift.why}.`)
+    if (!gift.isSent) entry.giveBack()
+    return say(503, `The faucet cannot pay at this moment: ${gift.why}.`)
+  }
+}
+
+interface Rate {
+  readonly most: number
+  readonly secondsEach: number
+}
+
+/** A classroom behind one address is served; a script that makes up recipients is not. */
+const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
+  client: { most: 10, secondsEach: 360 },
+  recipient: { most: 2, secondsEach: 1_800 },
+  all: { most: 100, secondsEach: 36 },
+}
+const mostKept = 10_000
+
+type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
+
+/** Credit that comes back with time, by name. The longest unused names are forgotten first. */
+function createLimits(clock: Clock): { enter(names: readonly string[]): Entry } {
+  const credits = new Map<string, { left: number; at: number }>()
+  const creditOf = (name: string) => {
+    const { most, secondsEach } = rates[(name.split(' ')[0] ?? 'all') as keyof typeof rates]
+    const now = clock.monotonic()
+    const credit = credits.get(name) ?? { left: most, at: now }
+    credit.left = Math.min(most, credit.left + (now - credit.at) / 1000 / secondsEach)
+    credit.at = now
+    credits.delete(name)
+    credits.set(name, credit)
+    return { credit, seconds: (1 - credit.left) * secondsEach }
+  }
+  return {
+    enter: (names) => {
+      const all = [...names, 'all'].map(creditOf)
+      for (const oldest of credits.keys()) {
+        if (credits.size <= mostKept) break
+        credits.delete(oldest)
+      }
+      const wait = Math.max(...all.map(({ seconds }) => seconds))
+      if (wait > 0) return { kind: 'later', seconds: wait }
+      for (const { credit } of all) credit.left -= 1
+      return {
+        kind: 'in',
+        giveBack: () => {
+          for (const { credit } of all) credit.left += 1
+        },
+      }
+    },
+  }
+}
+
+/** Undefined when it is too long; no more than that is read. */
+async function readBody(request: Request): Promise<string | undefined> {
+  if (!request.body) return ''
+  const decoder = new TextDecoder()
+  let [text, length] = ['', 0]
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    if (length > longestBody) return undefined
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text
+}
+
+const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${JSON.stringify(value)}\n`, { status, headers: { ...jsonHeaders, ...headers } })
+}
+
+function say(status: number, error: string, headers?: Readonly<Record<string, string>>): Response {
+  return json(status, { error }, headers)
+}

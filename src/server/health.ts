@@ -1,0 +1,84 @@
+/** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
+import { signatureBytes } from '../core/base58.ts'
+import type { Access, Visitor } from './access.ts'
+import { isLocalVisit, mayRead } from './access.ts'
+import { answer, problem, respond } from './problems.ts'
+import type { Service } from './service.ts'
+
+export interface ReadinessAnswer {
+  readonly ready: boolean
+  /** `ledger_unavailable`, `not_selling`; with reasons for those who may know. */
+  readonly why: readonly string[]
+}
+
+export interface Health {
+  ready(isTold: boolean): Promise<Response>
+}
+
+/** However often it is asked, the ledger is asked once in this time. */
+const keepMs = 1_000
+const patienceMs = 2_000
+
+interface Finding {
+  readonly code: string
+  /** For the operator: may name nodes and hosts. */
+  readonly reason: string
+}
+
+export function createHealth(service: Service): Health {
+  let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | undefined
+  const look = (): Promise<readonly Finding[]> => {
+    const at = service.clock.monotonic()
+    if (!last || at - last.at > keepMs) last = { at, findings: findFaults(service) }
+    return last.findings
+  }
+  return {
+    ready: async (isTold) => {
+      const findings = await look()
+      const why = findings.map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
+      const body: ReadinessAnswer = { ready: findings.length === 0, why: [...new Set(why)] }
+      return body.ready ? answer(body) : answer(body, { status: 503, headers: { 'Retry-After': '2' } })
+    },
+  }
+}
+
+async function findFaults(service: Service): Promise<readonly Finding[]> {
+  const reports = await within(service.catalog.readiness(), patienceMs)
+  const selling = reports === 'late' ? [{ ready: false, why: 'it is not known yet what can be sold' }] : reports
+  const unsold = selling.flatMap(({ ready, why = 'nothing can be sold' }) =>
+    ready ? [] : [{ code: 'not_selling', reason: why }],
+  )
+  const ledger = await within(
+    service.ledger.peek(new Uint8Array(signatureBytes)).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    ),
+    patienceMs,
+  )
+  const silent = ledger === 'late' ? 'it does not answer' : ledger
+  return [...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]), ...unsold]
+}
+
+async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 'late'> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'late')
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Metrics hold no money, but names of nodes: they are for those who may read analytics, for programs at this machine on
+ * every network, and for all where the provider says so.
+ */
+export function metricsEndpoint(
+  service: Service,
+  request: Request,
+  { visitor, access, isOpen }: { readonly visitor: Visitor; readonly access: Access; readonly isOpen: boolean },
+): Response {
+  if (!isOpen && !mayRead(access) && !isLocalVisit(request, visitor)) {
+    const detail = "Ask from the machine itself, sign in, or set metrics: 'open'."
+    return problem('sign_in_required', { detail, headers: { 'WWW-Authenticate': 'Bearer' } })
+  }
+  return respond(service.meter.format(), 'text/plain; version=0.0.4; charset=utf-8')
+}

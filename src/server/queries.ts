@@ -1,0 +1,111 @@
+/** What may be asked of the service's own addresses: the schemas that read it, and from which `/openapi.json` is made. */
+import { z } from 'zod'
+import { decodeAddress, decodeSignature } from '../core/base58.ts'
+import { tokenCodes } from '../core/network.ts'
+import type { CaptureMark, CaptureStatus } from '../core/ports.ts'
+import { captureStatuses } from '../core/ports.ts'
+import { requestIdPattern } from '../core/request-id.ts'
+import { feedStatuses } from './capture-format.ts'
+import { parseTime } from './capture-query.ts'
+import { asRead } from './inputs.ts'
+
+const time = (what: string) =>
+  z
+    .string()
+    .transform(
+      asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
+    )
+    .optional()
+    .meta({ description: what, examples: ['2026-01-31T12:00:00Z', '2026-01-31', '1769860800000'] })
+
+const from = time('From this moment on, by the time of the block.')
+const to = time('Before this moment.')
+const wrongEndpoint = 'must be 1 to 2048 characters, as the list shows it'
+const endpoint = z
+  .string()
+  .min(1, wrongEndpoint)
+  .max(2_048, wrongEndpoint)
+  .optional()
+  .meta({ description: 'What was paid for, as the list shows it.', examples: ['/api/weather'] })
+const statuses = [...captureStatuses, ...Object.values(feedStatuses)] as const
+const status = z
+  .enum(statuses)
+  .transform(
+    (one) =>
+      (captureStatuses.find((known) => known === one || feedStatuses[known] === one) ?? 'pending') as CaptureStatus,
+  )
+  .optional()
+  .meta({ description: 'Either spelling of the verification status.' })
+
+const ordered = { from, to }
+function inOrder<Query extends { readonly from?: number | undefined; readonly to?: number | undefined }>(query: Query) {
+  return query.from === undefined || query.to === undefined || query.from < query.to
+}
+const notInOrder = { error: 'from must be before to' }
+
+export const views = ['records', 'usage', 'revenue', 'tokens'] as const
+export type View = (typeof views)[number]
+
+export const usualPageSize = 50
+export const mostPerPage = 500
+const wrongLimit = `must be a whole number from 1 to ${mostPerPage}`
+
+/** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
+export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
+  return z
+    .strictObject({
+      ...ordered,
+      endpoint,
+      token: z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' }),
+      status,
+      order: z.enum(['latest', 'oldest']).default('latest'),
+      limit: z
+        .string()
+        .regex(/^[1-9]\d{0,2}$/, wrongLimit)
+        .refine((text) => Number(text) <= mostPerPage, wrongLimit)
+        .transform(Number)
+        .default(usualPageSize)
+        .meta({ description: `Records per page, at most ${mostPerPage}.` }),
+      cursor: z
+        .string()
+        .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
+        .optional()
+        .meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+      view: z.enum(views).optional().meta({ description: 'One part of the answer alone.' }),
+    })
+    .refine(inOrder, notInOrder)
+}
+export type PageQuery = z.output<ReturnType<typeof pageQuery>>
+
+export const summaryQuery = z.strictObject({ ...ordered }).refine(inOrder, notInOrder)
+export type SummaryQuery = z.output<typeof summaryQuery>
+
+export const seriesQuery = z
+  .strictObject({ ...ordered, step: z.enum(['hour', 'day']).default('hour'), endpoint })
+  .refine(inOrder, notInOrder)
+export type SeriesQuery = z.output<typeof seriesQuery>
+
+export const noQuery = z.strictObject({})
+
+const address = z.string().refine((text) => decodeAddress(text) !== undefined, 'must be a Solana address')
+
+export const verifyBody = z
+  .strictObject({
+    tx: z
+      .string()
+      .refine((text) => decodeSignature(text) !== undefined, 'must be the signature of a transaction in base58')
+      .meta({ description: 'Signature of the payment.' }),
+    requestId: z
+      .string()
+      .regex(requestIdPattern, 'must be the requestId of a challenge')
+      .meta({ description: 'From the challenge.' }),
+    payer: address.optional().meta({ description: 'Who must have paid.' }),
+    recipient: address.optional().meta({ description: 'Who must have been paid.' }),
+    amount: z
+      .union([z.number(), z.string()], { error: 'must be a number or decimal text' })
+      .optional()
+      .meta({ description: 'The least that must have been paid, in units of `mint`.' }),
+    mint: z.enum(tokenCodes).optional().meta({ description: 'The token code that it must have been paid in.' }),
+  })
+  .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint beside it' })
+export type VerifyBody = z.output<typeof verifyBody>

@@ -1,0 +1,262 @@
+/** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
+import type { z } from 'zod'
+import { encodeBase58 } from '../core/base58.ts'
+import type { Access } from './access.ts'
+import { mayRead, turnAway } from './access.ts'
+import * as answers from './answers.ts'
+import type { BooksParts } from './books-view.ts'
+import { feedRecordOf, readAnalytics, readSeries, readSummary, revenueTokenOf } from './books-view.ts'
+import type { DiscoveryParts } from './discovery.ts'
+import { llmsText, wellKnownDocument } from './discovery.ts'
+import { endpoints } from './endpoints.ts'
+import type { Health } from './health.ts'
+import { metricsEndpoint } from './health.ts'
+import { readQuery } from './inputs.ts'
+import type { Documented } from './openapi.ts'
+import { openapiDocument } from './openapi.ts'
+import { answer, problem, respond } from './problems.ts'
+import { noQuery, pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
+import type { RoutesParts, Seam, Visit } from './route-parts.ts'
+import type { PaymentStream } from './stream.ts'
+import type { VerificationParts } from './verification.ts'
+import { verifyEndpoint } from './verification.ts'
+
+export interface Row extends Documented {
+  /** `*` where the handler itself tells methods apart. */
+  readonly method: string
+  /** Takes what is below its address, too. */
+  readonly isWhole?: boolean
+  handle(visit: Visit): Response | Promise<Response>
+}
+
+export interface TableParts {
+  readonly routes: RoutesParts
+  readonly books: BooksParts | undefined
+  readonly stream: PaymentStream | undefined
+  readonly health: Health
+  readonly discovery: DiscoveryParts
+  readonly verification: VerificationParts
+}
+
+const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
+
+export function routeTable(parts: TableParts): readonly Row[] {
+  const rows = [...paymentRows(parts), ...analyticsRows(parts), ...healthRows(parts), ...discoveryRows(parts)]
+  const documented = rows.filter(({ method }) => method !== '*')
+  const openapi: Row = {
+    method: 'GET',
+    path: endpoints.openapi,
+    summary: 'This document',
+    isPrivate: false,
+    handle: () => answer(openapiDocument(parts.discovery, [...documented, openapi]), { headers: open }),
+  }
+  return [...rows, openapi, ...seamRows(parts.routes)]
+}
+
+function paymentRows({ verification }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'POST',
+      path: endpoints.verifyPayment,
+      summary: 'Checks a payment, and uses nothing up',
+      isPrivate: false,
+      body: verifyBody,
+      answer: answers.verification,
+      handle: async ({ request, visitor, access }) => verifyEndpoint(verification, request, visitor, await access()),
+    },
+  ]
+}
+
+function analyticsRows({ books, stream }: TableParts): readonly Row[] {
+  const list = pageQuery((text) => books?.cursors.read(text))
+  return [
+    {
+      method: 'GET',
+      path: endpoints.captures,
+      summary: 'Payments one by one, and usage, revenue and tokens of the period',
+      isPrivate: true,
+      query: list,
+      answer: answers.analytics,
+      handle: ({ url }) => withQuery(list, url, books, async (query, kept) => answer(await readAnalytics(kept, query))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.stream,
+      summary: 'Payments as they happen: server-sent events',
+      isPrivate: true,
+      query: noQuery,
+      type: 'text/event-stream',
+      handle: ({ url, request, accessNow }) =>
+        withQuery(noQuery, url, books, async () =>
+          stream ? stream.open(request, async () => mayRead(await accessNow())) : problem('books_missing'),
+        ),
+    },
+    {
+      method: 'GET',
+      path: `${endpoints.captures}/{id}`,
+      summary: 'One payment; with its transaction for an owner who is signed in',
+      isPrivate: true,
+      query: noQuery,
+      answer: answers.detail,
+      handle: ({ url, access }) =>
+        withQuery(noQuery, url, books, async (_, kept) => detailOf(kept, url, await access())),
+    },
+    {
+      method: 'GET',
+      path: endpoints.summary,
+      summary: 'What was earned, in which tokens, and by which endpoints',
+      isPrivate: true,
+      query: summaryQuery,
+      answer: answers.summary,
+      handle: ({ url }) =>
+        withQuery(summaryQuery, url, books, async (query, kept) => answer(await readSummary(kept, query))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.series,
+      summary: 'What was earned, hour by hour or day by day',
+      isPrivate: true,
+      query: seriesQuery,
+      answer: answers.series,
+      handle: ({ url }) =>
+        withQuery(seriesQuery, url, books, async (query, kept) => {
+          const reading = await readSeries(kept, query)
+          if (reading.kind === 'series') return answer(reading.series)
+          return problem('query_invalid', {
+            detail: `The query is not right: ${reading.why}.`,
+            problems: [reading.why],
+          })
+        }),
+    },
+  ]
+}
+
+async function withQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  url: URL,
+  books: BooksParts | undefined,
+  handle: (query: z.output<z.ZodObject<Shape>>, books: BooksParts) => Promise<Response>,
+): Promise<Response> {
+  const reading = readQuery(schema, url.searchParams)
+  if (reading.kind === 'problems') {
+    const { problems } = reading
+    return problem('query_invalid', { detail: `The query is not right: ${problems.join('; ')}.`, problems })
+  }
+  return books ? handle(reading.input, books) : problem('books_missing')
+}
+
+async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Response> {
+  const mark = parts.cursors.read(url.pathname.slice(endpoints.captures.length + 1))
+  const capture = mark && (await parts.books.capture(mark.tx))
+  if (!capture) return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
+  const record = feedRecordOf(parts, capture, await revenueTokenOf(parts.books))
+  return answer({ ...record, ...(access.kind === 'owner' && { tx: encodeBase58(capture.tx) }) })
+}
+
+function healthRows({ routes, health }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'GET',
+      path: endpoints.health,
+      summary: 'The process lives',
+      isPrivate: false,
+      answer: answers.health,
+      handle: () => alive(),
+    },
+    {
+      method: 'GET',
+      path: endpoints.ready,
+      summary: 'Everything that is sold can be sold, and the ledger answers; else 503',
+      isPrivate: false,
+      answer: answers.readiness,
+      handle: async ({ access }) => health.ready(mayRead(await access().catch(() => stranger))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.metrics,
+      summary: 'Counters in the text format of Prometheus',
+      isPrivate: false,
+      type: 'text/plain',
+      handle: async ({ request, visitor, access }) =>
+        metricsEndpoint(routes.service, request, {
+          visitor,
+          access: await access().catch(() => stranger),
+          isOpen: routes.hasOpenMetrics,
+        }),
+    },
+  ]
+}
+
+/** Who cannot be recognised, because the ledger is away, is nobody in particular; health is told all the same. */
+const stranger: Access = { kind: 'stranger', wallet: undefined }
+
+export function alive(): Response {
+  return answer({ status: 'alive' })
+}
+
+function discoveryRows({ discovery }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'GET',
+      path: endpoints.llms,
+      summary: 'What is sold and how to pay, for language models',
+      isPrivate: false,
+      type: 'text/plain',
+      handle: () => respond(llmsText(discovery), 'text/plain; charset=utf-8', { headers: open }),
+    },
+    {
+      method: 'GET',
+      path: endpoints.wellKnown,
+      summary: 'Network, keys, recipients, tokens and what is sold',
+      isPrivate: false,
+      answer: answers.wellKnown,
+      handle: () => answer(wellKnownDocument(discovery), { headers: open }),
+    },
+  ]
+}
+
+/** Addresses of other parts. Where a part is missing, there is nothing. */
+function seamRows({ signIn, exports, webhooks, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
+  const row = (path: string, isPrivate: boolean, handle: Row['handle']): Row => {
+    return { method: '*', path, summary: '', isPrivate, isWhole: true, handle }
+  }
+  const seam = (path: string, isPrivate: boolean, part: Seam | undefined): readonly Row[] =>
+    part ? [row(path, isPrivate, (visit) => part(visit.request, visit))] : []
+  const signInRows = signIn
+    ? [endpoints.signIn, endpoints.signOut].map((path) =>
+        row(path, false, ({ request, visitor }) => signIn.handle(request, visitor)),
+      )
+    : []
+  return [
+    ...signInRows,
+    ...(exports ? exportRows(exports) : []),
+    ...seam(endpoints.webhooks, true, webhooks),
+    ...seam(endpoints.faucet, false, faucet),
+    ...seam(endpoints.dashboard, false, dashboard),
+    ...seam(endpoints.pay, false, pay),
+  ]
+}
+
+function exportRows(exports: NonNullable<RoutesParts['exports']>): readonly Row[] {
+  const row = { method: '*', summary: '' }
+  return [
+    {
+      ...row,
+      path: endpoints.export,
+      isPrivate: false,
+      handle: async ({ request, access }) => {
+        // A link speaks for itself.
+        if (exports.hasLink(request)) return exports.handle(request, '')
+        const who = await access()
+        return mayRead(who) ? exports.handle(request, who.kind === 'owner' ? who.wallet : '') : turnAway(who)
+      },
+    },
+    {
+      ...row,
+      path: endpoints.links,
+      isPrivate: true,
+      isWhole: true,
+      handle: ({ request }) => exports.handleLinks(request),
+    },
+  ]
+}

@@ -1,0 +1,121 @@
+/** What the one may say who mounts the service's own addresses: which service, and who may read. */
+import { z } from 'zod'
+import { isHttpUrl } from '../core/http.ts'
+import type { MintTable } from '../core/network.ts'
+import type { Log } from '../core/ports.ts'
+import type { Environment, ServiceConfig } from './config.ts'
+import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
+import { ConfigurationError } from './configuration-error.ts'
+import { address, readMints } from './mint-options.ts'
+import type { ProviderOptions } from './options.ts'
+import { describe, explain, schema } from './schema.ts'
+
+/** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
+export interface RoutesOptions
+  extends Pick<
+    ProviderOptions,
+    | 'network'
+    | 'rpc'
+    | 'ledger'
+    | 'secret'
+    | 'service'
+    | 'watch'
+    | 'reportToken'
+    | 'mints'
+    | 'publicUrl'
+    | 'trustProxy'
+    | 'log'
+  > {
+  /** Wallets that may read analytics when they have signed in. Default: the recipients of what is sold. */
+  readonly owners?: readonly string[]
+  /** `open` shows metrics to everybody. By default they are for owners, and for programs at the machine itself. */
+  readonly metrics?: 'owners' | 'open'
+  /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
+  readonly origins?: readonly string[]
+  /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
+  readonly sheets?: SheetsOption
+}
+
+/** A range of a Google spreadsheet, and the service account that may write it. */
+export interface SheetsOption {
+  readonly credentialsFile?: string
+  readonly credentials?: { readonly client_email: string; readonly private_key: string }
+  readonly spreadsheetId: string
+  readonly range: string
+}
+
+export interface RoutesConfig {
+  readonly service: ServiceConfig
+  readonly mints: MintTable
+  readonly publicUrl: string | undefined
+  readonly trustProxy: number
+  readonly owners: readonly string[] | undefined
+  readonly hasOpenMetrics: boolean
+  readonly origins: readonly string[]
+  readonly sheets: SheetsOption | undefined
+  readonly log: Log | undefined
+}
+
+const routesSchema = schema
+  .pick({
+    network: true,
+    rpc: true,
+    ledger: true,
+    secret: true,
+    service: true,
+    watch: true,
+    reportToken: true,
+    mints: true,
+    publicUrl: true,
+    trustProxy: true,
+    log: true,
+  })
+  .extend({
+    owners: z.array(address, { error: 'must be a list of wallet addresses' }).min(1, 'must name a wallet').optional(),
+    metrics: z.enum(['owners', 'open']).default('owners'),
+    origins: z
+      .array(z.string().refine(isOrigin, 'must be an origin such as https://api.example.com'), {
+        error: 'must be a list of origins',
+      })
+      .default([]),
+    // Read by who opens it.
+    sheets: z
+      .custom<SheetsOption>(
+        (value) => typeof value === 'object' && value !== null,
+        'must be { spreadsheetId, range, … }',
+      )
+      .optional(),
+  })
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+
+function isOrigin(text: string): boolean {
+  return isHttpUrl(text) && new URL(text).origin === text
+}
+
+export function readRoutesConfig(options: RoutesOptions, environment: Environment): RoutesConfig {
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigurationError(['the options must be an object such as { network, ledger }'])
+  const { given, locate } = withEnvironment(options, environment, fromEnvironment)
+  const reading = routesSchema.safeParse(given, { reportInput: true, error: describe })
+  if (!reading.success) {
+    const known = Object.keys(routesSchema.shape)
+    throw new ConfigurationError(reading.error.issues.flatMap((issue) => explain(issue, known)).map(locate))
+  }
+  const read = reading.data
+  const problems: string[] = []
+  const { mints } = readMints(read.network, read.mints, problems)
+  const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
+  checkService(read, problems)
+  if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
+  return Object.freeze({
+    service: serviceConfigOf(read, keyring),
+    mints,
+    publicUrl: read.publicUrl?.replace(/\/$/, ''),
+    trustProxy: read.trustProxy,
+    owners: read.owners,
+    hasOpenMetrics: read.metrics === 'open',
+    origins: read.origins,
+    sheets: read.sheets,
+    log: read.log,
+  })
+}

@@ -1,0 +1,144 @@
+/**
+ * The service's own addresses, for every framework and the gateway: a table of what is where, and the rules that all of it
+ * keeps. What is private is for owners; nothing is cached; what goes wrong is told by a stable code.
+ */
+
+import type { MintTable } from '../core/network.ts'
+import { decimalsOf, knownMints } from '../core/network.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import type { Access, Visitor } from './access.ts'
+import { createAccess, mayRead, turnAway } from './access.ts'
+import type { BooksParts } from './books-view.ts'
+import { createBudget } from './budget.ts'
+import { createCursors } from './capture-cursor.ts'
+import type { Catalog } from './catalog.ts'
+import type { DiscoveryParts } from './discovery.ts'
+import { recipientsOf } from './discovery.ts'
+import { endpoints, isOwnPath } from './endpoints.ts'
+import { createHealth } from './health.ts'
+import { problem } from './problems.ts'
+import type { RoutesParts, Visit } from './route-parts.ts'
+import type { Row } from './route-table.ts'
+import { routeTable } from './route-table.ts'
+import type { Service } from './service.ts'
+import { createStream } from './stream.ts'
+
+export interface Routes {
+  /** Whether a path is one of the service's own: nothing else is behind it. */
+  owns(path: string): boolean
+  handle(request: Request, visitor: Visitor): Promise<Response>
+  close(): Promise<void>
+}
+
+export function createRoutes(parts: RoutesParts): Routes {
+  const { service, signIn } = parts
+  const { catalog, config, ledger, clock } = service
+  const mints = (): MintTable => mintsOf(service, parts.mints)
+  const books: BooksParts | undefined = ledger.books && {
+    books: ledger.books,
+    journal: ledger.journal,
+    clock,
+    cursors: createCursors(service.keyring.serviceKey),
+    decimalsOf: (token) => decimalsOf(token, mints()),
+  }
+  const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
+  const admit = createAccess({
+    network: config.network,
+    owners: () => ownersOf(parts.owners, catalog),
+    sessionOf: signIn && ((request) => signIn.sessionOf(request)),
+  })
+  const discovery: DiscoveryParts = { service, mints, publicUrl: parts.publicUrl }
+  const table = routeTable({
+    routes: parts,
+    books,
+    stream,
+    health: createHealth(service),
+    discovery,
+    verification: { service, mints, trustProxy: parts.trustProxy, reads: createBudget(clock) },
+  })
+  const visit = (request: Request, visitor: Visitor): Visit => {
+    let access: Promise<Access> | undefined
+    return {
+      request,
+      url: new URL(request.url),
+      visitor,
+      access: () => {
+        access ??= admit(request, visitor)
+        return access
+      },
+      accessNow: () => admit(request, visitor),
+    }
+  }
+
+  return {
+    owns: isOwnPath,
+    handle: async (request, visitor) => {
+      try {
+        return await dispatch(table, visit(request, visitor))
+      } catch (error) {
+        return failed(service, error)
+      }
+    },
+    close: async () => stream?.close(),
+  }
+}
+
+/** All mints that the service knows, those of what is sold first. */
+export function mintsOf({ config, catalog }: Service, configured: MintTable): MintTable {
+  const sold = catalog.entries().map((entry) => entry.mints)
+  return Object.assign({}, knownMints[config.network], configured, ...sold)
+}
+
+/** The wallets that may read what a service earns. */
+export function ownersOf(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
+  return owners ?? recipientsOf(catalog.entries())
+}
+
+function failed({ log }: Service, error: unknown): Response {
+  const why = error instanceof Error ? error.message : String(error)
+  if (error instanceof LedgerUnavailable) {
+    log.error('ledger unavailable', { why })
+    return problem('ledger_unavailable')
+  }
+  log.error('a route of the service failed', { why })
+  return problem('internal_error')
+}
+
+async function dispatch(table: readonly Row[], visit: Visit): Promise<Response> {
+  const { request, url } = visit
+  const rows = rowsFor(table, url.pathname)
+  if (rows.length === 0) return problem('not_found', { detail: `What there is, ${endpoints.openapi} says.` })
+  const any = rows.find(({ method }) => method === '*')
+  if (any) return serve(any, visit)
+  const methods = rows.map(({ method }) => method)
+  const allowed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { Allow: allowed } })
+  const isHead = request.method === 'HEAD'
+  const row = rows.find(({ method }) => method === (isHead ? 'GET' : request.method))
+  if (!row) return problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } })
+  const response = await serve(row, visit)
+  return isHead ? headOf(response) : response
+}
+
+/** The rows of one address: it is named, or it is below a row that takes all that is below. */
+function rowsFor(table: readonly Row[], path: string): readonly Row[] {
+  const named = table.filter((row) => row.path === path)
+  if (named.length > 0) return named
+  return table.filter((row) => {
+    const base = row.path.replace(/\/\{\w+\}$/, '')
+    if (base !== row.path) return path.startsWith(`${base}/`) && !path.slice(base.length + 1).includes('/')
+    return row.isWhole === true && path.startsWith(`${row.path}/`)
+  })
+}
+
+async function serve(row: Row, visit: Visit): Promise<Response> {
+  if (!row.isPrivate) return row.handle(visit)
+  const access = await visit.access()
+  return mayRead(access) ? row.handle(visit) : turnAway(access)
+}
+
+/** The same without the body, which nobody will read. */
+function headOf(response: Response): Response {
+  response.body?.cancel().catch(() => {})
+  return new Response(null, { status: response.status, headers: response.headers })
+}

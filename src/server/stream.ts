@@ -1,0 +1,209 @@
+/**
+ * `GET /analytics/stream`: payments as they happen, as server-sent events. A record comes again whenever something about
+ * it has changed; its `id` says which it is. The same records as in the list, so no transaction is named.
+ */
+import { decodeSignature } from '../core/base58.ts'
+import type { CaptureMark, Log } from '../core/ports.ts'
+import type { BooksParts } from './books-view.ts'
+import { feedRecordOf, revenueTokenOf } from './books-view.ts'
+import type { Changes } from './changes.ts'
+import { plainHeaders, problem } from './problems.ts'
+
+export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf'> {
+  readonly changes: Changes
+  readonly log: Log
+  /** How often a silent stream shows that it lives, and that its reader may still read. Default 15 s. */
+  readonly beatMs?: number
+  /** How often the list is looked at for what other servers did. Default 2 s. */
+  readonly lookMs?: number
+}
+
+export interface PaymentStream {
+  /** `isAllowed` is asked again with every beat: a session ends. */
+  open(request: Request, isAllowed: () => Promise<boolean>): Response
+  close(): void
+}
+
+const mostSubscribers = 100
+/** Payments whose change waits to be told. When more happen at once, the stream says that it left some out. */
+const mostWaiting = 500
+/** So many events a reader may be behind. */
+const mostBehind = 1_000
+const gatherMs = 100
+/** The latest payments, which are looked at for changes that happened elsewhere. */
+const mostLooked = 100
+/** Records that are remembered as they were told. */
+const mostTold = 2_000
+/** A payment may be registered a while after its block; who comes back is told again what happened so long before. */
+const overlapMs = 60_000
+const mostResumed = 500
+const mostPages = 10
+
+interface Subscriber {
+  send(text: string): void
+  end(): void
+}
+
+export function createStream(parts: StreamParts): PaymentStream {
+  const { books, changes, log, beatMs = 15_000, lookMs = 2_000 } = parts
+  const told = new Map<string, { readonly text: string; readonly isTold: boolean }>()
+  /** The first look only finds out what there is. */
+  let hasLooked = false
+  const subscribers = new Set<Subscriber>()
+  const waiting = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let deafen: (() => void) | undefined
+  let isShort = false
+  let looking: ReturnType<typeof setInterval> | undefined
+
+  const broadcast = (text: string): void => {
+    for (const subscriber of [...subscribers]) subscriber.send(text)
+  }
+  /** What was told already is not told again. What was only found in the list may be news to those who just came. */
+  const isNews = (record: { readonly id: string }, from: 'list' | 'change'): boolean => {
+    const text = JSON.stringify(record)
+    const known = told.get(record.id)
+    if (known?.text === text && (known.isTold || from === 'list')) return false
+    told.delete(record.id)
+    told.set(record.id, { text, isTold: hasLooked || from === 'change' })
+    for (const oldest of told.keys()) {
+      if (told.size <= mostTold) break
+      told.delete(oldest)
+    }
+    return true
+  }
+  /** Other servers change payments, too. */
+  const look = async (): Promise<void> => {
+    const revenueToken = await revenueTokenOf(books)
+    const captures = await books.captures({ order: 'latest', most: mostLooked })
+    const news = captures
+      .map((capture) => feedRecordOf(parts, capture, revenueToken))
+      .filter((record) => isNews(record, 'list'))
+    if (!hasLooked) {
+      hasLooked = true
+      return
+    }
+    if (news.length === mostLooked) broadcast(skipped)
+    for (const record of news.reverse()) broadcast(eventOf(record))
+  }
+  const complain = (error: unknown) => log.warn('stream fell behind', { why: String(error) })
+  const flush = async (): Promise<void> => {
+    const changed = [...waiting]
+    waiting.clear()
+    if (isShort) broadcast(skipped)
+    isShort = false
+    const revenueToken = await revenueTokenOf(books)
+    for (const tx of changed) {
+      const bytes = decodeSignature(tx)
+      const capture = bytes && (await books.capture(bytes))
+      const record = capture && feedRecordOf(parts, capture, revenueToken)
+      if (record && isNews(record, 'change')) broadcast(eventOf(record))
+    }
+  }
+  const note = (tx: string): void => {
+    if (!waiting.has(tx) && waiting.size >= mostWaiting) isShort = true
+    else waiting.add(tx)
+    if (timer) return
+    timer = setTimeout(() => {
+      flush()
+        .catch(complain)
+        .finally(() => {
+          timer = undefined
+          if (waiting.size > 0) note([...waiting][0] ?? '')
+        })
+    }, gatherMs)
+    timer.unref?.()
+  }
+  const join = (subscriber: Subscriber): void => {
+    subscribers.add(subscriber)
+    if (deafen) return
+    deafen = changes.listen(note)
+    look().catch(complain)
+    looking = setInterval(() => void look().catch(complain), lookMs)
+    looking.unref?.()
+  }
+  const leave = (subscriber: Subscriber): void => {
+    subscribers.delete(subscriber)
+    if (subscribers.size > 0) return
+    clearInterval(looking)
+    hasLooked = false
+    deafen?.()
+    deafen = undefined
+  }
+
+  /** What happened since somebody was here last. */
+  const resume = async (since: CaptureMark, subscriber: Subscriber): Promise<void> => {
+    const revenueToken = await revenueTokenOf(books)
+    const query = { from: since.at - overlapMs, order: 'oldest', most: mostResumed } as const
+    let after: CaptureMark | undefined
+    for (let page = 0; page < mostPages; page += 1) {
+      const captures = await books.captures({ ...query, ...(after && { after }) })
+      for (const capture of captures) subscriber.send(eventOf(feedRecordOf(parts, capture, revenueToken)))
+      after = captures.at(-1)
+      if (captures.length < mostResumed) return
+    }
+    subscriber.send(skipped)
+  }
+
+  return {
+    open: (request, isAllowed) => {
+      if (subscribers.size >= mostSubscribers) return problem('stream_full')
+      const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
+      const encoder = new TextEncoder()
+      let beat: ReturnType<typeof setInterval> | undefined
+      let subscriber: Subscriber | undefined
+      const end = (): void => {
+        clearInterval(beat)
+        if (subscriber) leave(subscriber)
+      }
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (controller) => {
+            const own: Subscriber = {
+              send: (text) => {
+                if (!subscribers.has(own)) return
+                controller.enqueue(encoder.encode(text))
+                // Who does not read is let go, and comes back with the last it has.
+                if ((controller.desiredSize ?? 0) < -mostBehind) own.end()
+              },
+              end: () => {
+                if (!subscribers.has(own)) return
+                end()
+                controller.close()
+              },
+            }
+            subscriber = own
+            join(own)
+            own.send(`retry: 2000\n: payments as they happen\n\n`)
+            beat = setInterval(() => {
+              own.send(': beat\n\n')
+              isAllowed().then(
+                (may) => may || own.end(),
+                () => {},
+              )
+            }, beatMs)
+            beat.unref?.()
+            if (since) resume(since, own).catch(() => own.end())
+          },
+          cancel: end,
+        },
+        { highWaterMark: 0 },
+      )
+      return new Response(body, {
+        // Buffers of proxies would hold events back.
+        headers: { ...plainHeaders, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
+      })
+    },
+    close: () => {
+      clearTimeout(timer)
+      for (const subscriber of [...subscribers]) subscriber.end()
+    },
+  }
+}
+
+/** Some were left out; the list has them. */
+const skipped = 'event: skipped\ndata: {}\n\n'
+
+function eventOf(record: { readonly id: string }): string {
+  return `event: payment\nid: ${record.id}\ndata: ${JSON.stringify(record)}\n\n`
+}

@@ -1,0 +1,118 @@
+/** The doctor and the ledger, which it looks at and never touches. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createRpc } from '../../src/chain/rpc.ts'
+import { checkClock } from '../../src/cli/doctor/clock.ts'
+import { genesisHashes } from '../../src/core/network.ts'
+import { createHttpTransport } from '../../src/host/transport.ts'
+import { startPostgres } from '../harness/postgres.mjs'
+import {
+  broken,
+  directory,
+  examine,
+  makeLedger,
+  node,
+  own,
+  settings,
+  troubles,
+  useClinic,
+  world,
+  write,
+} from './clinic.ts'
+
+useClinic()
+
+describe('the ledger', () => {
+  it('the ledger belongs to another secret, to another network, or to another program', async () => {
+    const path = join(directory, 'ledger.sqlite')
+    await makeLedger(path, { secret: `1:${'x'.repeat(40)}` })
+    expect(await broken(settings(own()))).toMatch(
+      /fail ledger: .* made with another root secret \(fingerprint .*\) → set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger/,
+    )
+    const other = join(directory, 'other.sqlite')
+    await makeLedger(other, { network: 'mainnet' })
+    expect(await broken(settings({ ...own(), ledger: other }))).toMatch(
+      /holds payments of mainnet, not of devnet → give each network/,
+    )
+    const { DatabaseSync } = await import('@photostructure/sqlite')
+    const foreign = join(directory, 'foreign.sqlite')
+    const db = new DatabaseSync(foreign)
+    db.exec('CREATE TABLE mine (a)')
+    db.close()
+    expect(await broken(settings({ ...own(), ledger: foreign }))).toMatch(
+      /database of another program → give the ledger a file/,
+    )
+  })
+
+  it('the ledger is no database, is damaged, is a directory, or has no place', async () => {
+    const path = join(directory, 'ledger.sqlite')
+    writeFileSync(path, 'not a database at all, but long enough to be looked at')
+    expect(await broken(settings(own()))).toMatch(/fail ledger: .*not a SQLite database, or is damaged/)
+    const damaged = join(directory, 'damaged.sqlite')
+    await makeLedger(damaged)
+    const { DatabaseSync } = await import('@photostructure/sqlite')
+    const db = new DatabaseSync(damaged)
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    db.close()
+    const bytes = readFileSync(damaged)
+    bytes.fill(0xff, 4096 * 2, 4096 * 4)
+    writeFileSync(damaged, bytes)
+    expect(await broken(settings({ ...own(), ledger: damaged }))).toMatch(
+      /damaged.* → (stop the service and )?restore it/,
+    )
+    expect(await broken(settings({ ...own(), ledger: directory }))).toMatch(/is a directory → name a file inside it/)
+    const nowhere = join(directory, 'no', 'where.sqlite')
+    expect(await broken(settings({ ...own(), ledger: nowhere }))).toMatch(
+      /has no place → make the directory .*no, or name another/,
+    )
+    mkdirSync(join(directory, 'no'))
+    expect(troubles(await examine(write(settings({ ...own(), ledger: nowhere }))))).toEqual([])
+  })
+})
+
+describe('PostgreSQL', () => {
+  it('is looked at in the same way: who made it, what it keeps, and what time it has', async () => {
+    const server = await startPostgres()
+    const [url, other] = [await server.place(), await server.place()]
+    try {
+      const config = { mints: { USDC: world.usdc.address }, ledger: url }
+      const fresh = await examine(write(settings(config)))
+      expect(troubles(fresh)).toEqual([])
+      expect(fresh.text).toContain('will be made by the first start')
+      expect(await server.sql("SELECT to_regclass('paystile_meta') AS made", new URL(url).pathname.slice(1))).toEqual([
+        { made: null },
+      ])
+      await makeLedger(url)
+      const made = await examine(write(settings(config)))
+      expect(troubles(made)).toEqual([])
+      expect(made.text).toContain('of this chain and of this secret')
+      await makeLedger(other, { secret: `1:${'x'.repeat(40)}` })
+      expect(await broken(settings({ ...config, ledger: other }))).toMatch(/made with another root secret/)
+      await server.kill()
+      await server.start(['-c', 'fsync=off'])
+      expect(await broken(settings(config))).toMatch(
+        /fail ledger: .* runs with fsync=off and could forget payments → set fsync=on/,
+      )
+    } finally {
+      await server.close()
+    }
+    expect(await broken(settings({ mints: { USDC: world.usdc.address }, ledger: url }))).toMatch(
+      /fail ledger: The ledger .* cannot be used at this moment: .* → start the database/,
+    )
+  })
+
+  it('T168: a clock of the database that is off is told, against the chain and against this machine', async () => {
+    const { rpc, ground } = { rpc: node.url, ground: createHttpTransport() }
+    const nodes = createRpc({ urls: [rpc], transport: ground.transport })
+    const at = (aheadMs: number) => checkClock('devnet', { rpc: nodes, genesis: genesisHashes.devnet }, aheadMs)
+    expect((await at(100)).map(({ level }) => level)).toEqual(['ok'])
+    const off = await at(600_000)
+    expect(off.map(({ level, finding }) => `${level} ${finding}`)).toEqual([
+      expect.stringMatching(/^fail the database's clock is [\d.]+ s ahead of the chain, so payments would be refused/),
+      expect.stringMatching(/^warn the database's clock is 600\.0 s ahead of this machine's/),
+    ])
+    nodes.close()
+    await ground.close()
+  })
+})

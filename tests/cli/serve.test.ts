@@ -1,0 +1,122 @@
+/** `paystile serve` as an operator meets it: real processes on the built package. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useTemporaryHome } from '../harness/shop.ts'
+import { createWorld, type World } from '../harness/world.ts'
+import { errorOf, finished, paystile, start } from './command.ts'
+
+const home = useTemporaryHome()
+const directory = mkdtempSync(join(tmpdir(), 'paystile-serve-'))
+const upstream = createServer((_request, response) => response.end('the secret'))
+let world: World
+let text: string
+
+beforeAll(async () => {
+  world = await createWorld()
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  const { port } = upstream.address() as AddressInfo
+  text = [
+    'network: localnet',
+    `rpc: ${world.localnet.rpcUrl}`,
+    'ledger: "memory:"',
+    `recipient: ${world.recipient.address}`,
+    'token: USDC',
+    'listen: { port: 0 }',
+    `upstream: http://user:hidden@127.0.0.1:${port}/`,
+    'routes:',
+    '  - { path: /report, price: 0.01 }',
+    '  - { path: /window, price: "0.1", per: { seconds: 60 }, methods: [GET, POST] }',
+    '  - { path: /open, free: true }',
+    '',
+  ].join('\n')
+})
+afterAll(async () => {
+  upstream.close()
+  await world.close()
+  home.remove()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const write = (name: string, content = text): string => {
+  const path = join(directory, name)
+  writeFileSync(path, content)
+  return path
+}
+
+describe('paystile serve', () => {
+  it('serves a file, tells what in one line, and ends with 0 when it is asked to', async () => {
+    const child = start(['dist/cli/main.js', 'serve', write('paystile.yaml')])
+    const end = finished(child)
+    const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
+    const { url, routes } = JSON.parse(line)
+    expect(routes).toMatchObject([
+      { methods: ['GET'], path: '/report', price: '0.01 USDC' },
+      { methods: ['GET', 'POST'], path: '/window', price: '0.1 USDC / 60 s' },
+      { methods: ['GET'], path: '/open', price: 'free' },
+    ])
+    expect(line).not.toContain('hidden')
+    expect(await (await fetch(`${url}/open`)).text()).toBe('the secret')
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok' })
+    child.kill('SIGTERM')
+    expect(await end).toMatchObject({ code: 0, stderr: expect.stringContaining('Stopping') })
+  })
+
+  it('--port and --host come before the file, and a port in use is told in a sentence', async () => {
+    const { port } = upstream.address() as AddressInfo
+    const taken = await paystile('serve', write('paystile.yaml'), '--port', String(port))
+    expect([taken.code, errorOf(taken)]).toEqual([
+      2,
+      { code: 'port_in_use', message: `Port ${port} is in use; choose another with --port.` },
+    ])
+    const nowhere = await paystile('serve', write('paystile.yaml'), '--host', '203.0.113.7')
+    expect([nowhere.code, errorOf(nowhere).code]).toEqual([2, 'host_unknown'])
+  })
+
+  it('--check tells what it would serve, or all that is wrong, and serves nothing', async () => {
+    const good = await paystile('serve', write('paystile.yaml'), '--check')
+    expect([good.code, JSON.parse(good.stdout).ok, good.stderr]).toEqual([0, true, ''])
+    const bad = await paystile(
+      'serve',
+      write('bad.yaml', text.replace('price: 0.01', 'pirce: 0.01').replace('USDC', 'USDT')),
+      '--check',
+    )
+    expect([bad.code, bad.stdout]).toEqual([2, ''])
+    expect(errorOf(bad)).toEqual({
+      code: 'configuration',
+      message: [
+        'paystile cannot start:',
+        '  - bad.yaml:5:8: token: must be one of NATIVE, USDC, SOL',
+        '  - bad.yaml:9:22: routes[0].pirce: is not an option; did you mean price?',
+      ].join('\n'),
+    })
+  })
+
+  it('--schema prints the JSON Schema of the file', async () => {
+    const { code, stdout } = await paystile('serve', '--schema')
+    expect([code, JSON.parse(stdout).required]).toEqual([0, ['routes']])
+  })
+
+  it('reads TypeScript', async () => {
+    const body = `{ upstream: 'http://127.0.0.1:1', routes: [{ path: '/a', free: true as const }] }`
+    const path = write(
+      'paystile.config.ts',
+      `import { defineGateway } from '${join(process.cwd(), 'dist/gateway/index.js')}'\nexport const config = defineGateway(${body})\n`,
+    )
+    const { code, stdout } = await paystile('serve', path, '--check')
+    expect([code, JSON.parse(stdout).routes]).toEqual([
+      0,
+      [{ methods: ['GET'], path: '/a', price: 'free', upstream: 'http://127.0.0.1:1' }],
+    ])
+  })
+
+  it('without a file names the command that makes one', async () => {
+    const none = await paystile('serve')
+    expect([none.code, errorOf(none).code]).toEqual([2, 'no_file'])
+    expect(errorOf(none).message).toMatch(/paystile\.yaml.*npx paystile init$/)
+    expect(errorOf(await paystile('serve', 'nothing.yaml')).message).toContain('nothing.yaml')
+  })
+})

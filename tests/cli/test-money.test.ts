@@ -1,0 +1,147 @@
+/** Test tokens of one's own, and a faucet that gives them, by the command line alone. */
+import { mkdtempSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { serve } from '@hono/node-server'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { parse } from 'yaml'
+import { createRpc } from '../../src/chain/rpc.ts'
+import { main } from '../../src/cli/main.ts'
+import { initAgentWallet } from '../../src/client/agent-wallet.ts'
+import { genesisHashes, type Mint } from '../../src/core/network.ts'
+import { createWallClock } from '../../src/host/clock.ts'
+import { createHttpTransport } from '../../src/host/transport.ts'
+import { openFaucet } from '../../src/server/assemble-faucet.ts'
+import { bend, createFace } from '../harness/face.ts'
+import { useTemporaryHome } from '../harness/shop.ts'
+import { createWorld, newSigner, type World } from '../harness/world.ts'
+
+const home = useTemporaryHome()
+const directory = mkdtempSync(join(home.path, 'money-'))
+const keyFile = join(directory, 'faucet.json')
+const http = createHttpTransport()
+const log = { info: () => {}, warn: () => {}, error: () => {} }
+let world: World
+let key: string
+let [stdout, stderr] = ['', '']
+
+beforeAll(async () => {
+  world = await createWorld()
+  key = (await initAgentWallet({ path: keyFile })).address
+})
+beforeEach(() => {
+  vi.stubEnv('PAYSTILE_RPC', undefined)
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += text
+    return true
+  })
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += text
+    return true
+  })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+afterAll(async () => {
+  await http.close()
+  await world.close()
+  home.remove()
+})
+
+async function run(...args: readonly string[]) {
+  ;[stdout, stderr] = ['', '']
+  const code = await main([...args, '--json'])
+  return {
+    code,
+    result: stdout === '' ? undefined : JSON.parse(stdout),
+    error: stderr && JSON.parse(stderr).error.message,
+  }
+}
+const create = (...args: readonly string[]) =>
+  run('mints', 'create', keyFile, '--network', 'localnet', '--rpc', world.localnet.rpcUrl, ...args)
+
+describe('mints create', () => {
+  it('says what is missing: SOL, a node, a test network', async () => {
+    const poor = await create()
+    expect([poor.code, poor.error]).toEqual([4, expect.stringContaining(`get some from npx paystile faucet ${key}`)])
+    const nowhere = await run('mints', 'create', keyFile, '--network', 'devnet', '--rpc', 'http://127.0.0.1:1')
+    expect([nowhere.code, nowhere.error]).toEqual([7, 'No node of devnet can be reached; name one with --rpc.'])
+    expect((await run('mints', 'create', keyFile, '--network', 'mainnet')).error).toContain('no test tokens on mainnet')
+    expect((await run('mints', 'create', join(directory, 'none.json'))).code).toBe(4)
+  })
+
+  it.each(['mainnet', 'devnet'] as const)(
+    'T163: makes nothing on a node of %s that was given for a localnet',
+    async (network) => {
+      await world.localnet.fund(key, { SOL: 1_000_000_000n })
+      const node = await createFace(world.localnet.rpcUrl)
+      node.behave(bend('getGenesisHash', () => genesisHashes[network]))
+      const end = await run('mints', 'create', keyFile, '--network', 'localnet', '--rpc', node.url)
+      expect([end.code, end.error]).toEqual([2, expect.stringContaining('speaks for another chain than localnet')])
+      expect(node.asked).not.toContain('sendTransaction')
+      await node.close()
+    },
+  )
+
+  it('makes them once, and prints the lines that use them', async () => {
+    const { code, result } = await create()
+    expect([code, result.made]).toEqual([0, ['USDC', 'NATIVE']])
+    expect((await create()).result).toMatchObject({ made: [], mints: result.mints })
+    ;[stdout, stderr] = ['', '']
+    Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true })
+    await main(['mints', 'create', keyFile, '--network', 'localnet', '--rpc', world.localnet.rpcUrl]).finally(() => {
+      Reflect.deleteProperty(process.stdout, 'isTTY')
+    })
+    const yaml = parse(stdout.slice(stdout.indexOf('network:')))
+    expect(yaml).toEqual({
+      network: 'localnet',
+      mints: {
+        USDC: { address: result.mints.USDC.address, decimals: 6 },
+        NATIVE: { address: result.mints.NATIVE.address, decimals: 9 },
+      },
+      faucetKey: keyFile,
+    })
+  })
+})
+
+describe('faucet --url', () => {
+  it('gets money from the faucet of a service, and says why when it gets none', async () => {
+    await world.localnet.fund(key, { SOL: 1_000_000_000n })
+    const { mints } = (await create()).result as { readonly mints: { readonly USDC: Mint; readonly NATIVE: Mint } }
+    const { rpcUrl, genesisHash } = world.localnet
+    const rpc = createRpc({ urls: [rpcUrl], transport: http.transport })
+    const faucet = openFaucet({
+      network: 'localnet',
+      genesis: genesisHash,
+      rpc,
+      urls: [rpcUrl],
+      transport: http.transport,
+      mints,
+      faucetKey: keyFile,
+      trustProxy: 0,
+      clock: createWallClock(),
+      log,
+    })
+    const server = serve({ fetch: (request) => faucet(request, { peer: '127.0.0.1' }), port: 0, hostname: '127.0.0.1' })
+    await new Promise((resolve) => server.once('listening', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/faucet`
+    const { address } = await newSigner()
+    const end = await run('faucet', address, '--url', url)
+    expect(end).toMatchObject({
+      code: 0,
+      result: { filled: [{ amounts: { SOL: '0.01', USDC: '10', NATIVE: '100' } }] },
+    })
+    expect(world.localnet.getAccount(address)?.lamports).toBe(10_000_000n)
+    await run('faucet', address, '--url', url)
+    const enough = await run('faucet', address, '--url', url)
+    expect([enough.code, enough.error]).toEqual([
+      5,
+      `The faucet ${url} said no: That was enough for now; come back in 30 minutes.`,
+    ])
+    expect((await run('faucet', address, '--url', 'nonsense')).error).toContain('is not an http or https address')
+    server.close()
+    rpc.close()
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import type { Capture } from '../../src/core/ports.ts'
+import { createCursors } from '../../src/server/capture-cursor.ts'
+import { createChanges } from '../../src/server/changes.ts'
+import { createStream } from '../../src/server/stream.ts'
+import { captureOf, createPaperBooks } from './paper-books.ts'
+
+const log = { info: () => {}, warn: () => {}, error: () => {} }
+const cursors = createCursors(new Uint8Array(32).fill(7))
+
+function createDesk({ beatMs = 15_000, lookMs = 60_000 } = {}) {
+  const books = createPaperBooks()
+  const changes = createChanges()
+  const stream = createStream({ books, changes, log, cursors, decimalsOf: () => 6, beatMs, lookMs })
+  let isAllowed = true
+  const open = (headers: Record<string, string> = {}) =>
+    stream.open(new Request('http://localhost/analytics/stream', { headers }), async () => isAllowed)
+  return {
+    books,
+    stream,
+    open,
+    forbid: () => {
+      isAllowed = false
+    },
+    pay: (capture: Capture) => {
+      books.payments.push(capture)
+      changes.note(encodeBase58(capture.tx))
+    },
+    change: (capture: Capture) => changes.note(encodeBase58(capture.tx)),
+  }
+}
+
+/** Reads until the text is there, or the stream ends. */
+async function readUntil(response: Response, isEnough: (text: string) => boolean): Promise<string> {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (!isEnough(text)) {
+    const part = await reader?.read()
+    if (!part || part.done) break
+    text += decoder.decode(part.value)
+  }
+  reader?.releaseLock()
+  return text
+}
+
+const recordsIn = (text: string) =>
+  [...text.matchAll(/^data: (\{"id".*)$/gm)].map(([, json]) => JSON.parse(json ?? '') as Record<string, string>)
+
+describe('the stream of payments', () => {
+  it('T135: tells of payments as they happen, without their transaction', async () => {
+    const desk = createDesk()
+    const response = desk.open()
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const capture = captureOf(1)
+    desk.pay(capture)
+    const text = await readUntil(response, (sofar) => sofar.includes('event: payment'))
+    const [record] = recordsIn(text)
+    expect(record).toMatchObject({ requestId: 'request-1', status: 'Verified' })
+    expect(text).toContain(`id: ${record?.['id']}\n`)
+    expect(text).not.toContain(encodeBase58(capture.tx))
+    expect(record).not.toHaveProperty('tx')
+    desk.stream.close()
+  })
+
+  it('tells of a payment again when it has changed, and not when it has not', async () => {
+    const desk = createDesk()
+    const response = desk.open()
+    const capture = captureOf(1, { state: 'confirmed' })
+    desk.pay(capture)
+    await readUntil(response, (sofar) => sofar.includes('"confirmed"'))
+    desk.change(capture)
+    desk.books.payments[0] = { ...capture, state: 'finalized' }
+    desk.change(capture)
+    desk.pay(captureOf(2))
+    const text = await readUntil(response, (sofar) => sofar.includes('request-2'))
+    expect(recordsIn(text).map(({ requestId, state }) => `${requestId} ${state}`)).toEqual([
+      'request-1 finalized',
+      'request-2 finalized',
+    ])
+    desk.stream.close()
+  })
+
+  it('tells of what other servers did', async () => {
+    const desk = createDesk({ lookMs: 10 })
+    desk.books.payments.push(captureOf(1))
+    const response = desk.open()
+    await readUntil(response, (sofar) => sofar.includes('retry'))
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    desk.books.payments.push(captureOf(2))
+    const text = await readUntil(response, (sofar) => sofar.includes('event: payment'))
+    expect(recordsIn(text).map(({ requestId }) => requestId)).toEqual(['request-2'])
+    desk.stream.close()
+  })
+
+  it('goes on after the last that was heard, and rather tells something twice than not at all', async () => {
+    const desk = createDesk()
+    for (let index = 0; index < 5; index += 1) desk.books.payments.push(captureOf(index * 100))
+    const response = desk.open({ 'last-event-id': cursors.write(captureOf(200)) })
+    const text = await readUntil(response, (sofar) => sofar.includes('request-400'))
+    expect(recordsIn(text).map(({ requestId }) => requestId)).toEqual(['request-200', 'request-300', 'request-400'])
+    desk.stream.close()
+  })
+
+  it('begins anew with an id that it did not give', async () => {
+    const desk = createDesk()
+    desk.books.payments.push(captureOf(1))
+    const response = desk.open({ 'last-event-id': 'forged' })
+    desk.pay(captureOf(2))
+    const text = await readUntil(response, (sofar) => sofar.includes('request-2'))
+    expect(text).not.toContain('request-1')
+    desk.stream.close()
+  })
+
+  it('shows that it lives, and ends when its reader may no longer read', async () => {
+    const desk = createDesk({ beatMs: 10 })
+    const response = desk.open()
+    expect(await readUntil(response, (sofar) => sofar.includes(': beat'))).toContain(': beat')
+    desk.forbid()
+    await readUntil(response, () => false)
+    const again = desk.open()
+    expect(again.status).toBe(200)
+    desk.stream.close()
+  })
+
+  it('T133: has at most a hundred readers, and room again when one leaves', async () => {
+    const desk = createDesk()
+    const all = Array.from({ length: 100 }, () => desk.open())
+    expect(all.every(({ status }) => status === 200)).toBe(true)
+    const refused = desk.open()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
+    expect(await refused.json()).toMatchObject({ code: 'stream_full' })
+    await all[0]?.body?.cancel()
+    expect(desk.open().status).toBe(200)
+    desk.stream.close()
+  })
+
+  it('T133: lets go of who does not read', async () => {
+    const desk = createDesk()
+    desk.open()
+    for (let index = 0; index < 400; index += 1) desk.books.payments.push(captureOf(index))
+    for (let round = 0; round < 4; round += 1) {
+      for (const [index, payment] of desk.books.payments.entries()) {
+        desk.books.payments[index] = { ...payment, units: payment.units + 1n }
+        desk.change(payment)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const all = Array.from({ length: 100 }, () => desk.open())
+    expect(all.every(({ status }) => status === 200)).toBe(true)
+    desk.stream.close()
+  })
+})
