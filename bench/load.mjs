@@ -1,13 +1,16 @@
-// Load on a server that answers 402: some connections, each with one request on its way. Rounds may be short, because the
+// Load on a server that answers 402 (or whatever status it is to be): some connections, each with one request on its way. Rounds may be short, because the
 // connections stay.
 import { connect } from 'node:net'
 
 const connections = 32
 const headEnd = Buffer.from('\r\n\r\n')
 
-export function createLoad(address) {
+export function createLoad(address, { status = 402, headers = {} } = {}) {
   const { hostname, port, pathname } = new URL(address)
-  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`
+  const head = Object.entries({ Host: `${hostname}:${port}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  const request = `GET ${pathname} HTTP/1.1\r\n${head.join('')}\r\n`
   let left = 0
   let running = 0
   let done = () => {}
@@ -29,9 +32,10 @@ export function createLoad(address) {
         received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
         const end = received.indexOf(headEnd)
         if (end < 0) return
-        const head = received.latin1Slice(0, end)
-        const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-        if (!head.startsWith('HTTP/1.1 402') || length === undefined) return broken(new Error(`not a 402: ${head}`))
+        const said = received.latin1Slice(0, end)
+        const length = /\r\ncontent-length: (\d+)/i.exec(said)?.[1]
+        if (!said.startsWith(`HTTP/1.1 ${status}`) || length === undefined)
+          return broken(new Error(`not a ${status}: ${said}`))
         missing = end + headEnd.length + Number(length) - received.length
         received = Buffer.alloc(0)
       } else missing -= chunk.length
@@ -44,7 +48,7 @@ export function createLoad(address) {
   })
 
   return {
-    /** Resolves when so many answers have come; rejects at the first that is not a 402. */
+    /** Resolves when so many answers have come; rejects at the first of another status. */
     run: (amount) =>
       new Promise((resolve, reject) => {
         ;[done, broken, left, running] = [resolve, reject, amount, connections]

@@ -2,12 +2,16 @@
 import { fork, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const server = fileURLToPath(new URL('./server.mjs', import.meta.url))
 /** With two cores or more, server and load do not share one. */
 const taskset = spawnSync('taskset', ['--version']).status === 0
 
 export function startServer(framework, mode, options = {}) {
-  const child = fork(server, [framework, mode, JSON.stringify(options)], {
+  return startProcess('./server.mjs', [framework, mode, JSON.stringify(options)])
+}
+
+/** Runs a script of this folder that says `ready` and can be asked. */
+export function startProcess(script, args) {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, {
     execArgv: ['--expose-gc'],
     stdio: ['ignore', 2, 2, 'ipc'],
   })
@@ -19,7 +23,7 @@ export function startServer(framework, mode, options = {}) {
     else waiting.shift()?.resolve(message)
   })
   child.once('exit', (code) => {
-    for (const one of waiting) one.reject(new Error(`the ${framework} server ended with code ${code}`))
+    for (const one of waiting) one.reject(new Error(`${script} ${args[0]} ended with code ${code}`))
   })
   const next = () => new Promise((resolve, reject) => waiting.push({ resolve, reject }))
   return {

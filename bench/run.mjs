@@ -11,7 +11,8 @@ import { pinSelf } from './processes.mjs'
 
 const home = mkdtempSync(join(tmpdir(), 'paystile-bench-'))
 process.env.PAYSTILE_HOME = home
-const wanted = process.argv.slice(2)
+const isLarge = process.argv.includes('--large')
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--large')
 const say = (line) => process.stderr.write(`${line}\n`)
 const isWanted = (name) => wanted.length === 0 || wanted.some((part) => name.startsWith(part))
 
@@ -49,6 +50,10 @@ try {
     const { benchMetered } = await import('./metered.mjs')
     results.push(...(await benchMetered({ localnet, provider, home, say })))
   }
+  if (isWanted('gateway')) {
+    const { benchGateway } = await import('./gateway.mjs')
+    results.push(...(await benchGateway({ localnet, provider, home, say })))
+  }
   if (isWanted('unpaid')) {
     const { benchUnpaid } = await import('./unpaid.mjs')
     results.push(...(await benchUnpaid({ provider: offline, say })))
@@ -56,6 +61,10 @@ try {
   if (isWanted('memory')) {
     const { benchMemory } = await import('./memory.mjs')
     results.push(...(await benchMemory({ provider: offline, say })))
+  }
+  if (isLarge && isWanted('analytics/export')) {
+    const { benchExport } = await import('./export.mjs')
+    results.push(...(await benchExport({ home, say })))
   }
 } finally {
   localnet.stop()

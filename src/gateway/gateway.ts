@@ -3,6 +3,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
+import { createPaystileRoutes } from '../adapters/routes.ts'
 import { asciiJson } from '../core/http.ts'
 import { tokenCodes } from '../core/network.ts'
 import { openPaywall } from '../server/assemble.ts'
@@ -32,6 +33,7 @@ export interface Gateway {
 }
 
 export interface GatewayParts {
+  /** Instead of the service's own endpoints. */
   readonly routes?: OwnRoutes
 }
 
@@ -66,6 +68,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
   }
   const floor = { find: createFind<OpenRoute>([]), upstreams, own: own ?? healthRoutes(readiness) }
+  const isSelling = plan.routes.some(({ provider }) => provider)
   const server = createServer(
     {
       headersTimeout: plan.headMs,
@@ -89,6 +92,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
       await listenOn(server, plan)
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       routes = plan.routes.map((route) => openRoute(plan, route))
+      if (!own && isSelling) floor.own = createPaystileRoutes(plan.service)
       floor.find = createFind(routes)
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
       return url
@@ -98,7 +102,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
       url = undefined
       upgrades.close()
       if (server.listening) await drain(server, ...paywalls())
-      await own?.close()
+      await floor.own.close()
       await upstreams.close()
     },
   }
@@ -137,7 +141,7 @@ function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
   }
 }
 
-/** Where no endpoints were given: that it lives, and whether it sells. */
+/** Where nothing is sold: that it lives. */
 function healthRoutes(readiness: () => Promise<ReadinessReport>): OwnRoutes {
   const send = (response: ServerResponse, status: number, value: unknown): void => {
     const body = asciiJson(value)

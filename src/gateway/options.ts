@@ -1,6 +1,6 @@
 /** What a gateway's configuration may say: SPEC.md's names at the top level, and the same names again in each route. */
-import type { TokenCode } from '../core/network.ts'
 import type { ProviderOptions } from '../server/options.ts'
+import type { RoutesOptions } from '../server/routes-options.ts'
 
 /** Options of the paywall that a route may have to itself; left out, the top level's are used. */
 export type RouteOptions = Pick<
@@ -45,6 +45,7 @@ export type SharedOptions = Pick<
   | 'trustProxy'
   | 'verifyOnChain'
   | 'watch'
+  | 'reportToken'
   | 'onEvent'
   | 'log'
 >
@@ -88,12 +89,13 @@ export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, For
   readonly listen?: { readonly host?: string; readonly port?: number }
   readonly routes: readonly GatewayRoute[]
   readonly limits?: LimitOptions
-  /** Wallets that may read revenue; the recipients may anyway. */
-  readonly owners?: readonly string[]
+  /** Wallets that may read revenue when they have signed in. Default: the recipients. */
+  readonly owners?: RoutesOptions['owners']
+  readonly metrics?: RoutesOptions['metrics']
+  readonly origins?: RoutesOptions['origins']
+  readonly sheets?: RoutesOptions['sheets']
   /** On test networks: the key file that owns the test tokens, from which `/faucet` gives. `PAYSTILE_FAUCET_KEY` too. */
   readonly faucetKey?: string
-  /** The token in which revenue is told. */
-  readonly reportToken?: TokenCode
   readonly webhooks?: readonly { readonly url: string; readonly secret: string; readonly events?: readonly string[] }[]
 }
 

@@ -4,7 +4,10 @@ import type { TokenCode } from '../core/network.ts'
 import type { Environment } from '../server/config.ts'
 import { readConfig } from '../server/config.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
+import { parseEndpoint } from '../server/endpoint.ts'
 import type { ProviderOptions } from '../server/options.ts'
+import type { RoutesOptions } from '../server/routes-options.ts'
+import { readRoutesConfig } from '../server/routes-options.ts'
 import { isKeptHeader } from './headers.ts'
 import type { Row } from './match.ts'
 import { parsePattern } from './match.ts'
@@ -52,7 +55,7 @@ export interface Plan {
   readonly trustProxy: number
   readonly publicUrl: string | undefined
   /** For the service's own endpoints. */
-  readonly owners: readonly string[]
+  readonly service: RoutesOptions
   readonly reportToken: TokenCode | undefined
   /** The key file of the faucet, on test networks. */
   readonly faucetKey: string | undefined
@@ -75,6 +78,10 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const faucetKey = data.faucetKey ?? (environment['PAYSTILE_FAUCET_KEY'] || undefined)
   if (faucetKey !== undefined && (data.network ?? (environment['PAYSTILE_NETWORK'] || 'mainnet')) === 'mainnet')
     problems.push({ place: ['faucetKey'], why: 'there is no faucet on mainnet; leave it out' })
+  const service = serviceOf(data)
+  // What it shares with the paywalls they have told already, and without a price nobody needs it.
+  if (problems.length === 0 && routes.some(({ provider }) => provider))
+    problems.push(...told(() => readRoutesConfig(service, environment)))
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems) }
   const { listen, limits } = data
   const plan: Plan = {
@@ -86,7 +93,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
     requestMs: (limits?.requestSeconds ?? 30) * 1000,
     trustProxy: data.trustProxy ?? 0,
     publicUrl: (data.publicUrl ?? environment['PAYSTILE_PUBLIC_URL'])?.replace(/\/$/, ''),
-    owners: data.owners ?? [],
+    service,
     reportToken: data.reportToken,
     faucetKey,
     webhooks: data.webhooks ?? [],
@@ -144,7 +151,7 @@ function readRoute(
 const gatewayNames = new Set([
   ...['path', 'methods', 'price', 'free', 'websocket'],
   ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts'],
-  ...['listen', 'limits', 'owners', 'reportToken', 'faucetKey', 'webhooks', 'routes'],
+  ...['listen', 'limits', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'routes'],
 ])
 
 function providerFor(data: ReadConfig, route: RouteRead, name: string): ProviderOptions {
@@ -152,7 +159,14 @@ function providerFor(data: ReadConfig, route: RouteRead, name: string): Provider
   const { price, free } = route
   const given = Object.fromEntries([...options(data), ...options(route)])
   // Checked by the paywall itself, whose word on options is final.
-  return { scope: scopeOf(name), ...given, price, ...(free !== undefined && { free }) } as unknown as ProviderOptions
+  const endpoint = parseEndpoint(name) && { endpoint: name }
+  return {
+    scope: scopeOf(name),
+    ...endpoint,
+    ...given,
+    price,
+    ...(free !== undefined && { free }),
+  } as unknown as ProviderOptions
 }
 
 /** Names a route inside its requestIds, where at most 64 characters without spaces may stand. */
@@ -169,21 +183,34 @@ function checkProvider(
   at: (...more: Place) => Place,
   environment: Environment,
 ): readonly Problem[] {
+  return told(() => readConfig(provider, environment)).map(({ place, why }) => {
+    const isOwn = place[0] !== undefined && place[0] in route
+    return { place: isOwn ? at(...place) : place, why }
+  })
+}
+
+/** What is told by who reads options, by place. */
+function told(read: () => unknown): readonly Problem[] {
   try {
-    readConfig(provider, environment)
+    read()
     return []
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     return error.problems.map((text) => {
       const [, names = '', source = '', why = text] = /^([\w.]+)( \(\w+\))?: (.*)$/s.exec(text) ?? []
       const place = names.split('.').filter(Boolean)
-      const isOwn = place[0] !== undefined && place[0] in route
-      return {
-        place: isOwn ? at(...place) : place,
-        why: source === '' ? why : `(from${source.replace(/[()]/g, '')}) ${why}`,
-      }
+      return { place, why: source === '' ? why : `(from${source.replace(/[()]/g, '')}) ${why}` }
     })
   }
+}
+
+const serviceNames = [
+  ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets'],
+]
+
+function serviceOf(data: ReadConfig): RoutesOptions {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => serviceNames.includes(key)))
 }
 
 function readUpstream(

@@ -159,6 +159,9 @@ export const configSchema = z.strictObject({
   faucetKey: text.optional(),
   owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
   reportToken: token.optional(),
+  metrics: z.enum(['owners', 'open']).optional(),
+  origins: names.optional(),
+  sheets: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
   webhooks: z
     .array(
       z.strictObject({

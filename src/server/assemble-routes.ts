@@ -58,7 +58,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
 }
 
 function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
-  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins } = config
+  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { shelf, books } = ledger
   const key = keyring.serviceKey
@@ -66,10 +66,12 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const { network } = service.config
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics }
   if (!shelf) return common
-  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, publicUrl, origins, isOwner, trustProxy })
+  const sites = { publicUrl, origins, trustProxy }
+  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   if (!books) return { ...common, signIn }
   const decimals = (token: TokenCode) => decimalsOf(token, mintsOf(service, mints))
-  const exports = createExports({ books, shelf, clock, log, key, decimalsOf: decimals, publicUrl, sheets })
+  const stores = { books, shelf, clock, log, key }
+  const exports = createExports({ ...stores, decimalsOf: decimals, publicUrl, linkTtlSeconds, sheets })
   return { ...common, signIn, exports }
 }
 

@@ -48,7 +48,10 @@ export type View = (typeof views)[number]
 
 export const usualPageSize = 50
 export const mostPerPage = 500
-const wrongLimit = `must be a whole number from 1 to ${mostPerPage}`
+
+function parseLimit(text: string): number | undefined {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostPerPage ? Number(text) : undefined
+}
 
 /** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
 export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
@@ -61,9 +64,7 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
       order: z.enum(['latest', 'oldest']).default('latest'),
       limit: z
         .string()
-        .regex(/^[1-9]\d{0,2}$/, wrongLimit)
-        .refine((text) => Number(text) <= mostPerPage, wrongLimit)
-        .transform(Number)
+        .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
         .default(usualPageSize)
         .meta({ description: `Records per page, at most ${mostPerPage}.` }),
       cursor: z

@@ -231,7 +231,7 @@ function seamRows({ signIn, exports, webhooks, faucet, dashboard, pay }: RoutesP
     ...signInRows,
     ...(exports ? exportRows(exports) : []),
     ...seam(endpoints.webhooks, true, webhooks),
-    ...seam(endpoints.faucet, false, faucet),
+    ...seam(endpoints.faucet, false, faucet && ((request, { visitor }) => faucet(request, visitor))),
     ...seam(endpoints.dashboard, false, dashboard),
     ...seam(endpoints.pay, false, pay),
   ]

@@ -8,7 +8,7 @@ import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './c
 import { ConfigurationError } from './configuration-error.ts'
 import { address, readMints } from './mint-options.ts'
 import type { ProviderOptions } from './options.ts'
-import { describe, explain, schema } from './schema.ts'
+import { describe, explain, schema, wholeSeconds } from './schema.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
 export interface RoutesOptions
@@ -32,6 +32,10 @@ export interface RoutesOptions
   readonly metrics?: 'owners' | 'open'
   /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
   readonly origins?: readonly string[]
+  /** How long a sign-in lasts. Default: 12 hours. */
+  readonly sessionSeconds?: number
+  /** How long a link for a spreadsheet is valid. Default: 7 days. */
+  readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
 }
@@ -52,6 +56,8 @@ export interface RoutesConfig {
   readonly owners: readonly string[] | undefined
   readonly hasOpenMetrics: boolean
   readonly origins: readonly string[]
+  readonly sessionSeconds: number | undefined
+  readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
   readonly log: Log | undefined
 }
@@ -78,6 +84,8 @@ const routesSchema = schema
         error: 'must be a list of origins',
       })
       .default([]),
+    sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
+    linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -115,6 +123,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     owners: read.owners,
     hasOpenMetrics: read.metrics === 'open',
     origins: read.origins,
+    sessionSeconds: read.sessionSeconds,
+    linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
     log: read.log,
   })

@@ -21,7 +21,7 @@ const seconds = (least: number, most: number) =>
     .number({ error: 'must be a number of seconds' })
     .min(least, { error: `must be at least ${least}` })
     .max(most, { error: `must be at most ${most}` })
-const wholeSeconds = (least: number, most: number) =>
+export const wholeSeconds = (least: number, most: number) =>
   seconds(least, most).refine(Number.isInteger, { error: 'must be a whole number of seconds' })
 const notLabel = 'must be 1 to 64 printable characters without spaces'
 const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)

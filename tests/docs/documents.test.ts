@@ -7,6 +7,8 @@ import { exitCodes } from '../../src/cli/output.ts'
 import { paymentErrorCodes } from '../../src/client/errors.ts'
 import { type RefusalRow, refusals } from '../../src/core/errors.ts'
 import { metrics } from '../../src/core/metrics.ts'
+import { readPlan } from '../../src/gateway/plan.ts'
+import { configSchema, routeSchema } from '../../src/gateway/schema.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -154,4 +156,19 @@ describe('links', () => {
 
 it('ARCHITECTURE.md stays short', () => {
   expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(150)
+})
+
+describe('docs/gateway.md', () => {
+  it('names everything that the file may say', () => {
+    const text = read('docs/gateway.md')
+    const names = [...Object.keys(configSchema.shape), ...Object.keys(routeSchema.shape)]
+    expect(names.length).toBeGreaterThan(40)
+    expect(names.filter((name) => name !== 'routes' && !new RegExp(`\`${name}[\`:]`).test(text))).toEqual([])
+  })
+
+  it('shows a configuration in TypeScript that can be served', async () => {
+    const code = /^```ts\n([\s\S]*?)^```$/m.exec(read('docs/gateway.md'))?.[1] ?? ''
+    const config = code.replace(/^import.*$/m, '').replace('export const config = defineGateway(', 'return (')
+    expect(readPlan(new Function(config)(), {}).kind).toBe('plan')
+  })
 })

@@ -467,8 +467,9 @@ describe('addresses', () => {
     const all = await scene.open({ routes: [{ path: '/*', free: true }] })
     expect(await (await fetch(`${all.url}/healthz`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${gate.url}/readyz`)
-    expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true, offered: ['USDC'] }])
+    expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true }])
     expect((await fetch(`${all.url}/metrics`)).status).toBe(404)
+    expect(await (await fetch(`${gate.url}/api/analytics`)).json()).toHaveProperty('totalRevenue')
     expect((await fetch(`${all.url}/anything`)).status).toBe(200)
   })
 
