@@ -206,7 +206,7 @@ function told(read: () => unknown): readonly Problem[] {
 
 const serviceNames = [
   ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'webhooks'],
 ]
 
 function serviceOf(data: ReadConfig): RoutesOptions {

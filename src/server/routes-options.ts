@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { isHttpUrl } from '../core/http.ts'
 import type { MintTable } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
+import type { Webhook } from '../core/webhooks.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { address, readMints } from './mint-options.ts'
 import type { ProviderOptions } from './options.ts'
 import { describe, explain, schema, wholeSeconds } from './schema.ts'
+import type { WebhookOption } from './webhooks-option.ts'
+import { readWebhooksOption } from './webhooks-option.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
 export interface RoutesOptions
@@ -38,6 +41,8 @@ export interface RoutesOptions
   readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
+  /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
+  readonly webhooks?: readonly WebhookOption[]
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -59,6 +64,7 @@ export interface RoutesConfig {
   readonly sessionSeconds: number | undefined
   readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
+  readonly webhooks: readonly Webhook[]
   readonly log: Log | undefined
 }
 
@@ -93,6 +99,8 @@ const routesSchema = schema
         'must be { spreadsheetId, range, … }',
       )
       .optional(),
+    // Read where its secrets are known for what they are.
+    webhooks: z.unknown().optional(),
   })
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
 
@@ -114,6 +122,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
+  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -126,6 +135,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     sessionSeconds: read.sessionSeconds,
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
+    webhooks,
     log: read.log,
   })
 }
