@@ -200,7 +200,7 @@ function told(read: () => unknown): readonly Problem[] {
 
 const serviceNames = [
   ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks'],
 ]
 
 function serviceOf(data: ReadConfig): RoutesOptions {

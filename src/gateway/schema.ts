@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { isHttpUrl } from '../core/http.ts'
 import { networks, tokenCodes } from '../core/network.ts'
+import { noticeKinds } from '../core/ports.ts'
 import { envelopes } from '../server/envelope.ts'
 import type { Place } from './problems.ts'
 
@@ -166,8 +167,9 @@ export const configSchema = z.strictObject({
     .array(
       z.strictObject({
         url: text.refine((url) => isHttpUrl(url), { error: 'must be an http or https address' }),
-        secret: text,
-        events: names.optional(),
+        secret: text.optional(),
+        events: z.array(z.enum(noticeKinds), { error: 'must be a list of events' }).optional(),
+        allowPrivate: flag.optional(),
       }),
       { error: 'must be a list of { url, secret }' },
     )

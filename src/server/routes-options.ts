@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { isHttpUrl } from '../core/http.ts'
 import type { MintTable } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
+import type { Webhook } from '../core/webhooks.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { accountKeyOption, address, readMints } from './mint-options.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import { describe, explain, schema, wholeSeconds } from './schema.ts'
+import type { WebhookOption } from './webhooks-option.ts'
+import { readWebhooksOption } from './webhooks-option.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
 export interface RoutesOptions
@@ -40,6 +43,8 @@ export interface RoutesOptions
   readonly sheets?: SheetsOption
   /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
   readonly faucetKey?: AccountKey
+  /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
+  readonly webhooks?: readonly WebhookOption[]
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -62,6 +67,7 @@ export interface RoutesConfig {
   readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
   readonly faucetKey: AccountKey | undefined
+  readonly webhooks: readonly Webhook[]
   readonly log: Log | undefined
 }
 
@@ -97,6 +103,8 @@ const routesSchema = schema
         'must be { spreadsheetId, range, … }',
       )
       .optional(),
+    // Read where its secrets are known for what they are.
+    webhooks: z.unknown().optional(),
   })
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
@@ -120,6 +128,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   checkService(read, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
     problems.push('faucetKey: there is no faucet on mainnet; leave it out')
+  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -133,6 +142,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
     faucetKey: read.faucetKey,
+    webhooks,
     log: read.log,
   })
 }
