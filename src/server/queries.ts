@@ -6,8 +6,8 @@ import type { CaptureMark, CaptureStatus } from '../core/ports.ts'
 import { captureStatuses } from '../core/ports.ts'
 import { requestIdPattern } from '../core/request-id.ts'
 import { feedStatuses } from './capture-format.ts'
-import { parseTime } from './capture-query.ts'
 import { asRead } from './inputs.ts'
+import { parseTime } from './time-text.ts'
 
 const time = (what: string) =>
   z
@@ -38,6 +38,16 @@ const status = z
   .meta({ description: 'Either spelling of the verification status.' })
 
 const ordered = { from, to }
+const token = z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' })
+const filter = { ...ordered, endpoint, token, status }
+export const filterNames = [
+  'from',
+  'to',
+  'endpoint',
+  'token',
+  'status',
+] as const satisfies readonly (keyof typeof filter)[]
+
 function inOrder<Query extends { readonly from?: number | undefined; readonly to?: number | undefined }>(query: Query) {
   return query.from === undefined || query.to === undefined || query.from < query.to
 }
@@ -57,10 +67,7 @@ function parseLimit(text: string): number | undefined {
 export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
   return z
     .strictObject({
-      ...ordered,
-      endpoint,
-      token: z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' }),
-      status,
+      ...filter,
       order: z.enum(['latest', 'oldest']).default('latest'),
       limit: z
         .string()
@@ -77,6 +84,12 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
     .refine(inOrder, notInOrder)
 }
 export type PageQuery = z.output<ReturnType<typeof pageQuery>>
+
+/** Which payments an export is to hold; `others` are names that are read elsewhere. */
+export function filterQuery(others: readonly string[]) {
+  const foreign = Object.fromEntries(others.map((name) => [name, z.string().optional()]))
+  return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)
+}
 
 export const summaryQuery = z.strictObject({ ...ordered }).refine(inOrder, notInOrder)
 export type SummaryQuery = z.output<typeof summaryQuery>

@@ -188,8 +188,8 @@ describe('an export as CSV', () => {
       code: 'query_invalid',
       problems: [
         'format must be one of csv, json, xlsx, sheets',
-        expect.stringContaining('limit is not known here'),
         'token must be one of NATIVE, USDC, SOL',
+        expect.stringContaining('limit is not known here'),
       ],
     })
   })

@@ -119,6 +119,10 @@ describe.each(mounts)('on %s', (_name, mount) => {
     expect([verified.status, await verified.json()]).toMatchObject([200, { valid: false, code: 'payment_replay' }])
     expect((await fetch(`${shop.url}/healthz`)).status).toBe(200)
     expect((await fetch(`${shop.url}/api/analytics/export?format=csv`)).status).toBe(200)
+    const { paths } = await (await fetch(`${shop.url}/openapi.json`)).json()
+    expect(Object.keys(paths)).toEqual(
+      expect.arrayContaining(['/verify-payment', '/analytics', '/api/analytics/export', '/sign-in']),
+    )
     await shop.close()
   })
 

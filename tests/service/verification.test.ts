@@ -101,7 +101,7 @@ describe('POST /verify-payment', () => {
         expect(verdict).toMatchObject({ valid: false, status: 'expired', code: 'unknown_request' })
       }
     }
-    expect(face.asked.filter((method) => method !== 'paystile_clock')).toEqual([])
+    expect(face.asked.filter((method) => method === 'getTransaction')).toEqual([])
   })
 
   it('T128: asks nodes within a budget of the client, and not of the requestId', async () => {
