@@ -34,10 +34,14 @@ import { readinessOf, reportOn } from './readiness.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
+import type { Running } from './running.ts'
+import { createRunning } from './running.ts'
 import type { Readiness, ReadinessReport } from './selling.ts'
 import type { Service } from './service.ts'
 import { tellOne } from './service.ts'
 import { watchRoute } from './sightings.ts'
+import type { OpenWindow, OpenWindows } from './windows.ts'
+import { createOpenWindows } from './windows.ts'
 
 export interface Admitted {
   readonly kind: 'admitted'
@@ -77,7 +81,7 @@ const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
-  const running: Gate['running'] = new Map()
+  const running = createRunning()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
@@ -88,8 +92,16 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const { free } = config.route
       const probe = startProbe(service, config.route)
       const route = createRoute(service, config.route, dialect, probe)
-      stand = { route, probe, free: free && createFreeCounter(free, service.clock) }
-      if (gate.listener) deafen = service.listen(gate.listener)
+      const windows = createOpenWindows(service.clock, config.route)
+      stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows }
+      const forget = service.listen(({ kind }) => {
+        if (kind === 'reverted') windows.clear()
+      })
+      const silence = gate.listener ? service.listen(gate.listener) : () => {}
+      deafen = () => {
+        forget()
+        silence()
+      }
       const opened = stand
       delist = service.catalog.add(entryOf(config.route), () => reportOn(async () => opened))
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
@@ -139,12 +151,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       gate.open = false
       delist()
       stand?.probe.stop()
-      const drained = async (): Promise<void> => {
-        while (running.size > 0) await Promise.all(running.keys())
-      }
-      await Promise.race([drained(), pause(drainMs)])
-      for (const breakOff of running.values()) breakOff()
-      if (running.size > 0) await Promise.race([drained(), pause(giveBackMs)])
+      await Promise.race([running.drained(), pause(drainMs)])
+      running.breakOff()
+      if (running.count() > 0) await Promise.race([running.drained(), pause(giveBackMs)])
       deafen()
       await handle.release()
     },
@@ -164,13 +173,14 @@ interface Stand {
   readonly route: Route
   readonly probe: Probe
   readonly free: FreeCounter | undefined
+  readonly windows: OpenWindows
 }
 
 interface Gate {
   readonly dialect: Dialect
   readonly listener: ((event: PaywallEvent) => unknown) | undefined
   /** What closing waits for, proofs that are looked at and responses up to their end in the ledger, and how to break it off. */
-  readonly running: Map<Promise<void>, () => void>
+  readonly running: Running
   open: boolean
 }
 
@@ -222,7 +232,12 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
 }
 
 function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
-  const { route } = stand
+  const { route, windows } = stand
+  const window = gate.open && !admitted.has(incoming.request) ? windows.find(incoming) : undefined
+  if (window) {
+    const visit: Case = { service, route, incoming, proof: window.proof }
+    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window) }
+  }
   const reading = gate.dialect.readProof(incoming)
   const { method, target } = incoming
   if (reading === undefined) return challenge(gate, service, stand, incoming)
@@ -246,31 +261,20 @@ function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incomi
   }
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
   const visit: Case = { service, route, incoming, proof }
-  return until(
-    gate,
-    admit(visit).then((admission) =>
-      admission.kind === 'refused'
-        ? turnAway(admission, proof.requestId)
-        : { kind: 'admitted', pass: passFor(gate, visit, admission) },
-    ),
-  )
-}
-
-/** Holds up the closing of the paywall until the work is done. */
-function until<Result>({ running }: Gate, work: Promise<Result>, breakOff = () => {}): Promise<Result> {
-  const done = work.then(
-    () => {},
-    () => {},
-  )
-  running.set(done, breakOff)
-  void done.then(() => running.delete(done))
-  return work
+  const done = gate.running.begin()
+  return admit(visit)
+    .then((admission): Entry => {
+      if (admission.kind === 'refused') return turnAway(admission, proof.requestId)
+      windows.keep(incoming, proof, admission)
+      return { kind: 'admitted', pass: passFor(gate, visit, admission) }
+    })
+    .finally(done)
 }
 
 /** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
 const admitted = new WeakMap<object, Gate>()
 
-function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
+function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWindow): Pass {
   const { service, route, incoming, proof } = visit
   const { method, target } = incoming
   const { token, received, payer, first } = admission
@@ -280,14 +284,7 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   service.changes.note(proof.tx)
-  let finished: () => void = () => {}
-  void until(
-    gate,
-    new Promise<void>((resolve) => {
-      finished = resolve
-    }),
-    () => pass.lose('the service is stopping'),
-  )
+  const finished = gate.running.begin(() => pass.lose('the service is stopping'))
   const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
 
   const pass = openPass({
@@ -311,13 +308,18 @@ function passFor(gate: Gate, visit: Case, admission: Admission): Pass {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...cors } }
     },
-    headersFor: (status) => ({
-      ...cors,
-      ...paidHeaders(status, visit, admission, amount),
-    }),
+    headersFor: (status) => {
+      if (!window || status >= 400) return { ...cors, ...paidHeaders(status, visit, admission, amount) }
+      window.headers ??= paidHeaders(status, visit, admission, amount)
+      return { ...cors, ...window.headers }
+    },
     onEnd: (consequence, recorded) => {
+      // Nobody enters with it any more. Left to the collector, it would keep whole requests alive for long.
+      admitted.delete(incoming.request)
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
+      // Nothing was held, so nothing is written down.
+      if (!admission.grant) return finished()
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)

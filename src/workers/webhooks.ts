@@ -95,6 +95,8 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
     timer.unref?.()
     timers.add(timer)
   }
+  // At once: what happens before is told to nobody.
+  void enqueue('', collect)
   begin('', collect)
   for (const webhook of webhooks) begin(webhook.name, () => serve(webhook))
 

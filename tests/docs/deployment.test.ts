@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { readYaml } from '../../src/gateway/file.ts'
+import { readPlan } from '../../src/gateway/plan.ts'
 import { endpoints } from '../../src/server/endpoints.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -136,6 +138,20 @@ describe('the compose file', () => {
     expect(gateway?.ports).toEqual([`127.0.0.1:${config.listen.port}:${config.listen.port}`])
     expect(config.listen.host).toBe('0.0.0.0')
     expect(dockerfile).toContain(`EXPOSE ${config.listen.port}`)
+  })
+
+  it('has a configuration that the gateway takes, with what its example of an environment names', () => {
+    const env: Record<string, string> = {
+      PAYSTILE_SECRET: `1:${'x'.repeat(32)}`,
+      PAYSTILE_RECIPIENT: 'CFQwTrBgFRRKw4uHHQXk1Vv6u6zRYUgUU3ZSLgdcSnDD',
+      PAYSTILE_RPC: 'https://one.example.com,https://two.example.com',
+      PAYSTILE_PUBLIC_URL: 'https://api.example.com',
+      PAYSTILE_NETWORK: 'mainnet',
+    }
+    for (const name of Object.keys(env))
+      expect(read('deploy/docker/paystile.env.example')).toMatch(new RegExp(`^${name}=`, 'm'))
+    const { value } = readYaml(read('deploy/docker/paystile.yaml'), 'paystile.yaml', env)
+    expect(readPlan(value, env)).toMatchObject({ kind: 'plan', plan: { host: '0.0.0.0', port: 8402, trustProxy: 1 } })
   })
 
   it('holds no secret', () => {

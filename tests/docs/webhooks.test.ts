@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { noticeKinds } from '../../src/core/ports.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/webhooks.ts'
+import { captureColumns } from '../../src/server/capture-format.ts'
 import { createReceiver } from '../harness/notices.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -80,6 +81,11 @@ describe('the receiver in Python', () => {
     const old = { ...headers, 'webhook-timestamp': '1' }
     expect(verify(secret, old, body) ?? 'too old').toContain('too old')
   })
+})
+
+it('shows a payment with the fields that it has', () => {
+  const [, json = ''] = /^```json\n([\s\S]*?)^```$/m.exec(text) ?? []
+  expect(Object.keys((JSON.parse(json) as { data: object }).data)).toEqual([...captureColumns])
 })
 
 it('lists every event', () => {

@@ -1,0 +1,44 @@
+/**
+ * What is running: the end of a paywall waits for it, and breaks it off in the end.
+ *
+ * A plain list, and not a Map that thousands a second go through: V8 keeps the tables that such a Map has outgrown, and
+ * with them whole requests, until its next large collection.
+ */
+export interface Running {
+  /** Something begins. The function returned says that it is over. */
+  begin(breakOff?: () => void): () => void
+  count(): number
+  /** Resolves when nothing runs, and nothing has begun meanwhile. */
+  drained(): Promise<void>
+  breakOff(): void
+}
+
+export function createRunning(): Running {
+  const entries: { at: number; breakOff: (() => void) | undefined }[] = []
+  let waiting: (() => void)[] = []
+  return {
+    begin: (breakOff) => {
+      const entry = { at: entries.length, breakOff }
+      entries.push(entry)
+      return () => {
+        if (entries[entry.at] !== entry) return
+        const last = entries.pop()
+        if (last && last !== entry) {
+          entries[entry.at] = last
+          last.at = entry.at
+        }
+        if (entries.length > 0) return
+        const told = waiting
+        waiting = []
+        for (const tell of told) tell()
+      }
+    },
+    count: () => entries.length,
+    drained: async () => {
+      while (entries.length > 0) await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    breakOff: () => {
+      for (const { breakOff } of [...entries]) breakOff?.()
+    },
+  }
+}
