@@ -151,6 +151,8 @@ export const wellKnown = z
     version: z.literal(1),
     service: z.string(),
     network: z.enum(networks),
+    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
+    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
     genesis: z.string(),
     identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
     recipients: z.array(z.string()),

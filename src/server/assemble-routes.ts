@@ -63,13 +63,16 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
 }
 
 function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
-  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, sessionSeconds, linkTtlSeconds } = config
+  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
+  const { sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { shelf, books } = ledger
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
   const { network } = service.config
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics }
+  const give = service.openFaucet({ mints: mintsOf(service, mints), faucetKey, trustProxy })
+  const faucet: RoutesParts['faucet'] = (request, { visitor }) => give(request, visitor)
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

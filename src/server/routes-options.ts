@@ -7,8 +7,8 @@ import type { Webhook } from '../core/webhooks.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import { address, readMints } from './mint-options.ts'
-import type { ProviderOptions } from './options.ts'
+import { accountKeyOption, address, readMints } from './mint-options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
 import { describe, explain, schema, wholeSeconds } from './schema.ts'
 import type { WebhookOption } from './webhooks-option.ts'
 import { readWebhooksOption } from './webhooks-option.ts'
@@ -43,6 +43,8 @@ export interface RoutesOptions
   readonly sheets?: SheetsOption
   /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
   readonly webhooks?: readonly WebhookOption[]
+  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
+  readonly faucetKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -65,6 +67,7 @@ export interface RoutesConfig {
   readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
   readonly webhooks: readonly Webhook[]
+  readonly faucetKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -92,6 +95,7 @@ const routesSchema = schema
       .default([]),
     sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
     linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
+    faucetKey: accountKeyOption,
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -102,7 +106,7 @@ const routesSchema = schema
     // Read where its secrets are known for what they are.
     webhooks: z.unknown().optional(),
   })
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -123,6 +127,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
   const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
+  if (read.faucetKey !== undefined && read.network === 'mainnet')
+    problems.push('faucetKey: there is no faucet on mainnet; leave it out')
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -136,6 +142,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
     webhooks,
+    faucetKey: read.faucetKey,
     log: read.log,
   })
 }

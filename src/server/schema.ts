@@ -124,7 +124,7 @@ export const schema = z.strictObject({
 export type Read = z.infer<typeof schema>
 
 /** Options that may hold a password or a key, also where they are wrong. */
-const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey']
+const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey', 'faucetKey']
 
 /** A sentence for each thing that is wrong. */
 export function explain(issue: z.core.$ZodIssue, known = Object.keys(schema.shape)): string[] {

@@ -44,7 +44,11 @@ it('lead from nothing to a sale', async () => {
   const { url } = JSON.parse(line)
   expect((await fetch(`${url}/elsewhere`)).status).toBe(404)
   expect((await fetch(`${url}/api/hello`)).status).toBe(402)
-  expect((await paystile('faucet')).code).toBe(0)
+  expect((await paystile('faucet', '--url', `${url}/faucet`)).code).toBe(0)
+  expect(await (await fetch(`${url}/.well-known/paystile`)).json()).toMatchObject({
+    network: 'localnet',
+    testMode: true,
+  })
   const paid = await paystile('pay', `${url}/api/hello`)
   expect([paid.code, paid.stdout]).toEqual([0, 'the weather'])
   child.kill('SIGTERM')

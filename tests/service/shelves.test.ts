@@ -19,8 +19,8 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
     const body = { address: owner.address, message, signature: encodeBase58(owner.sign(message)) }
     const answers = await Promise.all(Array.from({ length: 5 }, () => post('/sign-in', body)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401])
-    const granted = answers.find(({ status }) => status === 200) ?? Response.json({})
-    const { token } = (await granted.json()) as { readonly token: string }
+    const accepted = answers.find(({ status }) => status === 200) ?? Response.json({})
+    const { token } = (await accepted.json()) as { token: string }
     const authorization = `Bearer ${token}`
     expect(await asks({ authorization })).toMatchObject({ wallet: owner.address })
     expect(await (await post('/sign-out', {}, { authorization })).json()).toEqual({ signedOut: true })

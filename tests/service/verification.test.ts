@@ -128,6 +128,27 @@ describe('POST /verify-payment', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
+  it('T128: what leads nowhere here counts at the paywall, too', async () => {
+    const { requestId } = await house.challenge()
+    const client = someone()
+    for (let times = 0; times < 5; times += 1) await house.verify({ tx: randomTx(), requestId }, client)
+    const headers = {
+      ...client,
+      'Payment-Proof': `tx=${randomTx()}; requestId=${requestId}; payer=${stand.payer.address}`,
+    }
+    expect((await fetch(`${house.url}/data`, { headers })).status).toBe(429)
+  })
+
+  it('T127: those whose address is not known share one budget', async () => {
+    const hidden = await openHouse(stand, { rpc: face.url }, {}, ({ isLoopback }) => ({ isLoopback }))
+    const { requestId } = await hidden.challenge()
+    const statuses: number[] = []
+    for (let times = 0; times < 8; times += 1)
+      statuses.push((await hidden.verify({ tx: randomTx(), requestId }, { 'x-forwarded-for': 'unknown' })).status)
+    expect([statuses[0], statuses.at(-1)]).toEqual([200, 429])
+    await hidden.close()
+  })
+
   describe('whether a payment was used', () => {
     const used = async () => {
       const payment = await house.pay(stand.payer)

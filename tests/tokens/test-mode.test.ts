@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
 import { createMinter } from '../../src/chain/minting.ts'
 import { createRpc, type Rpc } from '../../src/chain/rpc.ts'
@@ -91,4 +92,54 @@ it.each(['USDC', 'NATIVE', 'SOL'] as const)('a stranger gets %s from the faucet 
   }
   const { findings } = await checkStore(readConfig(options, {}).service, genesis, undefined)
   expect(findings.map(({ level, finding }) => `${level} ${finding}`)[0]).toMatch(/^ok .* with 1 payment$/)
+})
+
+it('the addresses of a service tell of test mode, and give test money', async () => {
+  const options = {
+    network: 'devnet',
+    rpc: node.url,
+    secret: `1:${'s'.repeat(32)}`,
+    ledger: join(directory, 'routes.sqlite'),
+    mints,
+    log,
+  } as const
+  const routes = createPaystileRoutes({ ...options, faucetKey: join(directory, 'faucet.json') })
+  try {
+    const wellKnown = await routes.fetch(new Request('http://shop/.well-known/paystile'))
+    expect(await wellKnown.json()).toMatchObject({
+      network: 'devnet',
+      testMode: true,
+      banner: expect.stringContaining('worth nothing'),
+    })
+    const { address } = await newSigner()
+    const order = () => new Request('http://shop/faucet', { method: 'POST', body: JSON.stringify({ address }) })
+    const answer = await routes.fetch(order(), { peer: '192.0.2.1' })
+    expect([answer.status, (await answer.json()).amounts]).toEqual([200, { SOL: '0.01', USDC: '10', NATIVE: '100' }])
+    expect(world.localnet.getAccount(address)?.lamports).toBe(10_000_000n)
+    const without = createPaystileRoutes(options)
+    expect((await without.fetch(order())).status).toBe(404)
+    await without.close()
+  } finally {
+    await routes.close()
+  }
+})
+
+it('T163: those of mainnet do neither', async () => {
+  node.behave(bend('getGenesisHash', () => genesisHashes.mainnet))
+  const options = {
+    rpc: node.url,
+    secret: `1:${'s'.repeat(32)}`,
+    ledger: join(directory, 'mainnet.sqlite'),
+    publicUrl: 'https://shop.example',
+    log,
+  }
+  expect(() => createPaystileRoutes({ ...options, faucetKey: 'faucet.json' })).toThrow('there is no faucet on mainnet')
+  const routes = createPaystileRoutes(options)
+  try {
+    const wellKnown = await (await routes.fetch(new Request('http://shop/.well-known/paystile'))).json()
+    expect([wellKnown.network, wellKnown.testMode, 'banner' in wellKnown]).toEqual(['mainnet', false, false])
+    expect((await routes.fetch(new Request('http://shop/faucet', { method: 'POST', body: '{}' }))).status).toBe(404)
+  } finally {
+    await routes.close()
+  }
 })
