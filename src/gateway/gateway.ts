@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { createPaystileRoutes } from '../adapters/routes.ts'
 import { asciiJson } from '../core/http.ts'
-import { openPaywall } from '../server/assemble.ts'
+import { createTrace, openPaywall } from '../server/assemble.ts'
 import { endpoints } from '../server/endpoints.ts'
 import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
@@ -67,7 +67,12 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
     return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
   }
-  const floor = { find: createFind<OpenRoute>([]), upstreams, own: own ?? healthRoutes(readiness) }
+  const floor = {
+    find: createFind<OpenRoute>([]),
+    upstreams,
+    own: own ?? healthRoutes(readiness),
+    trace: createTrace(),
+  }
   const isSelling = plan.routes.some(({ provider }) => provider)
   const server = createServer(
     {
