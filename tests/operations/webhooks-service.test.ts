@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import { readYaml } from '../../src/gateway/file.ts'
+import { readPlan } from '../../src/gateway/plan.ts'
 import { captureColumns } from '../../src/server/capture-format.ts'
 import { ConfigurationError } from '../../src/server/configuration-error.ts'
 import { readRoutesConfig } from '../../src/server/routes-options.ts'
@@ -74,4 +76,30 @@ it('does not start with webhooks that cannot be', () => {
   expect(read).toThrow(ConfigurationError)
   expect(read).toThrow(/webhooks\.0\.secret: must be whsec_/)
   expect(read).not.toThrow(/whsec_short/)
+})
+
+it('comes to the service from the gateway’s file, with its secret from the environment', () => {
+  const file = (webhook: string) =>
+    `network: localnet
+token: USDC
+recipient: ${stand.world.recipient.address}
+upstream: http://127.0.0.1:3000
+webhooks:
+  - ${webhook}
+routes:
+  - { path: /data, price: 0.01 }
+`
+  const env = { HOOK_SECRET: secret, WEAK: 'whsec_weak' }
+  const read = (webhook: string) => readPlan(readYaml(file(webhook), 'paystile.yaml', env).value, env)
+  const url = 'https://shop.example.com/hook'
+  expect(read(`{ url: '${url}', secret: '\${HOOK_SECRET}', events: [payment.finalized] }`)).toMatchObject({
+    kind: 'plan',
+    plan: { service: { webhooks: [{ url, secret, events: ['payment.finalized'] }] } },
+  })
+  const weak = read(`{ url: '${url}', secret: '\${WEAK}' }`)
+  expect(JSON.stringify(weak)).toMatch(/webhooks.*must be whsec_ and 24 to 64 bytes/)
+  expect(JSON.stringify(weak)).not.toContain('whsec_weak')
+  expect(JSON.stringify(read(`{ url: '${url}', secret: '\${HOOK_SECRET}', events: [payment.lost] }`))).toContain(
+    'events',
+  )
 })
