@@ -73,7 +73,13 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
         .string()
         .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
         .default(usualPageSize)
-        .meta({ description: `Records per page, at most ${mostPerPage}.` }),
+        .meta({
+          type: 'integer',
+          minimum: 1,
+          maximum: mostPerPage,
+          default: usualPageSize,
+          description: 'Records per page.',
+        }),
       cursor: z
         .string()
         .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
