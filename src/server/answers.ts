@@ -131,8 +131,15 @@ export const verification = z
   })
   .meta({ id: 'Verification' })
 
-export const readiness = z.strictObject({ ready: z.boolean(), why: z.array(z.string()) }).meta({ id: 'Readiness' })
-export const health = z.strictObject({ status: z.literal('alive') }).meta({ id: 'Health' })
+export const readiness = z
+  .strictObject({
+    ready: z.boolean(),
+    offered: z.array(token),
+    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
+    why: z.array(z.string()),
+  })
+  .meta({ id: 'Readiness' })
+export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
 
 const offer = z.strictObject({
   methods: z.array(z.string()),

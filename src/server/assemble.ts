@@ -44,6 +44,8 @@ import { createService } from './service.ts'
 import { noteSightings } from './sightings.ts'
 import { createUsageBook } from './usage.ts'
 
+export { createTrace }
+
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)

@@ -194,7 +194,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
 const stranger: Access = { kind: 'stranger', wallet: undefined }
 
 export function alive(): Response {
-  return answer({ status: 'alive' })
+  return answer({ status: 'ok' })
 }
 
 function discoveryRows({ discovery }: TableParts): readonly Row[] {

@@ -41,10 +41,10 @@ export interface RoutesOptions
   readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
-  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
-  readonly faucetKey?: AccountKey
   /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
   readonly webhooks?: readonly WebhookOption[]
+  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
+  readonly faucetKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -66,8 +66,8 @@ export interface RoutesConfig {
   readonly sessionSeconds: number | undefined
   readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
-  readonly faucetKey: AccountKey | undefined
   readonly webhooks: readonly Webhook[]
+  readonly faucetKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -126,9 +126,9 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
+  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
     problems.push('faucetKey: there is no faucet on mainnet; leave it out')
-  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -141,8 +141,8 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     sessionSeconds: read.sessionSeconds,
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
-    faucetKey: read.faucetKey,
     webhooks,
+    faucetKey: read.faucetKey,
     log: read.log,
   })
 }

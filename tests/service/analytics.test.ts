@@ -258,7 +258,7 @@ describe('who may read', () => {
 
 describe('health', () => {
   it('lives and is ready, and tells so to everybody', async () => {
-    expect(await json(house.visit('/healthz'))).toMatchObject({ status: 200, body: { status: 'alive' } })
+    expect(await json(house.visit('/healthz'))).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(await json(house.visit('/readyz'))).toMatchObject({ status: 200, body: { ready: true, why: [] } })
   })
 
