@@ -16,7 +16,7 @@ const time = (what: string) =>
       asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
     )
     .optional()
-    .meta({ description: what, examples: ['2026-01-31T12:00:00Z', '2026-01-31', '1769860800000'] })
+    .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
 
 const from = time('From this moment on, by the time of the block.')
 const to = time('Before this moment.')
@@ -77,8 +77,7 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
           type: 'integer',
           minimum: 1,
           maximum: mostPerPage,
-          default: usualPageSize,
-          description: 'Records per page.',
+          description: `Records per page; ${usualPageSize} by default.`,
         }),
       cursor: z
         .string()
