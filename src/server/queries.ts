@@ -16,7 +16,7 @@ const time = (what: string) =>
       asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
     )
     .optional()
-    .meta({ description: what, examples: ['2026-01-31T12:00:00Z', '2026-01-31', '1769860800000'] })
+    .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
 
 const from = time('From this moment on, by the time of the block.')
 const to = time('Before this moment.')
@@ -73,7 +73,12 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
         .string()
         .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
         .default(usualPageSize)
-        .meta({ description: `Records per page, at most ${mostPerPage}.` }),
+        .meta({
+          type: 'integer',
+          minimum: 1,
+          maximum: mostPerPage,
+          description: `Records per page; ${usualPageSize} by default.`,
+        }),
       cursor: z
         .string()
         .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))

@@ -30,6 +30,11 @@ describe('a posted body', () => {
     expect(await readJsonBody(announced)).toMatchObject({ code: 'body_too_long' })
   })
 
+  it('may break off, which is no fault of ours', async () => {
+    const broken = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('aborted')) })
+    expect(await readJsonBody(post(broken))).toMatchObject({ code: 'body_invalid' })
+  })
+
   it('T130: arrives within ten seconds, or is not waited for', async () => {
     const silent = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Uint8Array.of(123)) })
     const reading = readJsonBody(post(silent))

@@ -351,6 +351,9 @@ describe('discovery', () => {
       'cursor',
       'view',
     ])
+    const limit = list.parameters.find(({ name }: { name: string }) => name === 'limit')
+    expect(limit).toMatchObject({ in: 'query', required: false })
+    expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 500 })
     const wanted = body.paths['/verify-payment'].post.requestBody.content['application/json'].schema
     expect([wanted.required, wanted.additionalProperties]).toEqual([['tx', 'requestId'], false])
     const text = JSON.stringify(body)

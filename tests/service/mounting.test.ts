@@ -1,6 +1,6 @@
 /** `createPaystileRoutes` beside paywalls in every framework, from signing in to `getAnalytics`. */
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
@@ -123,6 +123,29 @@ describe.each(mounts)('on %s', (_name, mount) => {
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(['/verify-payment', '/analytics', '/api/analytics/export', '/sign-in']),
     )
+    await shop.close()
+  })
+
+  it('does not mind what a client sends', async () => {
+    const shop = await open(mount)
+    const { port } = new URL(shop.url)
+    const heads = [
+      'TRACE /analytics HTTP/1.1\r\nHost: localhost',
+      'GET /analytics HTTP/1.1\r\nHost: a b',
+      'GET /analytics HTTP/1.1\r\nHost: localhost:99999',
+      'GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost',
+      'GET //evil.example/analytics HTTP/1.1\r\nHost: localhost',
+      'POST /verify-payment HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
+    ]
+    for (const head of heads) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1', () => socket.end(`${head}\r\nConnection: close\r\n\r\n`))
+        socket.on('error', () => {})
+        socket.on('close', () => resolve())
+        socket.resume()
+      })
+    }
+    expect((await fetch(`${shop.url}/healthz`)).status).toBe(200)
     await shop.close()
   })
 
