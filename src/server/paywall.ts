@@ -295,15 +295,14 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
-    facts: () => ({
-      tx: proof.tx,
-      request: service.pseudonyms.request(proof.requestId),
-      payer,
-      token,
-      amount,
-      unit: admission.allowance.unit,
-      isOnce: isOneRequest(admission.allowance),
-    }),
+    facts: () => {
+      if (window?.facts) return window.facts
+      const { unit } = admission.allowance
+      const request = service.pseudonyms.request(proof.requestId)
+      const facts = { tx: proof.tx, request, payer, token, amount, unit, isOnce: isOneRequest(admission.allowance) }
+      if (window) window.facts = facts
+      return facts
+    },
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...cors } }
