@@ -71,10 +71,11 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     pass.end('failed', 0)
     return false
   }
-  // Three names and no object: V8 would place it among what lives long, and with it, for a while, every response.
-  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse
-  const write = response.write.bind(response) as (...args: unknown[]) => boolean
-  const finish = response.end.bind(response) as (...args: unknown[]) => ServerResponse
+  const original = {
+    writeHead: response.writeHead.bind(response),
+    write: response.write.bind(response),
+    end: response.end.bind(response),
+  }
   let begun = false
   let added: Readonly<Record<string, string>> = {}
   let bodyBytes = 0
@@ -86,6 +87,8 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   let isComplete: () => boolean = () => true
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
   let isReplaced = false
+  const write = original.write as (...args: unknown[]) => boolean
+  const finish = original.end as (...args: unknown[]) => ServerResponse
 
   /** The status to send. `length` is that of a body that comes at once. */
   const begin = (given: unknown, length?: number): number | undefined => {
@@ -120,7 +123,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   const replace = ({ status, headers, body }: Answer): void => {
     isReplaced = true
     for (const name of response.getHeaderNames()) response.removeHeader(name)
-    writeHead(status, headers)
+    original.writeHead(status, headers)
     finish(body, 'latin1')
   }
   const stopIfLost = (): boolean => {
@@ -137,7 +140,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   /** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
   const sendHead = (...args: unknown[]): ServerResponse => {
     try {
-      return writeHead(...args)
+      return (original.writeHead as (...args: unknown[]) => ServerResponse)(...args)
     } catch (error) {
       if (begun && !response.headersSent) {
         begun = false

@@ -313,8 +313,6 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
       return { ...cors, ...window.headers }
     },
     onEnd: (consequence, recorded) => {
-      // Nobody enters with it any more. Left to the collector, it would keep whole requests alive for long.
-      admitted.delete(incoming.request)
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
       // Nothing was held, so nothing is written down.
