@@ -295,15 +295,14 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
-    facts: () => ({
-      tx: proof.tx,
-      request: service.pseudonyms.request(proof.requestId),
-      payer,
-      token,
-      amount,
-      unit: admission.allowance.unit,
-      isOnce: isOneRequest(admission.allowance),
-    }),
+    facts: () => {
+      if (window?.facts) return window.facts
+      const { unit } = admission.allowance
+      const request = service.pseudonyms.request(proof.requestId)
+      const facts = { tx: proof.tx, request, payer, token, amount, unit, isOnce: isOneRequest(admission.allowance) }
+      if (window) window.facts = facts
+      return facts
+    },
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...cors } }
@@ -314,8 +313,6 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
       return { ...cors, ...window.headers }
     },
     onEnd: (consequence, recorded) => {
-      // Nobody enters with it any more. Left to the collector, it would keep whole requests alive for long.
-      admitted.delete(incoming.request)
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
       // Nothing was held, so nothing is written down.

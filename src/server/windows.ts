@@ -8,12 +8,14 @@ import type { Clock } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import type { Admission } from './admit.ts'
 import type { RouteConfig } from './config.ts'
+import type { PaymentFacts } from './pass.ts'
 
 export interface OpenWindow {
   readonly proof: Proof
   readonly admission: Admission
   /** What an answer says of its payment, signed once for all answers of this second. */
   headers: Readonly<Record<string, string>> | undefined
+  facts: PaymentFacts | undefined
 }
 
 export interface OpenWindows {
@@ -53,7 +55,7 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       const name = nameOf(incoming)
       if (name === undefined) return
       if (windows.size >= mostWindows) windows.clear()
-      windows.set(name, { proof, admission, headers: undefined, until: clock.monotonic() + keptMs })
+      windows.set(name, { proof, admission, headers: undefined, facts: undefined, until: clock.monotonic() + keptMs })
     },
     clear: () => windows.clear(),
   }
