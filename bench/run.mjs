@@ -11,7 +11,8 @@ import { pinSelf } from './processes.mjs'
 
 const home = mkdtempSync(join(tmpdir(), 'paystile-bench-'))
 process.env.PAYSTILE_HOME = home
-const wanted = process.argv.slice(2)
+const isLarge = process.argv.includes('--large')
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--large')
 const say = (line) => process.stderr.write(`${line}\n`)
 const isWanted = (name) => wanted.length === 0 || wanted.some((part) => name.startsWith(part))
 
@@ -60,6 +61,10 @@ try {
   if (isWanted('memory')) {
     const { benchMemory } = await import('./memory.mjs')
     results.push(...(await benchMemory({ provider: offline, say })))
+  }
+  if (isLarge && isWanted('analytics/export')) {
+    const { benchExport } = await import('./export.mjs')
+    results.push(...(await benchExport({ home, say })))
   }
 } finally {
   localnet.stop()

@@ -69,6 +69,7 @@ const joiners = [
   'server/assemble-rates.ts',
   'server/assemble-routes.ts',
   'server/assemble-verdict.ts',
+  'server/assemble-webhooks.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */

@@ -2,6 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Visitor } from '../server/access.ts'
 import { openRoutes } from '../server/assemble-routes.ts'
+import { problem } from '../server/problems.ts'
+import type { Routes } from '../server/routes.ts'
 import type { RoutesOptions } from '../server/routes-options.ts'
 
 /** Who asks: as the server knows it, or Node's own request, from which that can be read. */
@@ -37,8 +39,7 @@ export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoute
       if (next && !routes.owns(path)) return next()
       const leaving = new AbortController()
       response.once('close', () => leaving.abort())
-      routes
-        .handle(requestOf(incoming, leaving.signal), visitorOf(incoming))
+      serveNode(routes, incoming, leaving.signal)
         .then((answer) => sendResponse(response, answer))
         .catch((error) => {
           if (response.headersSent || !next) response.destroy()
@@ -47,6 +48,13 @@ export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoute
     },
     close: routes.close,
   }
+}
+
+/** The platform has no request for TRACE and its like, and throws: that must reach nobody but who sent it. */
+async function serveNode(routes: Routes, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
+  if (/^(?:TRACE|TRACK|CONNECT)$/i.test(incoming.method ?? ''))
+    return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD, POST, OPTIONS' } })
+  return routes.handle(requestOf(incoming, signal), visitorOf(incoming))
 }
 
 function visitorFrom(info: VisitInfo): Visitor {

@@ -155,7 +155,7 @@ function secretsOf({ routes, plan }: Subject): {
     'apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : [],
   )
   const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
-  return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.map(({ secret }) => secret) ?? [])] }
+  return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
 }
 
 const colours: Readonly<Record<Level, (text: string) => string>> = {

@@ -13,6 +13,7 @@ import { addOperatorCommands } from './operator-commands.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf, nameFlags } from './payment-errors.ts'
 import type { Run } from './run.ts'
+import { addSetupCommands } from './setup-commands.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const networkOption = () =>
@@ -52,22 +53,6 @@ function createProgram(run: Run): Command {
     .configureOutput({ outputError: (text, write) => write(text) })
   const command = (name: string, description: string, parent: Command = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
-
-  command('init', 'write what `serve` needs: configuration and secret')
-    .argument('[directory]', 'where to (default: here)')
-    .option('--upstream <url>', 'your own service, which is to be protected')
-    .option('--path <path>', 'what costs something: /api/weather, or /api/* for all below /api')
-    .option('--price <decimal>', 'price of a request')
-    .option('--token <code>', 'token of the price: USDC (the default), SOL or NATIVE')
-    .option('--recipient <address>', 'wallet that is paid (on localnet one is made if you give none)')
-    .addOption(networkOption())
-    .option('--yes', 'ask nothing, and take the usual values for what is not given')
-    .option('--force', 'replace paystile.yaml; the secret in .env stays')
-    .action(run(async () => (await import('./init.ts')).init))
-
-  command('doctor', 'check everything a service needs, and say what to do')
-    .argument('[file]', 'configuration (default: paystile.yaml here, else the PAYSTILE_ variables)')
-    .action(run(async () => (await import('./doctor.ts')).doctor))
 
   command('demo', 'run paid resources on a chain of their own, to try everything out')
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
@@ -151,13 +136,7 @@ function createProgram(run: Run): Command {
     .option('--amount <decimal>', 'how much of it')
     .option('--url <url>', 'faucet to ask (default: those of all localnets that run here)')
     .action(run(async () => (await import('./faucet.ts')).faucet))
-
-  const mints = program.command('mints').description('test tokens of your own').exitOverride()
-  command('create', 'make test USDC and NATIVE that belong to a key, and print the lines that use them', mints)
-    .argument('[file]', 'key file that owns them and pays for them (default: your wallet)')
-    .option('--rpc <url>', 'node to use', collect, [])
-    .addOption(networkOption())
-    .action(run(async () => (await import('./mints.ts')).createMints))
+  addSetupCommands({ program, command, networkOption, collect, run })
   addOperatorCommands({ program, command, networkOption, run })
   return program
 }

@@ -1,10 +1,11 @@
 /** `paystile serve`: the gateway, from a file. */
 import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileNames, readPlanFile } from '../gateway/file.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
 import type { Plan, RoutePlan } from '../gateway/plan.ts'
 import { jsonSchema } from '../gateway/schema.ts'
+import { envFileName, loadEnvFile } from '../host/env-file.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import { untilStopped } from './chains.ts'
 import { readWhole } from './numbers.ts'
@@ -24,6 +25,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   }
   const port = readWhole('--port', options.port, 0, 65_535)
   const path = findFile(file)
+  readSecrets(terminal, dirname(path))
   const read = await readPlanFile(path, process.env)
   const plan: Plan = { ...read, port: port ?? read.port, host: options.host ?? read.host }
   const routes = plan.routes.map(describe)
@@ -64,6 +66,16 @@ function findFile(given: string | undefined): string {
     'no_file',
     `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory; make one with: npx paystile init`,
   )
+}
+
+/** What `.env` beside the configuration says joins the environment, which has the last word. */
+function readSecrets(terminal: Terminal, directory: string): void {
+  const reading = loadEnvFile(directory)
+  const path = join(directory, envFileName)
+  if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is left out.`)
+  if (reading.kind === 'read' && reading.isOpen) {
+    terminal.note(`Other users of this machine can read ${path}; chmod 600 ${path} keeps it to you.`)
+  }
 }
 
 interface RouteWords {

@@ -36,7 +36,7 @@ export async function listNotices(terminal: Terminal, options: ListOptions): Pro
     { ok: true, notices: listed },
     rows.length === 0
       ? ['Nothing was to be told.']
-      : table([['at', 'state', 'event', 'failures', 'id', 'tx', 'why'], ...rows]),
+      : table([['at', 'state', 'event', 'attempts', 'id', 'tx', 'why'], ...rows]),
   )
 }
 

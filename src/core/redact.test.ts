@@ -59,6 +59,7 @@ it.each([
   'GET /api/weather?city=Bern',
   '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
   'at file:///srv/app/index.js:120:15',
+  'at file:///srv/app/node_modules/@hono/node-server/dist/index.mjs:12:3',
   'token account of USDC, frozen',
   '1,000 of 2,000 at 12:30',
 ])('leaves %j as it is', (text) => {

@@ -15,7 +15,7 @@ const longestText = 2_048
 /** None of them takes long on any text: strangers write some of what is logged. */
 const patterns: readonly (readonly [RegExp, string])[] = [
   // A password may hold slashes and at signs: up to the last @ of the word.
-  [/([a-z][a-z0-9+.-]{1,15}:\/\/)[^\s"'`<>]*@/gi, `$1${gone}@`],
+  [/(?<![a-z0-9+.-])(?!file:)([a-z][a-z0-9+.-]{1,15}:\/\/)[^\s"'`<>]*@/gi, `$1${gone}@`],
   // Addresses of nodes and webhooks carry keys in their path or query, so all that is shown is whose they are.
   [/\b((?:https?|wss?):\/\/[^\s"'`<>/?#]+)[/?#][^\s"'`<>]+/gi, '$1/…'],
   [/\b(bearer|basic|digest)\s{1,3}(?=\S{8})[^\s,;"']+/gi, `$1 ${gone}`],

@@ -4,11 +4,11 @@ import type { Network } from './network.ts'
 export interface TestMode {
   readonly testMode: boolean
   /** What pages show above everything else; undefined where money is real. */
-  readonly banner: string | undefined
+  readonly banner?: string
 }
 
 export function testModeOf(network: Network): TestMode {
-  if (network === 'mainnet') return { testMode: false, banner: undefined }
+  if (network === 'mainnet') return { testMode: false }
   const where = network === 'devnet' ? 'Solana’s development network' : 'a local chain'
   return { testMode: true, banner: `Test mode: payments are made on ${where}, with money that is worth nothing.` }
 }

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { createPaystileRoutes } from '../adapters/routes.ts'
 import { asciiJson } from '../core/http.ts'
-import { tokenCodes } from '../core/network.ts'
-import { openPaywall } from '../server/assemble.ts'
+import { createTrace, openPaywall } from '../server/assemble.ts'
 import { endpoints } from '../server/endpoints.ts'
 import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
+import { joinReports } from '../server/selling.ts'
 import { createFind } from './match.ts'
 import type { GatewayConfig } from './options.ts'
 import { createOutgoing } from './outgoing.ts'
@@ -67,7 +67,12 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
     return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
   }
-  const floor = { find: createFind<OpenRoute>([]), upstreams, own: own ?? healthRoutes(readiness) }
+  const floor = {
+    find: createFind<OpenRoute>([]),
+    upstreams,
+    own: own ?? healthRoutes(readiness),
+    trace: createTrace(),
+  }
   const isSelling = plan.routes.some(({ provider }) => provider)
   const server = createServer(
     {
@@ -128,17 +133,6 @@ function listenOn(server: Server, { host, port }: Plan): Promise<void> {
 function hostOf(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
-}
-
-/** All routes have to be for sale. What one of them does not take is not offered, with its reason. */
-function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
-  const why = reports.find((report) => report.why !== undefined)?.why
-  return {
-    ready: reports.every(({ ready }) => ready),
-    offered: tokenCodes.filter((code) => reports.length > 0 && reports.every(({ offered }) => offered.includes(code))),
-    withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
-    ...(why !== undefined && { why }),
-  }
 }
 
 /** Where nothing is sold: that it lives. */

@@ -95,8 +95,8 @@ export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, For
   readonly origins?: RoutesOptions['origins']
   readonly sheets?: RoutesOptions['sheets']
   /** On test networks: the key file that owns the test tokens, from which `/faucet` gives. `PAYSTILE_FAUCET_KEY` too. */
-  readonly faucetKey?: string
-  readonly webhooks?: readonly { readonly url: string; readonly secret: string; readonly events?: readonly string[] }[]
+  readonly faucetKey?: RoutesOptions['faucetKey']
+  readonly webhooks?: RoutesOptions['webhooks']
 }
 
 export interface LimitOptions {

@@ -57,8 +57,6 @@ export interface Plan {
   /** For the service's own endpoints. */
   readonly service: RoutesOptions
   readonly reportToken: TokenCode | undefined
-  /** The key file of the faucet, on test networks. */
-  readonly faucetKey: string | undefined
   readonly webhooks: NonNullable<ReadConfig['webhooks']>
 }
 
@@ -75,9 +73,6 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const problems: Problem[] = []
   const routes = data.routes.flatMap((_, index) => readRoute(data, index, environment, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
-  const faucetKey = data.faucetKey ?? (environment['PAYSTILE_FAUCET_KEY'] || undefined)
-  if (faucetKey !== undefined && (data.network ?? (environment['PAYSTILE_NETWORK'] || 'mainnet')) === 'mainnet')
-    problems.push({ place: ['faucetKey'], why: 'there is no faucet on mainnet; leave it out' })
   const service = serviceOf(data)
   // What it shares with the paywalls they have told already, and without a price nobody needs it.
   if (problems.length === 0 && routes.some(({ provider }) => provider))
@@ -95,7 +90,6 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
     publicUrl: (data.publicUrl ?? environment['PAYSTILE_PUBLIC_URL'])?.replace(/\/$/, ''),
     service,
     reportToken: data.reportToken,
-    faucetKey,
     webhooks: data.webhooks ?? [],
   }
   return { kind: 'plan', plan }
@@ -206,7 +200,7 @@ function told(read: () => unknown): readonly Problem[] {
 
 const serviceNames = [
   ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks'],
 ]
 
 function serviceOf(data: ReadConfig): RoutesOptions {

@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { isHttpUrl } from '../core/http.ts'
 import { networks, tokenCodes } from '../core/network.ts'
+import { noticeKinds } from '../core/ports.ts'
 import { envelopes } from '../server/envelope.ts'
 import type { Place } from './problems.ts'
 
@@ -156,7 +157,7 @@ export const configSchema = z.strictObject({
       requestSeconds: secondsFrom(1).optional(),
     })
     .optional(),
-  faucetKey: text.optional(),
+  faucetKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
   owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
   reportToken: token.optional(),
   metrics: z.enum(['owners', 'open']).optional(),
@@ -166,8 +167,9 @@ export const configSchema = z.strictObject({
     .array(
       z.strictObject({
         url: text.refine((url) => isHttpUrl(url), { error: 'must be an http or https address' }),
-        secret: text,
-        events: names.optional(),
+        secret: text.optional(),
+        events: z.array(z.enum(noticeKinds), { error: 'must be a list of events' }).optional(),
+        allowPrivate: flag.optional(),
       }),
       { error: 'must be a list of { url, secret }' },
     )

@@ -2,14 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { attachPass, enterNode, incomingOf, sendAnswer } from '../adapters/bridge.ts'
 import { asciiJson } from '../core/http.ts'
+import type { Trace } from '../core/ports.ts'
 import { isOwnPath } from '../server/endpoints.ts'
 import type { Pass } from '../server/pass.ts'
 import type { Paywall } from '../server/paywall.ts'
-import { forward } from './forward.ts'
 import type { Find } from './match.ts'
 import { segmentsOf } from './match.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { RoutePlan } from './plan.ts'
+import { forwardTraced } from './traced.ts'
 import type { Upstreams } from './upstream.ts'
 
 /** The service's own endpoints, which come before every route. */
@@ -30,6 +31,7 @@ export interface Floor {
   readonly find: Find<OpenRoute>
   readonly upstreams: Upstreams
   readonly own: OwnRoutes
+  readonly trace: Trace
 }
 
 /** `waits`: the client has not sent its body yet, and wants to be told to. */
@@ -63,9 +65,10 @@ function serveRoute(floor: Floor, route: OpenRoute, { request, response, target,
     }
     if (waits && !(route.bindsBody && paywall)) response.writeContinue()
     const facts = pass?.facts()
-    forward(
+    forwardTraced(
       { request, response, target, facts },
       { upstream, pool: floor.upstreams.poolFor(upstream), headersFor: () => outgoing(request, target, facts), fail },
+      floor.trace,
     )
   }
   if (!paywall || isLeftToUpstream(route, request)) {

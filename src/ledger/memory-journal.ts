@@ -29,7 +29,7 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
         told.delete(keyOf(sighting.tx))
         return true
       })
-      dropOldest()
+      if (fresh.some(({ slot }) => slot === 0)) dropOldest()
       if (read && read.mark.slot >= (marks.get(read.address)?.slot ?? 0)) marks.set(read.address, read.mark)
       return fresh
     },

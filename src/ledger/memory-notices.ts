@@ -4,18 +4,16 @@ import type { Notice, NoticeKind, Notices, Shelf } from '../core/ports.ts'
 import { captureOfPayment } from './capture.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
-import { chooseLapsed, keptMs, settlingMs, wishesOf } from './notice.ts'
+import { chooseLapsed, keptMs, settlingMs } from './notice.ts'
 import { isCounted } from './rollup.ts'
 
 /** Writes down what is to be told, once somebody listens. */
 export function tell(room: Room, kinds: readonly NoticeKind[], tx: Uint8Array, now: number): void {
   if (room.listensSince === undefined) return
-  for (const kind of kinds) write(room, { kind, target: '', tx, at: now })
-}
-
-function write({ notices }: Room, about: Pick<Notice, 'kind' | 'target' | 'tx' | 'at'>): void {
-  const id = `msg_${randomUUID().replaceAll('-', '')}`
-  notices.set(id, { id, ...about, attempts: 0, state: 'waiting', why: '', due: about.at })
+  for (const kind of kinds) {
+    const id = `msg_${randomUUID().replaceAll('-', '')}`
+    room.notices.set(id, { id, kind, target: '', tx, at: now, attempts: 0, state: 'waiting', why: '', due: now })
+  }
 }
 
 export function createMemoryNotices(room: Room, now: () => number): Notices {
@@ -26,10 +24,6 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
     if (notice) notices.set(id, { ...notice, ...changes })
     return notice !== undefined
   }
-  const waiting = (target: string) =>
-    [...notices.values()]
-      .filter((notice) => notice.state === 'waiting' && notice.target === target)
-      .sort((one, other) => one.due - other.due)
   const tried = (id: string): number => (notices.get(id)?.attempts ?? 0) + 1
   const unclaimed = (before: number) =>
     [...seen.values()]
@@ -80,18 +74,22 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
     },
     async spread(listeners, most) {
       now()
-      const fresh = waiting('').slice(0, most)
-      for (const { id, kind, tx, at } of fresh) {
-        for (const [target, wanted] of wishesOf(listeners)) if (wanted === kind) write(room, { kind, target, tx, at })
-        notices.delete(id)
+      const fresh = [...notices.values()].filter(({ target, state }) => target === '' && state === 'waiting')
+      const chosen = fresh.sort((one, other) => one.due - other.due).slice(0, most)
+      for (const notice of chosen) {
+        notices.delete(notice.id)
+        for (const { name, events } of listeners) {
+          const id = `${notice.id}_${name}`
+          if (events.includes(notice.kind)) notices.set(id, { ...notice, id, target: name })
+        }
       }
-      return fresh.length
+      return chosen.length
     },
     async take(target, most, leaseMs) {
       const time = now()
-      const taken = waiting(target)
-        .filter(({ due }) => due <= time)
-        .slice(0, most)
+      const own = [...notices.values()].filter((notice) => notice.target === target)
+      const due = own.filter((notice) => notice.state === 'waiting' && notice.due <= time)
+      const taken = due.sort((one, other) => one.due - other.due).slice(0, most)
       for (const { id } of taken) change(id, { due: time + Math.ceil(leaseMs) })
       return taken.map(({ due: _, ...notice }) => notice)
     },

@@ -1,5 +1,5 @@
 /** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
-import type { Listener, Notice, NoticeKind } from '../core/ports.ts'
+import type { Notice, NoticeKind } from '../core/ports.ts'
 import type { Ruling } from './account.ts'
 import { dayMs, hourMs } from './rollup.ts'
 import { parseText } from './stored-text.ts'
@@ -63,11 +63,8 @@ export interface NoticeRow {
 
 export const noticeColumns = 'id, kind, target, tx, at, attempts, state, why'
 
-/** Whom to tell of what: a pair of names for each kind that somebody wants to hear of. */
-export function wishesOf(listeners: readonly Listener[]): readonly (readonly [target: string, kind: NoticeKind])[] {
-  return listeners.flatMap(({ name, events }) => [...new Set(events)].map((kind) => [name, kind] as const))
-}
-
 export function readNotice({ tx, at, attempts, why, ...row }: NoticeRow): Notice {
-  return { ...row, tx: new Uint8Array(tx), at: Number(at), attempts: Number(attempts), why: parseText(why) }
+  const { id, kind, target, state } = row
+  const numbers = { at: Number(at), attempts: Number(attempts) }
+  return { id, kind, target, tx: new Uint8Array(tx), ...numbers, state, why: parseText(why) }
 }

@@ -2,10 +2,10 @@
 import type { Clock, NoticeKind, Notices } from '../core/ports.ts'
 import { timeOf } from './account.ts'
 import type { NoticeRow } from './notice.ts'
-import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs, wishesOf } from './notice.ts'
+import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from './notice.ts'
 import { checkCount } from './periods.ts'
 import type { Database } from './postgres-database.ts'
-import { isUnclaimed, noticeId, writeNotices } from './postgres-effects.ts'
+import { isUnclaimed, writeNotices } from './postgres-effects.ts'
 import type { Entry } from './postgres-rows.ts'
 import { hexOf, parseLeases } from './postgres-rows.ts'
 import { formatText } from './stored-text.ts'
@@ -15,16 +15,16 @@ const visitedAtOnce = 5_000
 const mostTurns = 20
 
 // Who finds one locked passes on to the next: two servers never get the same.
-const take = `WITH due AS (SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = $4 AND due <= $1 ORDER BY due
-    LIMIT $3 FOR UPDATE SKIP LOCKED)
+const take = `WITH due AS (SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = $4 AND due <= $1
+    ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
   UPDATE paystile_notices AS kept SET due = $2 FROM due WHERE kept.id = due.id
   RETURNING ${noticeColumns.replace('id', 'kept.id')}`
 const spread = `WITH fresh AS (DELETE FROM paystile_notices WHERE id IN (
-      SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT $1 FOR UPDATE SKIP LOCKED)
-    RETURNING kind, tx, at),
-  copied AS (INSERT INTO paystile_notices (id, kind, target, tx, at, due)
-    SELECT ${noticeId}, fresh.kind, wished.target, fresh.tx, fresh.at, fresh.at
-    FROM fresh JOIN unnest($2::text[], $3::text[]) AS wished (target, kind) ON wished.kind = fresh.kind)
+    SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT $1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, kind, tx, at, due),
+  spread AS (INSERT INTO paystile_notices (id, kind, target, tx, at, due)
+    SELECT id || '_' || name, kind, name, tx, at, due FROM fresh
+    JOIN unnest($2::text[], $3::text[]) AS listener (name, events) ON kind = ANY (string_to_array(events, ' ')))
   SELECT count(*) AS count FROM fresh`
 const told = "UPDATE paystile_notices SET state = 'told', why = '', attempts = attempts + 1 WHERE id = $1"
 const failed = `UPDATE paystile_notices SET state = $2, why = $3, due = coalesce($4, due), attempts = attempts + 1
@@ -78,9 +78,9 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
       return written
     },
     async spread(listeners, most) {
-      const wishes = wishesOf(listeners)
-      const values = [checkCount(most), wishes.map(([target]) => target), wishes.map(([, kind]) => kind)]
-      const [row] = await database.query(spread, values)
+      const names = listeners.map(({ name }) => name)
+      const events = listeners.map((listener) => listener.events.join(' '))
+      const [row] = await database.query(spread, [checkCount(most), names, events])
       return Number(row?.['count'])
     },
     async take(target, most, leaseMs) {

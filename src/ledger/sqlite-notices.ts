@@ -3,7 +3,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Clock, NoticeKind, Notices } from '../core/ports.ts'
 import { timeOf } from './account.ts'
 import type { Lapsed, NoticeRow } from './notice.ts'
-import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs, wishesOf } from './notice.ts'
+import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from './notice.ts'
 import { checkCount } from './periods.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { formatText } from './stored-text.ts'
@@ -28,12 +28,13 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
   const sweep = prepareSweep(db)
   const due = db.prepare(`
     UPDATE notices SET due = ?2 WHERE id IN
-      (SELECT id FROM notices WHERE state = 'waiting' AND target = ?4 AND due <= ?1 ORDER BY due LIMIT ?3) RETURNING ${noticeColumns}`)
-  const fresh = db.prepare(`
-    SELECT ${noticeColumns} FROM notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT ?`)
-  const copy = db.prepare(`
-    INSERT INTO notices (id, kind, target, tx, at, due) VALUES ('msg_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?4)`)
-  const drop = db.prepare('DELETE FROM notices WHERE id = ?')
+      (SELECT id FROM notices WHERE state = 'waiting' AND target = ?4 AND due <= ?1 ORDER BY due LIMIT ?3)
+    RETURNING ${noticeColumns}`)
+  const fresh = db.prepare("SELECT id, kind FROM notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT ?")
+  const spread = db.prepare(`
+    INSERT INTO notices (id, kind, target, tx, at, due) SELECT id || '_' || ?2, kind, ?2, tx, at, due
+    FROM notices WHERE id = ?1`)
+  const remove = db.prepare('DELETE FROM notices WHERE id = ?')
   const told = db.prepare("UPDATE notices SET state = 'told', why = '', attempts = attempts + 1 WHERE id = ?")
   const failed = db.prepare(`
     UPDATE notices SET state = ?, why = ?, due = coalesce(?, due), attempts = attempts + 1 WHERE id = ?`)
@@ -57,12 +58,12 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
     },
     spread: (listeners, most) =>
       write(() => {
-        const rows = fresh.all(checkCount(most)) as unknown as NoticeRow[]
-        for (const { id, kind, tx, at } of rows) {
-          for (const [target, wanted] of wishesOf(listeners)) if (wanted === kind) copy.run(kind, target, tx, at)
-          drop.run(id)
+        const found = fresh.all(checkCount(most)) as unknown as Pick<NoticeRow, 'id' | 'kind'>[]
+        for (const { id, kind } of found) {
+          for (const { name, events } of listeners) if (events.includes(kind)) spread.run(id, name)
+          remove.run(id)
         }
-        return rows.length
+        return found.length
       }),
     async take(target, most, leaseMs) {
       const rows = await write(() => {

@@ -73,6 +73,7 @@ describe('T136: who may read what a service earns', () => {
   it('does not take a page of another origin for the person in front of it', () => {
     expect(isLocalVisit(ask({ origin: 'https://evil.example' }), here)).toBe(false)
     expect(isLocalVisit(ask({ origin: 'null' }), here)).toBe(false)
+    expect(isLocalVisit(ask({ 'sec-fetch-site': 'cross-site' }), here)).toBe(false)
     expect(isLocalVisit(ask({ origin: 'http://localhost:3000' }), here)).toBe(true)
   })
 

@@ -65,5 +65,6 @@ export function isLocalVisit(request: Request, visitor: Visitor): boolean {
   if (!localName.test(request.headers.get('host') ?? '')) return false
   const origin = request.headers.get('origin')
   if (origin !== null && !localName.test(origin.replace(/^https?:\/\//, ''))) return false
+  if (request.headers.get('sec-fetch-site') === 'cross-site') return false
   return ![...request.headers.keys()].some((name) => forwarding.test(name))
 }

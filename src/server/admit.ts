@@ -228,12 +228,12 @@ async function register(
 function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint) {
   const table = route.rates.current()
   const { reportToken } = service.config
-  const codes = tokenCodes.filter((code) => code === token || table[code] !== undefined)
+  const known = tokenCodes.map((code) => [code, decimalsOf(code, route.config.mints)] as const)
   const rates: FrozenRates = {
     table,
     source: route.config.rates.kind,
     at: Math.floor(service.clock.now()),
-    decimals: Object.fromEntries(codes.map((code) => [code, decimalsOf(code, route.config.mints) ?? decimals])),
+    decimals: Object.fromEntries(known.filter(([, places]) => places !== undefined)),
   }
   return { worth: worthOf({ token, units, decimals }, reportToken, table), rates }
 }

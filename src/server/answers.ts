@@ -131,8 +131,15 @@ export const verification = z
   })
   .meta({ id: 'Verification' })
 
-export const readiness = z.strictObject({ ready: z.boolean(), why: z.array(z.string()) }).meta({ id: 'Readiness' })
-export const health = z.strictObject({ status: z.literal('alive') }).meta({ id: 'Health' })
+export const readiness = z
+  .strictObject({
+    ready: z.boolean(),
+    offered: z.array(token),
+    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
+    why: z.array(z.string()),
+  })
+  .meta({ id: 'Readiness' })
+export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
 
 const offer = z.strictObject({
   methods: z.array(z.string()),
@@ -151,6 +158,8 @@ export const wellKnown = z
     version: z.literal(1),
     service: z.string(),
     network: z.enum(networks),
+    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
+    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
     genesis: z.string(),
     identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
     recipients: z.array(z.string()),

@@ -3,6 +3,7 @@ import type { TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
+import { redactLog } from '../core/redact.ts'
 import type { SheetsPort } from '../core/sheets.ts'
 import { createWallClock } from '../host/clock.ts'
 import { openGoogleSheets } from '../host/google-sheets.ts'
@@ -10,6 +11,7 @@ import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import type { Visitor } from './access.ts'
 import { handleFor } from './assemble.ts'
+import { openWebhooks } from './assemble-webhooks.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
@@ -32,9 +34,11 @@ import { createSignIn } from './sign-in.ts'
  */
 export function openRoutes(options: RoutesOptions = {}): Routes {
   const config = readRoutesConfig(options, process.env)
-  const log = config.log ?? createLog()
+  const log = config.log ? redactLog(config.log) : createLog()
   const sheets = config.sheets && openSheets(config.sheets)
   const handle = handleFor(config.service, log)
+  const { webhooks, mints } = config
+  const telling = openWebhooks({ handle, webhooks, mints, log })
   let opened: Routes | undefined
   const open = (service: Service): Routes => {
     opened ??= createRoutes(partsFor(config, service, sheets?.port))
@@ -52,24 +56,30 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
     close: async () => {
       await opened?.close()
       await sheets?.close()
+      await telling.stop()
       await handle.release()
     },
   }
 }
 
 function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
-  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins } = config
+  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
+  const { sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { shelf, books } = ledger
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
   const { network } = service.config
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics }
+  const give = service.openFaucet({ mints: mintsOf(service, mints), faucetKey, trustProxy })
+  const faucet: RoutesParts['faucet'] = (request, visitor) => give(request, visitor)
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet }
   if (!shelf) return common
-  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, publicUrl, origins, isOwner, trustProxy })
+  const sites = { publicUrl, origins, trustProxy }
+  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   if (!books) return { ...common, signIn }
   const decimals = (token: TokenCode) => decimalsOf(token, mintsOf(service, mints))
-  const exports = createExports({ books, shelf, clock, log, key, decimalsOf: decimals, publicUrl, sheets })
+  const stores = { books, shelf, clock, log, key }
+  const exports = createExports({ ...stores, decimalsOf: decimals, publicUrl, linkTtlSeconds, sheets })
   return { ...common, signIn, exports }
 }
 

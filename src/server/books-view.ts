@@ -27,6 +27,8 @@ export interface BooksParts {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly decimalsOf: DecimalsOf
+  /** Has what was counted until now written down. */
+  readonly flush: () => Promise<void>
 }
 
 const hourMs = 3_600_000
@@ -69,6 +71,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const shown = captures.slice(0, limit)
   const last = captures.length > limit ? shown.at(-1) : undefined
   const needsEndpoints = wants('usage') || wants('revenue')
+  if (wants('usage')) await parts.flush()
   const [usage, endpoints, sums] = await Promise.all([
     wants('usage') ? books.usage(period) : [],
     needsEndpoints ? books.endpoints(period, mostEndpoints) : [],
@@ -97,6 +100,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
 export async function readSummary(parts: BooksParts, query: SummaryQuery) {
   const { books, journal } = parts
   const period = wholeHours(query)
+  await parts.flush()
   const [revenueToken, sums, endpoints, usage, pending, unclaimed] = await Promise.all([
     revenueTokenOf(books),
     books.sums(period),

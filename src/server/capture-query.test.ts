@@ -1,22 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { createCursors } from './capture-cursor.ts'
 import { formatCapture, withoutTransaction } from './capture-format.ts'
-import { formatCaptureFilter, parseTime, readCaptureFilter, readCapturePage } from './capture-query.ts'
+import { formatCaptureFilter, readCaptureFilter } from './capture-query.ts'
+import { parseTime } from './time-text.ts'
 
 const tx = Uint8Array.from({ length: 64 }, (_, index) => index * 3)
 const cursors = createCursors(new Uint8Array(32).fill(7))
 const problemsOf = (query: string) => {
-  const reading = readCapturePage(new URLSearchParams(query), cursors.read)
+  const reading = readCaptureFilter(new URLSearchParams(query))
   return reading.kind === 'problems' ? reading.problems : []
 }
 
 describe('the query of captures', () => {
   it('is empty for an empty address', () => {
     expect(readCaptureFilter(new URLSearchParams())).toEqual({ kind: 'query', query: {} })
-    expect(readCapturePage(new URLSearchParams(), cursors.read)).toEqual({
-      kind: 'query',
-      query: { order: 'latest', most: 100 },
-    })
   })
 
   it('takes every filter, and both spellings of a status', () => {
@@ -39,25 +36,19 @@ describe('the query of captures', () => {
   })
 
   it('tells all that is wrong at once', () => {
-    expect(
-      problemsOf('frm=1&from=yesterday&to=2026-02-30&endpoint=&token=usdc&status=paid&limit=0&order=x&cursor=?'),
-    ).toEqual([
-      'frm is not known here; did you mean from?',
-      'from must be a time with its zone (2026-01-31T12:00:00Z) or a day (2026-01-31)',
-      'to must be a time with its zone (2026-01-31T12:00:00Z) or a day (2026-01-31)',
+    expect(problemsOf('frm=1&from=yesterday&to=2026-02-30&endpoint=&token=usdc&status=paid&limit=5')).toEqual([
+      'from must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds',
+      'to must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds',
       'endpoint must be 1 to 2048 characters, as the list shows it',
       'token must be one of NATIVE, USDC, SOL',
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
-      'limit must be a whole number from 1 to 1000',
-      'order must be latest or oldest',
-      'cursor must be one that this service gave; begin again without it',
+      'frm is not known here; did you mean from?',
+      'limit is not known here; known are from, to, endpoint, token, status',
     ])
   })
 
-  it('refuses a name given twice, a page beyond the largest, and an end before the beginning', () => {
+  it('refuses a name given twice, and an end before the beginning', () => {
     expect(problemsOf('token=SOL&token=USDC')).toEqual(['token is given more than once'])
-    expect(problemsOf('limit=1001')).toEqual(['limit must be a whole number from 1 to 1000'])
-    expect(problemsOf('limit=1000')).toEqual([])
     expect(problemsOf('from=2026-01-02&to=2026-01-02')).toEqual(['from must be before to'])
   })
 

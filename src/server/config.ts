@@ -89,10 +89,13 @@ export const fromEnvironment: Readonly<Record<string, string>> = {
   accountKey: 'PAYSTILE_ACCOUNT_KEY',
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
+  faucetKey: 'PAYSTILE_FAUCET_KEY',
 }
+/** Those of the paywall; a faucet is among the service's own addresses. */
+const paywallNames = Object.keys(fromEnvironment).filter((name) => name !== 'faucetKey')
 
 /** Options with what the environment adds, and how to tell of a problem where it is to be mended. */
-export function withEnvironment(options: object, environment: Environment, names = Object.keys(fromEnvironment)) {
+export function withEnvironment(options: object, environment: Environment, names = paywallNames) {
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   )

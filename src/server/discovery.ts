@@ -1,6 +1,7 @@
 /** What a service is and sells, for programs and agents that meet it for the first time. */
 import { encodeBase58 } from '../core/base58.ts'
 import type { MintTable } from '../core/network.ts'
+import { testModeOf } from '../core/test-mode.ts'
 import type { CatalogEntry } from './catalog.ts'
 import { endpoints } from './endpoints.ts'
 import type { Service } from './service.ts'
@@ -20,6 +21,7 @@ export function wellKnownDocument({ service, mints }: DiscoveryParts) {
     version: 1,
     service: service.config.service,
     network: service.config.network,
+    ...testModeOf(service.config.network),
     genesis: service.genesis,
     identityKey: encodeBase58(service.identity.publicKey),
     recipients: recipientsOf(entries),

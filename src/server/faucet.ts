@@ -13,7 +13,7 @@ import type { AccountKey } from './options.ts'
 
 /** Who is at the other end, as far as the server can tell. */
 export interface FaucetVisitor {
-  readonly peer?: string
+  readonly peer?: string | undefined
 }
 
 export type Faucet = (request: Request, visitor: FaucetVisitor) => Promise<Response>

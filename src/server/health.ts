@@ -3,9 +3,11 @@ import { signatureBytes } from '../core/base58.ts'
 import type { Access, Visitor } from './access.ts'
 import { isLocalVisit, mayRead } from './access.ts'
 import { answer, problem, respond } from './problems.ts'
+import type { Readiness } from './selling.ts'
+import { joinReports } from './selling.ts'
 import type { Service } from './service.ts'
 
-export interface ReadinessAnswer {
+export interface ReadinessAnswer extends Readiness {
   readonly ready: boolean
   /** `ledger_unavailable`, `not_selling`; with reasons for those who may know. */
   readonly why: readonly string[]
@@ -26,25 +28,34 @@ interface Finding {
 }
 
 export function createHealth(service: Service): Health {
-  let last: { readonly at: number; readonly findings: Promise<readonly Finding[]> } | undefined
-  const look = (): Promise<readonly Finding[]> => {
+  let last: { readonly at: number; readonly findings: Promise<Findings> } | undefined
+  const look = (): Promise<Findings> => {
     const at = service.clock.monotonic()
     if (!last || at - last.at > keepMs) last = { at, findings: findFaults(service) }
     return last.findings
   }
   return {
     ready: async (isTold) => {
-      const findings = await look()
-      const why = findings.map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
-      const body: ReadinessAnswer = { ready: findings.length === 0, why: [...new Set(why)] }
+      const { faults, offered, withheld } = await look()
+      const why = faults.map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
+      const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered now'])
+      const tokens = { offered, withheld: Object.fromEntries(reasons) }
+      const body: ReadinessAnswer = { ready: faults.length === 0, ...tokens, why: [...new Set(why)] }
       return body.ready ? answer(body) : answer(body, { status: 503, headers: { 'Retry-After': '2' } })
     },
   }
 }
 
-async function findFaults(service: Service): Promise<readonly Finding[]> {
+interface Findings extends Readiness {
+  readonly faults: readonly Finding[]
+}
+
+const notKnown = { ready: false, why: 'it is not known yet what can be sold', offered: [], withheld: {} }
+
+async function findFaults(service: Service): Promise<Findings> {
   const reports = await within(service.catalog.readiness(), patienceMs)
-  const selling = reports === 'late' ? [{ ready: false, why: 'it is not known yet what can be sold' }] : reports
+  const selling = reports === 'late' ? [notKnown] : reports
+  const { offered, withheld } = joinReports(selling)
   const unsold = selling.flatMap(({ ready, why = 'nothing can be sold' }) =>
     ready ? [] : [{ code: 'not_selling', reason: why }],
   )
@@ -56,7 +67,8 @@ async function findFaults(service: Service): Promise<readonly Finding[]> {
     patienceMs,
   )
   const silent = ledger === 'late' ? 'it does not answer' : ledger
-  return [...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]), ...unsold]
+  const faults = [...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]), ...unsold]
+  return { faults, offered, withheld }
 }
 
 async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 'late'> {

@@ -6,8 +6,8 @@ import type { CaptureMark, CaptureStatus } from '../core/ports.ts'
 import { captureStatuses } from '../core/ports.ts'
 import { requestIdPattern } from '../core/request-id.ts'
 import { feedStatuses } from './capture-format.ts'
-import { parseTime } from './capture-query.ts'
 import { asRead } from './inputs.ts'
+import { parseTime } from './time-text.ts'
 
 const time = (what: string) =>
   z
@@ -16,7 +16,7 @@ const time = (what: string) =>
       asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
     )
     .optional()
-    .meta({ description: what, examples: ['2026-01-31T12:00:00Z', '2026-01-31', '1769860800000'] })
+    .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
 
 const from = time('From this moment on, by the time of the block.')
 const to = time('Before this moment.')
@@ -38,6 +38,16 @@ const status = z
   .meta({ description: 'Either spelling of the verification status.' })
 
 const ordered = { from, to }
+const token = z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' })
+const filter = { ...ordered, endpoint, token, status }
+export const filterNames = [
+  'from',
+  'to',
+  'endpoint',
+  'token',
+  'status',
+] as const satisfies readonly (keyof typeof filter)[]
+
 function inOrder<Query extends { readonly from?: number | undefined; readonly to?: number | undefined }>(query: Query) {
   return query.from === undefined || query.to === undefined || query.from < query.to
 }
@@ -48,24 +58,27 @@ export type View = (typeof views)[number]
 
 export const usualPageSize = 50
 export const mostPerPage = 500
-const wrongLimit = `must be a whole number from 1 to ${mostPerPage}`
+
+function parseLimit(text: string): number | undefined {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostPerPage ? Number(text) : undefined
+}
 
 /** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
 export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
   return z
     .strictObject({
-      ...ordered,
-      endpoint,
-      token: z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' }),
-      status,
+      ...filter,
       order: z.enum(['latest', 'oldest']).default('latest'),
       limit: z
         .string()
-        .regex(/^[1-9]\d{0,2}$/, wrongLimit)
-        .refine((text) => Number(text) <= mostPerPage, wrongLimit)
-        .transform(Number)
+        .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
         .default(usualPageSize)
-        .meta({ description: `Records per page, at most ${mostPerPage}.` }),
+        .meta({
+          type: 'integer',
+          minimum: 1,
+          maximum: mostPerPage,
+          description: `Records per page; ${usualPageSize} by default.`,
+        }),
       cursor: z
         .string()
         .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
@@ -76,6 +89,12 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
     .refine(inOrder, notInOrder)
 }
 export type PageQuery = z.output<ReturnType<typeof pageQuery>>
+
+/** Which payments an export is to hold; `others` are names that are read elsewhere. */
+export function filterQuery(others: readonly string[]) {
+  const foreign = Object.fromEntries(others.map((name) => [name, z.string().optional()]))
+  return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)
+}
 
 export const summaryQuery = z.strictObject({ ...ordered }).refine(inOrder, notInOrder)
 export type SummaryQuery = z.output<typeof summaryQuery>

@@ -20,6 +20,7 @@ export async function readJsonBody(request: Request): Promise<JsonReading> {
   if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return tooLong
   const bytes = await readBytes(request)
   if (bytes === 'too_long') return tooLong
+  if (bytes === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body broke off.' }
   if (bytes === 'too_slow') return { kind: 'wrong', code: 'body_too_slow', detail: 'Send the body at once.' }
   try {
     return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
@@ -28,7 +29,7 @@ export async function readJsonBody(request: Request): Promise<JsonReading> {
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 'too_slow'> {
+async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 'too_slow' | 'broken'> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -46,6 +47,8 @@ async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 't
       length += part.value.byteLength
       if (length > mostBodyBytes) return 'too_long'
     }
+  } catch {
+    return 'broken'
   } finally {
     clearTimeout(timer)
     reader.cancel().catch(() => {})

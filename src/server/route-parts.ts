@@ -43,7 +43,7 @@ export interface RoutesParts {
   readonly exports?: ExportsSeam | undefined
   /** Only for owners. */
   readonly webhooks?: Seam | undefined
-  readonly faucet?: Seam | undefined
+  readonly faucet?: ((request: Request, visitor: Visitor) => Promise<Response>) | undefined
   readonly dashboard?: Seam | undefined
   readonly pay?: Seam | undefined
 }

@@ -15,7 +15,7 @@ import { readQuery } from './inputs.ts'
 import type { Documented } from './openapi.ts'
 import { openapiDocument } from './openapi.ts'
 import { answer, problem, respond } from './problems.ts'
-import { noQuery, pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
+import { filterQuery, noQuery, pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
 import type { RoutesParts, Seam, Visit } from './route-parts.ts'
 import type { PaymentStream } from './stream.ts'
 import type { VerificationParts } from './verification.ts'
@@ -48,7 +48,10 @@ export function routeTable(parts: TableParts): readonly Row[] {
     path: endpoints.openapi,
     summary: 'This document',
     isPrivate: false,
-    handle: () => answer(openapiDocument(parts.discovery, [...documented, openapi]), { headers: open }),
+    handle: () => {
+      const all = [...documented, openapi, ...seamDocuments(parts.routes)]
+      return answer(openapiDocument(parts.discovery, all), { headers: open })
+    },
   }
   return [...rows, openapi, ...seamRows(parts.routes)]
 }
@@ -191,7 +194,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
 const stranger: Access = { kind: 'stranger', wallet: undefined }
 
 export function alive(): Response {
-  return answer({ status: 'alive' })
+  return answer({ status: 'ok' })
 }
 
 function discoveryRows({ discovery }: TableParts): readonly Row[] {
@@ -215,6 +218,35 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
   ]
 }
 
+/** What is said of parts that tell methods apart themselves. */
+function seamDocuments({ signIn, exports }: RoutesParts): readonly Documented[] {
+  const one = (method: string, path: string, summary: string, more: Partial<Documented> = {}): Documented => {
+    return { method, path, summary, isPrivate: false, ...more }
+  }
+  const secret = { isPrivate: true }
+  return [
+    ...(signIn
+      ? [
+          one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign'),
+          one('POST', endpoints.signIn, 'Signs in with the signed message'),
+          one('GET', endpoints.signIn, 'Who is signed in'),
+          one('POST', endpoints.signOut, 'Ends the session'),
+        ]
+      : []),
+    ...(exports
+      ? [
+          one('GET', endpoints.export, 'Payments as csv, json or xlsx, or a link for a spreadsheet (sheets)', {
+            ...secret,
+            query: filterQuery(['format']),
+            type: 'text/csv',
+          }),
+          one('GET', endpoints.links, 'Links to exports that are open', secret),
+          one('DELETE', `${endpoints.links}/{id}`, 'Ends a link', secret),
+        ]
+      : []),
+  ]
+}
+
 /** Addresses of other parts. Where a part is missing, there is nothing. */
 function seamRows({ signIn, exports, webhooks, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
   const row = (path: string, isPrivate: boolean, handle: Row['handle']): Row => {
@@ -231,7 +263,7 @@ function seamRows({ signIn, exports, webhooks, faucet, dashboard, pay }: RoutesP
     ...signInRows,
     ...(exports ? exportRows(exports) : []),
     ...seam(endpoints.webhooks, true, webhooks),
-    ...seam(endpoints.faucet, false, faucet),
+    ...seam(endpoints.faucet, false, faucet && ((request, { visitor }) => faucet(request, visitor))),
     ...seam(endpoints.dashboard, false, dashboard),
     ...seam(endpoints.pay, false, pay),
   ]

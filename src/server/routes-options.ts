@@ -3,12 +3,15 @@ import { z } from 'zod'
 import { isHttpUrl } from '../core/http.ts'
 import type { MintTable } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
+import type { Webhook } from '../core/webhooks.ts'
 import type { Environment, ServiceConfig } from './config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import { address, readMints } from './mint-options.ts'
-import type { ProviderOptions } from './options.ts'
-import { describe, explain, schema } from './schema.ts'
+import { accountKeyOption, address, readMints } from './mint-options.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
+import { describe, explain, schema, wholeSeconds } from './schema.ts'
+import type { WebhookOption } from './webhooks-option.ts'
+import { readWebhooksOption } from './webhooks-option.ts'
 
 /** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
 export interface RoutesOptions
@@ -32,8 +35,16 @@ export interface RoutesOptions
   readonly metrics?: 'owners' | 'open'
   /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
   readonly origins?: readonly string[]
+  /** How long a sign-in lasts. Default: 12 hours. */
+  readonly sessionSeconds?: number
+  /** How long a link for a spreadsheet is valid. Default: 7 days. */
+  readonly linkTtlSeconds?: number
   /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
   readonly sheets?: SheetsOption
+  /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
+  readonly webhooks?: readonly WebhookOption[]
+  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
+  readonly faucetKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -52,7 +63,11 @@ export interface RoutesConfig {
   readonly owners: readonly string[] | undefined
   readonly hasOpenMetrics: boolean
   readonly origins: readonly string[]
+  readonly sessionSeconds: number | undefined
+  readonly linkTtlSeconds: number | undefined
   readonly sheets: SheetsOption | undefined
+  readonly webhooks: readonly Webhook[]
+  readonly faucetKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -78,6 +93,9 @@ const routesSchema = schema
         error: 'must be a list of origins',
       })
       .default([]),
+    sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
+    linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
+    faucetKey: accountKeyOption,
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -85,8 +103,10 @@ const routesSchema = schema
         'must be { spreadsheetId, range, … }',
       )
       .optional(),
+    // Read where its secrets are known for what they are.
+    webhooks: z.unknown().optional(),
   })
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl']
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -106,6 +126,9 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
+  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
+  if (read.faucetKey !== undefined && read.network === 'mainnet')
+    problems.push('faucetKey: there is no faucet on mainnet; leave it out')
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
@@ -115,7 +138,11 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     owners: read.owners,
     hasOpenMetrics: read.metrics === 'open',
     origins: read.origins,
+    sessionSeconds: read.sessionSeconds,
+    linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,
+    webhooks,
+    faucetKey: read.faucetKey,
     log: read.log,
   })
 }

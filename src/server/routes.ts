@@ -39,6 +39,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     journal: ledger.journal,
     clock,
     cursors: createCursors(service.keyring.serviceKey),
+    flush: service.usage.flush,
     decimalsOf: (token) => decimalsOf(token, mints()),
   }
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })

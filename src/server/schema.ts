@@ -21,7 +21,7 @@ const seconds = (least: number, most: number) =>
     .number({ error: 'must be a number of seconds' })
     .min(least, { error: `must be at least ${least}` })
     .max(most, { error: `must be at most ${most}` })
-const wholeSeconds = (least: number, most: number) =>
+export const wholeSeconds = (least: number, most: number) =>
   seconds(least, most).refine(Number.isInteger, { error: 'must be a whole number of seconds' })
 const notLabel = 'must be 1 to 64 printable characters without spaces'
 const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)
@@ -124,7 +124,7 @@ export const schema = z.strictObject({
 export type Read = z.infer<typeof schema>
 
 /** Options that may hold a password or a key, also where they are wrong. */
-const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey']
+const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey', 'faucetKey']
 
 /** A sentence for each thing that is wrong. */
 export function explain(issue: z.core.$ZodIssue, known = Object.keys(schema.shape)): string[] {

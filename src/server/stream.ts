@@ -54,6 +54,7 @@ export function createStream(parts: StreamParts): PaymentStream {
   let timer: ReturnType<typeof setTimeout> | undefined
   let deafen: (() => void) | undefined
   let isShort = false
+  let isClosed = false
   let looking: ReturnType<typeof setInterval> | undefined
 
   const broadcast = (text: string): void => {
@@ -147,6 +148,7 @@ export function createStream(parts: StreamParts): PaymentStream {
 
   return {
     open: (request, isAllowed) => {
+      if (isClosed) return problem('shutting_down')
       if (subscribers.size >= mostSubscribers) return problem('stream_full')
       const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
       const encoder = new TextEncoder()
@@ -195,6 +197,7 @@ export function createStream(parts: StreamParts): PaymentStream {
       })
     },
     close: () => {
+      isClosed = true
       clearTimeout(timer)
       for (const subscriber of [...subscribers]) subscriber.end()
     },

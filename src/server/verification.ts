@@ -4,7 +4,7 @@
  * Whoever asks is a stranger: what nodes are asked on their behalf stays within their budget, and whether a payment was
  * used is for its payer and the owners to know.
  */
-import { readClientAddress } from '../core/client-address.ts'
+import { readClientAddress, unknownAddress } from '../core/client-address.ts'
 import type { RefusalCode } from '../core/errors.ts'
 import { refusals } from '../core/errors.ts'
 import type { MintTable } from '../core/network.ts'
@@ -123,7 +123,8 @@ async function judgeWithin(
   const known = isSeen ? await judgeBy({}) : undefined
   if (known && isGood(known)) return known
   const credit = service.budget.enter(address, body.requestId)
-  const read = credit && reads.enter(address, body.requestId)
+  // Those whose address nobody knows share one budget: they may be one and the same.
+  const read = credit && reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId)
   if (!credit || !read) {
     credit?.leave(true)
     return known ?? 'over_budget'

@@ -67,7 +67,7 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
     if (!isListening) await notices.start()
     isListening = true
     if (clock.monotonic() - sweptAt >= sweepEveryMs) {
-      while (!isStopped && (await notices.sweep(spreadAtOnce)) === spreadAtOnce);
+      while (!isStopped && (await notices.sweep(spreadAtOnce)) >= spreadAtOnce);
       sweptAt = clock.monotonic()
     }
     while (!isStopped && (await notices.spread(webhooks, spreadAtOnce)) === spreadAtOnce);
@@ -95,6 +95,8 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
     timer.unref?.()
     timers.add(timer)
   }
+  // At once: what happens before is told to nobody.
+  void enqueue('', collect)
   begin('', collect)
   for (const webhook of webhooks) begin(webhook.name, () => serve(webhook))
 

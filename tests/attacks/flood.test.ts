@@ -83,6 +83,7 @@ it('T127, T128, T131: fifty thousand proofs of nothing, beside twenty payers', {
     }
   }
   const before = heapAfterCollection()
+  const began = performance.now()
   const flood = Promise.all(Array.from({ length: callers }, cry))
   for (const proof of proofs) await expectServed(shop.claim(proof))
   // And some whose payment comes only now.
@@ -95,7 +96,8 @@ it('T127, T128, T131: fifty thousand proofs of nothing, beside twenty payers', {
   stand.world.localnet.faults.clear()
   expect([...statuses.keys()].sort()).toEqual([403, 429])
   expect([...statuses.values()].reduce((sum, part) => sum + part, 0)).toBe(count)
-  expect(reads).toBeLessThanOrEqual(50)
+  // Lists and batches come once in so many seconds, however many proofs there are.
+  expect(reads).toBeLessThanOrEqual(40 + (2 * (performance.now() - began)) / 1000)
   // The test's own notes among it: an event for each refusal.
   shop.events.length = 0
   expect((heapAfterCollection() - before) / 1_000_000).toBeLessThan(15)

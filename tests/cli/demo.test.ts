@@ -67,7 +67,7 @@ describe('npm start -- --json', () => {
   it('says that it is ready, and for which tokens it sells', async () => {
     const response = await fetch(`${ready.url}/readyz`)
     expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({ ready: true, offered: ['NATIVE', 'USDC', 'SOL'], withheld: {} })
+    expect(await response.json()).toEqual({ ready: true, offered: ['NATIVE', 'USDC', 'SOL'], withheld: {}, why: [] })
   })
 })
 

@@ -259,10 +259,13 @@ describe('a configuration that is not', () => {
     const config = settings({ ...own(), listen: { host: '127.0.0.1', port: Number(port) } })
     expect(await broken(config)).toMatch(/fail port: another program has 127\.0\.0\.1:\d+ → end it, or change listen/)
     rival.removeAllListeners('request')
-    rival.on('request', (_request, response) => void response.end('{"network":"devnet"}'))
+    let answer = { ready: true }
+    rival.on('request', (_request, response) => void response.end(JSON.stringify(answer)))
     const report = await examine(write(config))
     expect(troubles(report)).toEqual([])
     expect(report.next).toEqual([`npx paystile pay http://127.0.0.1:${port}/api/hello`])
+    answer = { ready: false }
+    expect(await broken(config)).toMatch(/warn port: paystile serves on .* already, and is not ready to sell/)
     rival.close()
     expect(await broken(settings({ ...own(), listen: { host: '192.0.2.1' } }))).toMatch(
       /fail port: 192\.0\.2\.1 is no address of this machine/,

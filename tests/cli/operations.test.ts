@@ -1,7 +1,5 @@
 /** The commands of those who run a service, beside a ledger that the service has open. */
-
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -11,7 +9,7 @@ import type { Ledger } from '../../src/core/ports.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/server/config.ts'
-import { createReceiver, type Receiver } from '../harness/notices.ts'
+import { createReceiver, type Received, type Receiver } from '../harness/notices.ts'
 import { createPayment, takeOf } from '../ledger/payments.ts'
 import { errorOf, paystile } from './command.ts'
 
@@ -91,6 +89,34 @@ describe('the ledger', () => {
   })
 })
 
+describe('paystile webhooks', () => {
+  it('lists what is to be told, and makes one of them due again', async () => {
+    const { notices } = ledger
+    if (!notices) throw new Error('this ledger tells nobody')
+    expect(JSON.parse((await paystile('webhooks', 'list')).stdout)).toEqual({ ok: true, notices: [] })
+    await notices.start()
+    const now = createWallClock().now()
+    await ledger.take(takeOf(createPayment({ paidAt: now, usableUntil: now + 86_400_000, request: 'request-2' })))
+    await notices.spread([{ name: 'shop', events: ['payment.confirmed'] }], 10)
+    const [notice] = await notices.take('shop', 1, 1000)
+    const id = notice?.id ?? ''
+    await notices.failed(id, 'it answered with status 500', undefined)
+    const listed = await paystile('webhooks', 'list', '--state', 'failed')
+    expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([
+      0,
+      { notices: [{ id, kind: 'payment.confirmed', target: 'shop', attempts: 1, why: 'it answered with status 500' }] },
+    ])
+    expect(await notices.take('shop', 1, 1000)).toEqual([])
+    expect((await paystile('webhooks', 'resend', id)).code).toBe(0)
+    expect(await notices.take('shop', 1, 1000)).toMatchObject([{ id, attempts: 0 }])
+    const unknown = await paystile('webhooks', 'resend', 'msg_none')
+    expect([unknown.code, errorOf(unknown).message]).toEqual([
+      2,
+      expect.stringContaining('There is no message msg_none'),
+    ])
+  })
+})
+
 describe('paystile webhooks test', () => {
   let receiver: Receiver
   beforeEach(async () => {
@@ -102,7 +128,7 @@ describe('paystile webhooks test', () => {
 
   it('sends a message that the receiver can verify', async () => {
     const { code, stdout } = await paystile('webhooks', 'test', '--url', `${receiver.url}/hook`)
-    const [{ headers, body } = { headers: {} as IncomingHttpHeaders, body: '' }] = receiver.received
+    const { headers = {}, body = '' }: Partial<Received> = receiver.received[0] ?? {}
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, id: headers['webhook-id'], status: 204 }])
     const message = new Verifier(webhookSecret).verify(body, headers as Record<string, string>)
     expect(message).toMatchObject({ type: 'webhook.test' })

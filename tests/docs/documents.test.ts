@@ -9,6 +9,10 @@ import { type RefusalRow, refusals } from '../../src/core/errors.ts'
 import { metrics } from '../../src/core/metrics.ts'
 import { readPlan } from '../../src/gateway/plan.ts'
 import { configSchema, routeSchema } from '../../src/gateway/schema.ts'
+import * as answers from '../../src/server/answers.ts'
+import { endpoints } from '../../src/server/endpoints.ts'
+import { problems } from '../../src/server/problems.ts'
+import { pageQuery, seriesQuery, verifyBody } from '../../src/server/queries.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -97,6 +101,41 @@ describe('docs/api.md', () => {
     expect([...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind)).toEqual(['kind', ...kinds])
     const members = [...union.matchAll(/readonly (\w+)\??:/g)].map(([, member]) => member)
     expect(members.filter((member) => !section.includes(`\`${member}\``))).toEqual([])
+  })
+})
+
+describe('docs/analytics.md', () => {
+  const text = read('docs/analytics.md')
+
+  it('lists every problem with its status', () => {
+    const listed = [...text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)
+    const actual = Object.entries(problems).map(([code, { status, title }]) => [code, String(status), title])
+    expect(listed).toEqual(actual)
+  })
+
+  it('names every endpoint that is documented in OpenAPI, every name in its query and every part of its answer', () => {
+    const ownPaths = [
+      endpoints.verifyPayment,
+      endpoints.captures,
+      endpoints.stream,
+      endpoints.summary,
+      endpoints.series,
+    ]
+    const discovery = [endpoints.openapi, endpoints.llms, endpoints.wellKnown, endpoints.health, endpoints.ready]
+    expect([...ownPaths, ...discovery, endpoints.metrics].filter((path) => !text.includes(path))).toEqual([])
+    const shapes = [answers.feedRecord, answers.analytics, answers.summary, answers.series, answers.verification]
+    const names = [pageQuery(() => undefined), seriesQuery, verifyBody, ...shapes].flatMap(({ shape }) =>
+      Object.keys(shape),
+    )
+    const unnamed = names.filter((name) => !text.includes(`\`${name}\``) && !text.includes(`"${name}"`))
+    expect(unnamed.filter((name) => name !== 'code' && name !== 'detail')).toEqual([])
+  })
+
+  it('names every option of createPaystileRoutes', () => {
+    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/server/routes-options.ts'))?.[0] ?? ''
+    const options = [...source.matchAll(/\| '(\w+)'|^ {2}readonly (\w+)\??:/gm)].map(([, one, other]) => one ?? other)
+    expect(options.length).toBeGreaterThan(15)
+    expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])
   })
 })
 

@@ -16,9 +16,32 @@ const ledger = await openLedger(path, { clock, identity })
 say('open')
 
 for (let number = Number(first); ; number++) {
-  const tx = new Uint8Array(createHash('sha512').update(String(number)).digest())
-  const payment = {
-    tx,
+  const payment = paymentOf(String(number), number)
+  const { tx } = payment
+  await ledger.journal.sight([sightingOf(payment)])
+  if (number % 3 === 0) await play(paymentOf(`side ${number}`, number), number / 3)
+  const taken = await ledger.take({ tx, request: payment.request, payment, amount: 1n, leaseMs: 60_000 })
+  if (taken.kind !== 'granted') continue
+  say(`granted ${number}`)
+  // Some are left open, as if the response were still on its way.
+  if (number % 5 === 0) continue
+  if (await ledger.end(taken.grant, 'settle', 1n)) say(`settled ${number}`)
+}
+
+/** A payment of which nobody keeps account: it comes late, lands, is taken back and lands again, in whatever order it happens. */
+async function play(payment, number) {
+  const { tx, request } = payment
+  if (number % 2 === 0) await ledger.recordLate(payment)
+  await ledger.take({ tx, request, payment, amount: 1n, leaseMs: 1 })
+  await ledger.journal.conclude([{ tx, finality: number % 3 === 0 ? 'finalized' : 'reverted' }])
+  if (number % 4 === 0) return
+  const again = { ...payment, paidAt: time + 3_600_000 * (number % 5), finality: 'finalized' }
+  await ledger.take({ tx, request, payment: again, amount: 1n, leaseMs: 1 })
+}
+
+function paymentOf(name, number) {
+  return {
+    tx: new Uint8Array(createHash('sha512').update(name).digest()),
     request: 'request-1',
     payer: 'payer-1',
     scope: 'GET /api/data',
@@ -28,17 +51,15 @@ for (let number = Number(first); ; number++) {
     received: 1n,
     allowance: { unit: 'request', amount: 1n },
     slot: 1,
-    paidAt: time,
+    paidAt: time + 3_600_000 * (number % 30),
     usableUntil: time + 86_400_000,
     finality: 'confirmed',
-    endpoint: '/api/data',
-    worth: 1n,
+    endpoint: `/api/${number % 4}`,
+    worth: number % 6 === 0 ? undefined : 1n,
     rates: undefined,
   }
-  const taken = await ledger.take({ tx, request: payment.request, payment, amount: 1n, leaseMs: 60_000 })
-  if (taken.kind !== 'granted') continue
-  say(`granted ${number}`)
-  // Some are left open, as if the response were still on its way.
-  if (number % 5 === 0) continue
-  if (await ledger.end(taken.grant, 'settle', 1n)) say(`settled ${number}`)
+}
+
+function sightingOf({ tx, recipient, request, payer, token, received, slot, paidAt, endpoint }) {
+  return { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, claimableUntil: time }
 }

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports.ts'
-import { noticeKinds } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
@@ -188,6 +187,58 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     })
   })
 
+  describe('are spread among those who listen', () => {
+    const [shop, desk2] = [
+      { name: 'shop', events: ['payment.confirmed', 'payment.finalized'] },
+      { name: 'desk_2', events: ['payment.finalized'] },
+    ] as const
+
+    it('so that each has its own of what it wants to hear, and one is told while the other is not', async () => {
+      await notices().start()
+      const payment = await registered({ finality: 'finalized' })
+      expect(await notices().take('shop', 10, 1000)).toEqual([])
+      expect(await notices().spread([shop, desk2], 10)).toBe(2)
+      expect(await notices().spread([shop, desk2], 10)).toBe(0)
+      expect(await notices().take('', 10, 1000)).toEqual([])
+      const own = await notices().take('shop', 10, 1000)
+      expect(own.map(({ kind }) => kind).toSorted()).toEqual(['payment.confirmed', 'payment.finalized'])
+      const [theirs, ...more] = await notices().take('desk_2', 10, 1000)
+      expect([theirs?.kind, theirs?.target, more]).toEqual(['payment.finalized', 'desk_2', []])
+      expect(theirs).toMatchObject({ at: startOfTests, attempts: 0, state: 'waiting', tx: payment.tx })
+      expect(theirs?.id).toMatch(/^msg_[0-9a-f]{32}_desk_2$/)
+      await notices().failed(theirs?.id ?? '', 'it said 500', startOfTests + 10_000)
+      for (const { id } of own) await notices().told(id)
+      const states = (await all()).map(({ target, state }) => `${target} ${state}`)
+      expect(states.toSorted()).toEqual(['desk_2 waiting', 'shop told', 'shop told'])
+    })
+
+    it('a few at a time, the oldest first, each once though many do it', async () => {
+      await notices().start()
+      const payments: PaymentRecord[] = []
+      for (let number = 0; number < 12; number += 1) {
+        desk.clock.advance(1)
+        payments.push(await registered())
+      }
+      expect(await notices().spread([shop], 2)).toBe(2)
+      const [first, second] = await notices().take('shop', 10, 1000)
+      expect([first?.tx, second?.tx]).toEqual([payments[0]?.tx, payments[1]?.tx])
+      const spread = await Promise.all([1, 2, 3, 4].map(() => notices().spread([shop], 3)))
+      let sum = spread.reduce((total, count) => total + count, 0)
+      while (sum < 10) sum += await notices().spread([shop], 3)
+      expect(await notices().spread([shop], 3)).toBe(0)
+      expect(await notices().take('shop', 100, 1000)).toHaveLength(10)
+    })
+
+    it('and dropped where nobody wants to hear of them', async () => {
+      await notices().start()
+      await registered()
+      expect(await notices().spread([desk2], 10)).toBe(1)
+      await registered()
+      expect(await notices().spread([], 10)).toBe(1)
+      expect(await all()).toEqual([])
+    })
+  })
+
   describe('are given out', () => {
     it('to one of many who take at once, and to another when the lease is over', async () => {
       await notices().start()
@@ -201,33 +252,6 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       desk.clock.advance(1000)
       expect(await notices().take('', 100, 1000)).toHaveLength(10)
       expect(await notices().take('', 0, 1000)).toEqual([])
-    })
-
-    it('to each listener that wants to hear of their kind, and to no other', async () => {
-      await notices().start()
-      const payments = [await registered(), await registered({ finality: 'finalized' })]
-      const all = { name: 'all', events: noticeKinds }
-      const final = { name: 'final', events: ['payment.finalized', 'payment.finalized'] as const }
-      expect(await notices().take('all', 10, 1000)).toEqual([])
-      const spread = await Promise.all([1, 2, 3].map(() => notices().spread([all, final], 2)))
-      expect(spread.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(2)
-      while ((await notices().spread([all, final], 2)) > 0);
-      const [ofAll, ofFinal] = [await notices().take('all', 10, 1000), await notices().take('final', 10, 1000)]
-      expect(ofAll.map(({ kind }) => kind).toSorted()).toEqual([
-        'payment.confirmed',
-        'payment.confirmed',
-        'payment.finalized',
-      ])
-      expect(ofFinal).toMatchObject([{ kind: 'payment.finalized', target: 'final', tx: payments[1]?.tx }])
-      expect(new Set([...ofAll, ...ofFinal].map(({ id }) => id)).size).toBe(4)
-      expect(await notices().take('', 10, 1000)).toEqual([])
-    })
-
-    it('to nobody who does not listen', async () => {
-      await notices().start()
-      await registered()
-      expect(await notices().spread([{ name: 'final', events: ['payment.finalized'] }], 10)).toBe(1)
-      expect([await notices().spread([], 10), await notices().list({ most: 10 })]).toEqual([0, []])
     })
 
     it('until they are told, or given up', async () => {

@@ -2,6 +2,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { onTestFinished } from 'vitest'
 import type { Ledger, PaymentRecord, Sighting } from '../../src/core/ports.ts'
+import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 import { steps as sqliteSteps } from '../../src/ledger/migrations.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres-database.ts'
@@ -17,19 +18,22 @@ export interface Kept {
   readonly deliveries?: bigint
   readonly freeUses?: bigint
   readonly late?: boolean
+  readonly isReverted?: boolean
   /** The grants on it, the last fence being the payment's. */
   readonly grants?: readonly { readonly fence: bigint; readonly amount: bigint; readonly deadline: number }[]
 }
 
 export interface Old {
+  /** The version of the schema. */
+  readonly schema: number
   readonly kept: readonly Kept[]
-  readonly sighting: Sighting
+  readonly seen: readonly Sighting[]
 }
 
 export interface Place {
   readonly clock: TestClock
   /** Another connection each time. */
-  open(): Promise<Ledger>
+  open(who?: LedgerIdentity): Promise<Ledger>
   /** One statement on the database itself, past the ledger. Tables of PostgreSQL are named as those of SQLite. */
   sql(statement: string): Promise<readonly Record<string, unknown>[]>
 }
@@ -42,14 +46,12 @@ export const places: readonly (readonly [name: string, make: MakePlace])[] = [
   ['postgres', makeDatabase],
 ]
 
-const schema = 2
-
 async function makeFile(old?: Old): Promise<Place> {
   const path = newPath()
   if (old) {
     const db = new DatabaseSync(path)
-    for (const step of sqliteSteps.slice(0, schema)) db.exec(step)
-    db.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${schema}`)
+    for (const step of sqliteSteps.slice(0, old.schema)) db.exec(step)
+    db.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${old.schema}`)
     const insert = (table: string, row: Row) => {
       const names = Object.keys(row)
       const marks = names.map(() => '?').join()
@@ -61,8 +63,8 @@ async function makeFile(old?: Old): Promise<Place> {
       insert('payments', { id: index + 1, ...row, ...money, state: kept.late ? 'late' : 'valid' })
       for (const grant of kept.grants ?? []) insert('grants', { payment: index + 1, ...grant })
     }
-    const { paidAt, received, endpoint: _, claimableUntil: __, ...seen } = old.sighting
-    insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
+    for (const { paidAt, received, endpoint: _, claimableUntil: __, ...seen } of old.seen)
+      insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
     insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     insert('meta', { key: 'network', value: identity.network })
     db.close()
@@ -87,9 +89,9 @@ async function makeDatabase(old?: Old): Promise<Place> {
       const values = Object.values(row).map((value) => (typeof value === 'bigint' ? String(value) : value))
       return database.query(`INSERT INTO ${table} (${names.join()}) VALUES (${marks})`, values)
     }
-    for (const step of postgresSteps.slice(0, schema)) await database.query(step)
+    for (const step of postgresSteps.slice(0, old.schema)) await database.query(step)
     await database.query('CREATE TABLE paystile_meta (key text PRIMARY KEY, value text NOT NULL)')
-    await insert('paystile_meta', { key: 'schema', value: String(schema) })
+    await insert('paystile_meta', { key: 'schema', value: String(old.schema) })
     for (const kept of old.kept) {
       const leases = (kept.grants ?? []).map(({ fence, amount, deadline }) => `${fence}:${amount}:${deadline}`)
       await insert('paystile_payments', {
@@ -99,14 +101,14 @@ async function makeDatabase(old?: Old): Promise<Place> {
         version: 5,
       })
     }
-    const { paidAt, endpoint: _, claimableUntil: __, ...seen } = old.sighting
-    await insert('paystile_sightings', { ...seen, paid_at: paidAt })
+    for (const { paidAt, endpoint: _, claimableUntil: __, ...seen } of old.seen)
+      await insert('paystile_sightings', { ...seen, paid_at: paidAt })
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     await database.close()
   }
   return placeOf(url, async (statement) => {
     const database = openDatabase(url, 2_000)
-    const named = statement.replaceAll(/\b(payments|sightings|rollups|shelf|notices|meta)\b(?! =)/g, 'paystile_$1')
+    const named = statement.replace(/(FROM|INTO|UPDATE) (?=\w)/, '$1 paystile_')
     try {
       return await database.query(named)
     } finally {
@@ -117,10 +119,11 @@ async function makeDatabase(old?: Old): Promise<Place> {
 
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
 
-function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, grants = [] }: Kept) {
+function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, isReverted = false, grants = [] }: Kept) {
   const { allowance, paidAt, usableUntil, scope, endpoint: _, worth: __, rates: ___, ...columns } = payment
   return {
     ...columns,
+    ...(isReverted && { finality: 'reverted' }),
     scope: JSON.stringify(scope).slice(1, -1),
     unit: allowance.unit,
     amount: allowance.amount,
@@ -139,8 +142,8 @@ function placeOf(url: string, sql: Place['sql']): Place {
   return {
     clock,
     sql,
-    open: async () => {
-      const ledger = await openLedger(url, { clock, identity })
+    open: async (who = identity) => {
+      const ledger = await openLedger(url, { clock, identity: who })
       onTestFinished(() => ledger.close())
       return ledger
     },

@@ -96,6 +96,7 @@ describe.each(places)('processes that share a %s', (kind, newPlace) => {
       for (const child of children) await child.kill()
       const all = children.flatMap((child) => numbersOf(child.lines, 'granted'))
       expect(new Set(all).size).toBe(all.length)
+      await checkBooks(path, all.length)
     }
   })
 
@@ -118,9 +119,22 @@ describe.each(places)('processes that share a %s', (kind, newPlace) => {
     const [served, settled] = [numbersOf(lines, 'granted'), new Set(numbersOf(lines, 'settled'))]
     expect(served.length).toBeGreaterThan(60)
     expect(new Set(served).size).toBe(served.length)
+    await checkBooks(path, served.length)
     await audit(path, served, settled)
   })
 })
+
+/** Whatever was under way when they died: the books have each payment that the ledger has, once. */
+async function checkBooks(path: string, least: number): Promise<void> {
+  const ledger = await openLedger(path, { clock: createTestClock(), identity })
+  try {
+    expect(await ledger.books?.audit()).toEqual([])
+    const payments = (await ledger.books?.sums({}))?.map((sum) => sum.payments) ?? []
+    expect(payments.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(least)
+  } finally {
+    await ledger.close()
+  }
+}
 
 /** Every grant that was acknowledged is known; what was settled stays spent; all the rest can still be used, once. */
 async function audit(path: string, served: readonly number[], settled: ReadonlySet<number>): Promise<void> {

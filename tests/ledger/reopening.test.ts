@@ -59,7 +59,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
     expect((await second.peek(bytes.tx))?.remaining).toBe(870n)
   })
 
-  describe('of the version before', () => {
+  describe.each([2, 3])('of version %s of the schema', (schema) => {
     const deadline = startOfTests + leaseMs
     const bundle: Kept = {
       payment: payment('request', 5n),
@@ -88,7 +88,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
     const seen = { tx, recipient, request, payer, token, received, slot, paidAt }
     // What the version before did not know.
     const sighting = { ...seen, endpoint: '', claimableUntil: 0 }
-    const old = { kept: [bundle, bytes, hour, spent, late, odd], sighting }
+    const old = { schema, kept: [bundle, bytes, hour, spent, late, odd], seen: [sighting] }
     const grantIn = ({ payment: { tx }, grants = [] }: Kept) => ({
       tx,
       amount: 1n,
@@ -146,6 +146,60 @@ describe.each(places)('a %s ledger', (_name, make) => {
       )
     })
 
+    it('counts all its payments, without worth, since nobody had asked for one', async () => {
+      const day = Math.floor(startOfTests / 86_400_000) * 86_400_000
+      const at = (paidAt: number, received: bigint, more: Partial<Kept> = {}): Kept => ({
+        payment: createPayment({ paidAt, received, token: paidAt % 2 === 0 ? 'USDC' : 'SOL' }),
+        ...more,
+      })
+      const kept = [
+        ...[at(day - 2, most), at(day - 4, most), at(day, 7n), at(day + 3_600_000, 999_999_999_999n)],
+        ...[at(day + 1, 1_000_000_000_000n), at(day + 2, 10n, { late: true }), at(day + 4, 11n, { isReverted: true })],
+      ]
+      const ledger = await (await make({ schema, kept, seen: [] })).open()
+      const { books } = ledger
+      expect(await books?.audit()).toEqual([])
+      expect(await books?.sums({})).toEqual([
+        { token: 'SOL', payments: 1, received: 1_000_000_000_000n, worth: 0n, unvalued: 1 },
+        { token: 'USDC', payments: 4, received: 2n * most + 1_000_000_000_006n, worth: 0n, unvalued: 4 },
+      ])
+      expect((await books?.sums({ from: day, to: day + 3_600_000 }))?.map(({ received }) => received)).toEqual([
+        1_000_000_000_000n,
+        7n,
+      ])
+      expect((await books?.endpoints({ to: day }, 5))?.map(({ endpoint, payments }) => [endpoint, payments])).toEqual([
+        ['', 2],
+      ])
+      await ledger.take(takeOf(kept[5]?.payment ?? expect.fail()))
+      expect(await books?.audit()).toEqual([])
+      const captures = (await books?.captures({ order: 'oldest', most: 10 })) ?? []
+      expect(captures.map(({ state, worth }) => [state, worth])).toEqual([
+        ...Array.from({ length: 4 }, () => ['confirmed', undefined]),
+        ['confirmed', 10_000_000_000n],
+        ['reverted', undefined],
+        ['confirmed', undefined],
+      ])
+    })
+
+    it('knows which of the payments it has seen are still open', async () => {
+      const sightingOf = (
+        { payment: { tx, recipient, request, payer, token, received, paidAt } }: Kept,
+        slot: number,
+      ) => ({
+        ...{ tx, recipient, request, payer, token, received, paidAt, slot },
+        ...{ endpoint: '', claimableUntil: 0 },
+      })
+      const seen = [sightingOf(spent, 1), sightingOf(late, 2), sighting]
+      const ledger = await (await make({ ...old, seen })).open()
+      expect((await ledger.journal?.unclaimed(10))?.map(({ slot }) => slot)).toEqual([12, 2])
+      const states = (await ledger.books?.captures({ order: 'latest', most: 10 }))?.map(({ state }) => state) ?? []
+      expect(states.filter((state) => state === 'unclaimed')).toHaveLength(1)
+      expect(states).toHaveLength(7)
+      await ledger.take(takeOf(late.payment))
+      await ledger.take(takeOf(createPayment({ tx: sighting.tx })))
+      expect(await ledger.journal?.unclaimed(10)).toEqual([])
+    })
+
     it('may be opened by many at once, and sells files then', async () => {
       const place = await make(old)
       const ledgers = await Promise.all([1, 2, 3, 4].map(() => place.open()))
@@ -157,22 +211,25 @@ describe.each(places)('a %s ledger', (_name, make) => {
   })
 })
 
-it('a file of the version before has afterwards the shape of a new one, and nothing that refers to nothing', async () => {
-  const [old, fresh] = [newPath('old.db'), newPath('new.db')]
-  const before = new DatabaseSync(old)
-  for (const step of steps.slice(0, 2)) before.exec(step)
-  before.exec('PRAGMA application_id = 0x70617973; PRAGMA user_version = 2')
-  before.close()
-  const shapes = []
-  for (const path of [old, fresh]) {
-    await (await open(path)).close()
-    const db = new DatabaseSync(path)
-    const shape = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all()
-    shapes.push(JSON.stringify(shape))
-    expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
-    expect(db.prepare('PRAGMA foreign_key_list(grants)').all()).toMatchObject([{ table: 'payments', to: 'id' }])
-    db.close()
-  }
-  expect(shapes[0]).toBe(shapes[1])
-  expect(shapes[0]).not.toContain('next_')
-})
+it.each([2, 3])(
+  'a file of version %s has afterwards the shape of a new one, and nothing that refers to nothing',
+  async (schema) => {
+    const [old, fresh] = [newPath('old.db'), newPath('new.db')]
+    const before = new DatabaseSync(old)
+    for (const step of steps.slice(0, schema)) before.exec(step)
+    before.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${schema}`)
+    before.close()
+    const shapes = []
+    for (const path of [old, fresh]) {
+      await (await open(path)).close()
+      const db = new DatabaseSync(path)
+      const shape = db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all()
+      shapes.push(JSON.stringify(shape))
+      expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+      expect(db.prepare('PRAGMA foreign_key_list(grants)').all()).toMatchObject([{ table: 'payments', to: 'id' }])
+      db.close()
+    }
+    expect(shapes[0]).toBe(shapes[1])
+    expect(shapes[0]).not.toContain('next_')
+  },
+)

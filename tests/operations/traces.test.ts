@@ -1,6 +1,7 @@
 /** What a collector of traces gets to see of a sale, and that nobody pays for it where there is none. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTrace } from '../../src/host/trace.ts'
+import { createScene, type Gate, type Scene } from '../gateway/scene.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { type Collector, installCollector } from '../harness/tracer.ts'
@@ -78,4 +79,47 @@ it('a collector that was set up after the service started hears of it all the sa
   const spans = collect()
   await late.claim(proof)
   expect(spans).toHaveLength(3)
+})
+
+describe('a gateway', () => {
+  let scene: Scene
+  let gate: Gate
+  beforeAll(async () => {
+    scene = await createScene()
+    gate = await scene.open({
+      routes: [
+        { path: '/data', price: 0.01 },
+        { path: '/free', free: true },
+      ],
+    })
+    scene.upstream.answer((_request, response) => void response.writeHead(203).end('the secret'))
+  })
+  afterAll(() => scene.close())
+  const told = () => scene.upstream.seen.at(-1)?.headers['traceparent']
+  const strange = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'x=1' }
+
+  it('tells its upstream what a request belongs to, whatever the client says', async () => {
+    const spans = collect()
+    expect((await fetch(`${gate.url}/free`, { headers: strange })).status).toBe(203)
+    await expect.poll(() => spans[0]?.ended).toBe(true)
+    expect(spans).toMatchObject([
+      { name: 'paystile.forward', attributes: { 'http.response.status_code': 203, 'paystile.whole': true } },
+    ])
+    expect(told()).toBe(`00-${spans[0]?.traceId}-${spans[0]?.id}-01`)
+    expect(scene.upstream.seen.at(-1)?.headers).not.toHaveProperty('tracestate')
+  })
+
+  it('follows a sale from the proof to the upstream, and makes nothing of an unpaid request', async () => {
+    const proof = await gate.buy('/data')
+    const spans = collect()
+    expect((await fetch(`${gate.url}/data`)).status).toBe(402)
+    expect(spans).toEqual([])
+    expect((await gate.claim(proof, '/data')).status).toBe(203)
+    expect(spans.map(({ name }) => name)).toContain('paystile.forward')
+  })
+
+  it('passes on what the client says where nobody collects', async () => {
+    await fetch(`${gate.url}/free`, { headers: strange })
+    expect(told()).toBe(strange.traceparent)
+  })
 })

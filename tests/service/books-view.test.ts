@@ -18,6 +18,7 @@ function createDesk(decimalsOf = (token: TokenCode): number | undefined => (toke
     clock: { now: () => noon + hour / 2, monotonic: () => 0 },
     cursors,
     decimalsOf,
+    flush: async () => {},
   }
   return { books, parts }
 }

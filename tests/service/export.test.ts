@@ -188,8 +188,8 @@ describe('an export as CSV', () => {
       code: 'query_invalid',
       problems: [
         'format must be one of csv, json, xlsx, sheets',
-        expect.stringContaining('limit is not known here'),
         'token must be one of NATIVE, USDC, SOL',
+        expect.stringContaining('limit is not known here'),
       ],
     })
   })
@@ -287,6 +287,29 @@ describe('an export while it runs', () => {
     await next.body?.cancel()
     await running[1]?.body?.cancel()
     expect((await Promise.all([ask(''), ask(''), ask('')])).map(({ status }) => status)).toEqual([200, 200, 503])
+  })
+
+  it('counts one that is left while it waits for the store as one', async () => {
+    const { ask, books } = setUp(3_000)
+    const reader = (await ask('')).body?.getReader()
+    await reader?.read()
+    await reader?.read()
+    const { captures } = books
+    let release = () => {}
+    Object.assign(books, {
+      captures: () =>
+        new Promise((resolve) => {
+          release = () => resolve([])
+        }),
+    })
+    const waiting = reader?.read()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const left = reader?.cancel()
+    release()
+    await Promise.all([waiting, left])
+    Object.assign(books, { captures })
+    const statuses = (await Promise.all(Array.from({ length: 5 }, () => ask('')))).map(({ status }) => status)
+    expect(statuses).toEqual([200, 200, 200, 200, 503])
   })
 
   it('takes GET, and POST for sheets only', async () => {

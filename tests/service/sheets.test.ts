@@ -284,6 +284,21 @@ describe('rows written into a Google spreadsheet', () => {
     })
   })
 
+  it('T143: go to Google’s own addresses, whatever the file of the account names', async () => {
+    const asked: string[] = []
+    const post = async (url: string) => {
+      asked.push(url)
+      return { status: 200, text: JSON.stringify({ access_token: 'a', expires_in: 3_600 }) }
+    }
+    const evil = { ...credentials, token_uri: 'http://169.254.169.254/token', auth_uri: 'http://127.0.0.1/' }
+    const reading = openGoogleSheets({ ...options, credentials: evil }, { post, clock })
+    expect(reading.kind === 'sheets' && (await reading.sheets.clear())).toEqual({ kind: 'done' })
+    expect(asked).toEqual([
+      'https://oauth2.googleapis.com/token',
+      'https://sheets.googleapis.com/v4/spreadsheets/spreadsheet-0123456789/values/P%C3%A4yments!A%3AN:clear',
+    ])
+  })
+
   it('say so when Google cannot be reached', async () => {
     const reading = openGoogleSheets(options, {
       post: http.post,

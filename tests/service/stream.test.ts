@@ -125,6 +125,15 @@ describe('the stream of payments', () => {
     desk.stream.close()
   })
 
+  it('ends for all when the service stops, and begins for nobody', async () => {
+    const desk = createDesk()
+    const response = desk.open()
+    desk.stream.close()
+    await readUntil(response, () => false)
+    const late = desk.open()
+    expect([late.status, await late.json()]).toMatchObject([503, { code: 'shutting_down' }])
+  })
+
   it('T133: has at most a hundred readers, and room again when one leaves', async () => {
     const desk = createDesk()
     const all = Array.from({ length: 100 }, () => desk.open())

@@ -101,7 +101,7 @@ describe('POST /verify-payment', () => {
         expect(verdict).toMatchObject({ valid: false, status: 'expired', code: 'unknown_request' })
       }
     }
-    expect(face.asked.filter((method) => method !== 'paystile_clock')).toEqual([])
+    expect(face.asked.filter((method) => method === 'getTransaction')).toEqual([])
   })
 
   it('T128: asks nodes within a budget of the client, and not of the requestId', async () => {
@@ -126,6 +126,27 @@ describe('POST /verify-payment', () => {
     for (let times = 0; times < 12; times += 1) statuses.push((await house.verify({ tx, requestId }, client)).status)
     expect(statuses.filter((status) => status === 200).length).toBeLessThan(8)
     expect(statuses.at(-1)).toBe(429)
+  })
+
+  it('T128: what leads nowhere here counts at the paywall, too', async () => {
+    const { requestId } = await house.challenge()
+    const client = someone()
+    for (let times = 0; times < 5; times += 1) await house.verify({ tx: randomTx(), requestId }, client)
+    const headers = {
+      ...client,
+      'Payment-Proof': `tx=${randomTx()}; requestId=${requestId}; payer=${stand.payer.address}`,
+    }
+    expect((await fetch(`${house.url}/data`, { headers })).status).toBe(429)
+  })
+
+  it('T127: those whose address is not known share one budget', async () => {
+    const hidden = await openHouse(stand, { rpc: face.url }, {}, ({ isLoopback }) => ({ isLoopback }))
+    const { requestId } = await hidden.challenge()
+    const statuses: number[] = []
+    for (let times = 0; times < 8; times += 1)
+      statuses.push((await hidden.verify({ tx: randomTx(), requestId }, { 'x-forwarded-for': 'unknown' })).status)
+    expect([statuses[0], statuses.at(-1)]).toEqual([200, 429])
+    await hidden.close()
   })
 
   describe('whether a payment was used', () => {

@@ -41,6 +41,13 @@ export async function keepHistory({ file, url }) {
   }
 }
 
+/** As whom the servers have opened the ledger, to open it as well. */
+export async function readIdentity({ file, url }) {
+  const sql = `SELECT key, value FROM ${file ? 'meta' : 'paystile_meta'}`
+  const rows = await withDatabase({ file, url }, (run) => run(sql))
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+}
+
 /** What became of each payment, by transaction: its row after every change. */
 export async function readHistory({ file, url }) {
   const history = new Map()
@@ -68,7 +75,7 @@ async function withDatabase({ file, url }, work) {
   if (file) {
     const database = new DatabaseSync(file, { timeout: 5_000 })
     try {
-      return await work((sql) => (sql === read ? database.prepare(sql).all() : database.exec(sql)))
+      return await work((sql) => (sql.startsWith('SELECT') ? database.prepare(sql).all() : database.exec(sql)))
     } finally {
       database.close()
     }

@@ -12,9 +12,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { generateKeyPairSigner } from '@solana/kit'
+import { openLedger } from '../../dist/ledger/open.js'
 import { judgePayment } from './audit.mjs'
 import { createCrew } from './crew.mjs'
-import { keepHistory, readHistory } from './history.mjs'
+import { keepHistory, readHistory, readIdentity } from './history.mjs'
 import { createPayers } from './payers.mjs'
 import { openCluster, openFile, openServer } from './stages.mjs'
 
@@ -56,7 +57,7 @@ const payers = await createPayers({ chain, fund, recipient, ports: crew.ports })
 await keepHistory(await stage.database())
 
 const outages = []
-const tally = { serverKills: 0, databaseKills: 0, payments: 0, doubles: 0, losses: 0, unservable: 0 }
+const tally = { serverKills: 0, databaseKills: 0, payments: 0, doubles: 0, losses: 0, unservable: 0, misbooked: 0 }
 const end = Date.now() + seconds * 1000
 say(`${crew.ports.length} servers on ${stage.name}, ${seconds} s`)
 await Promise.all([killServers(), killDatabase(), payers.load(end)])
@@ -68,7 +69,7 @@ if (tally.payments < Number(values.least)) {
   say(`only ${tally.payments} payments were made: that proves nothing`)
   process.exitCode = 1
 }
-if (tally.doubles + tally.losses + tally.unservable > 0) process.exitCode = 1
+if (tally.doubles + tally.losses + tally.unservable + tally.misbooked > 0) process.exitCode = 1
 payers.close()
 await crew.close()
 await stage.close()
@@ -116,10 +117,25 @@ async function audit() {
     if (losses.length > 0) tally.losses += 1
     for (const why of [...doubles, ...losses]) process.stderr.write(`${tx.slice(0, 8)}: ${why}\n`)
   }
+  await auditBooks()
   if (!values.failover) return
   const granted = [...sends.values()].flatMap((all) => all.map(({ first }) => first)).filter((at) => at < end)
   tally.failovers = tally.databaseKills
   tally.outageMs = longestGap(granted)
+}
+
+/** The books have every payment of the ledger, and each once. */
+async function auditBooks() {
+  const clock = { now: Date.now, monotonic: () => performance.now() }
+  const ledger = await openLedger(stage.ledger, { clock, identity: await readIdentity(await stage.database()) })
+  for (const { line, kept, counted } of await ledger.books.audit()) {
+    tally.misbooked += 1
+    process.stderr.write(`${line}: ${kept}, and not ${counted}\n`)
+  }
+  const booked = (await ledger.books.sums({})).reduce((sum, { payments }) => sum + payments, 0)
+  const served = payers.payments.filter(({ received }) => received > 0).length
+  if (booked < served) tally.misbooked += served - booked
+  await ledger.close()
 }
 
 /** Bytes go out right after a grant was acknowledged, so their times are those of the grants. */

@@ -15,7 +15,7 @@ it.each([
     const args = [script, '--json', '--seconds', '5', '--least', '5', ...flags]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     const tally = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
-    expect(tally).toMatchObject({ doubles: 0, losses: 0, unservable: 0 })
+    expect(tally).toMatchObject({ doubles: 0, losses: 0, unservable: 0, misbooked: 0 })
     expect(tally.serverKills).toBeGreaterThan(2)
     expect(tally.payments).toBeGreaterThanOrEqual(5)
   },

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { create402Middleware, drain } from '../../adapters/hono.ts'
+import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
 import { tokenCodes } from '../../core/network.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
-import type { ReadinessReport } from '../../server/selling.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
 
@@ -36,6 +36,7 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
       ledger: localLedgerFile(directory),
       acceptedMints: [token, ...tokenCodes.filter((code) => code !== token)],
       scope: name,
+      endpoint: `GET /api/${name}`,
       description,
       envelope: 'verified',
       onEvent,
@@ -46,22 +47,11 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
     })
     return paid
   })
-  app.get('/', (context) => context.json(frontDoor()))
-  app.get('/.well-known/paystile', async (context) =>
-    context.json({ network: 'localnet', identityKey: await paywalls[0]?.identity() }),
+  const routes = createPaystileRoutes({ network: 'localnet', rpc: localnet.rpcUrl, ledger: localLedgerFile(directory) })
+  app.use((context, next) =>
+    routes.owns(context.req.path) ? routes.fetch(context.req.raw, context.env as VisitInfo) : next(),
   )
-  app.get('/readyz', async (context) => {
-    const readiness = joinReports(await Promise.all(paywalls.map((paid) => paid.readiness())))
-    return context.json(readiness, readiness.ready ? 200 : 503)
-  })
-  app.post('/faucet', async (context) => {
-    const answer = await fetch(`${localnet.rpcUrl}/faucet`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: await context.req.text(),
-    })
-    return context.body(await answer.text(), answer.status as 200, { 'Content-Type': 'application/json' })
-  })
+  app.get('/', (context) => context.json(frontDoor()))
   app.notFound((context) => context.json({ error: 'There is nothing here; GET / says what there is.' }, 404))
   await Promise.all(paywalls.map((paid) => paid.ready()))
 
@@ -70,23 +60,12 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   }).catch(async (error: unknown) => {
-    await Promise.all(paywalls.map((paid) => paid.close()))
+    await Promise.all([routes, ...paywalls].map((part) => part.close()))
     throw error
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => drain(server, ...paywalls),
-  }
-}
-
-/** All resources have to be for sale. What one of them does not take is not offered, with its reason. */
-function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
-  const why = reports.find((report) => report.why !== undefined)?.why
-  return {
-    ready: reports.every(({ ready }) => ready),
-    offered: tokenCodes.filter((code) => reports.every(({ offered }) => offered.includes(code))),
-    withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
-    ...(why !== undefined && { why }),
+    close: () => drain(server, ...paywalls, routes),
   }
 }
 

@@ -51,8 +51,8 @@ function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
     const { accountKey } = config.route
     if (typeof accountKey === 'string') paths.set('accountKey', accountKey)
   }
-  const faucetKey = plan?.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
-  if (faucetKey) paths.set('faucetKey', faucetKey)
+  const faucetKey = plan?.service.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
+  if (typeof faucetKey === 'string' && faucetKey) paths.set('faucetKey', faucetKey)
   return [...paths].map(([name, path]) => {
     try {
       readKeyFile(path)

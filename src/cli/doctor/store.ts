@@ -68,7 +68,7 @@ function goodWords({ name, payments = 0, version = 0, latest = 0 }: LedgerFacts)
   return `${name} is whole, of this chain and of this secret, with ${count}${update}`
 }
 
-function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
+export function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
   if (freeBytes === undefined || freeBytes >= littleFree) return []
   const words = `only ${bytesText(freeBytes)} are left on the disk of the ledger`
   const mend = 'make room on it, or move the ledger to another disk'

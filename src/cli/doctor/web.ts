@@ -100,11 +100,24 @@ export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>): Pr
       code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is no address of this machine (${code})`
     return { findings: [fail(check, words, edit)], isServing: false }
   }
-  const answer = await ask(`http://${nameOf(host)}:${port}${endpoints.wellKnown}`, 'GET')
-  if (answer.kind === 'answered' && answer.status === 200 && /"network"/.test(answer.body)) {
-    return { findings: [ok(check, `paystile serves on ${place} already`)], isServing: true }
+  const ready = readReady(await ask(`http://${nameOf(host)}:${port}${endpoints.ready}`, 'GET'))
+  if (!ready) return { findings: [fail(check, `another program has ${place}`, `end it, or ${edit}`)], isServing: false }
+  const finding = ready.isReady
+    ? ok(check, `paystile serves on ${place} already`)
+    : warn(check, `paystile serves on ${place} already, and is not ready to sell: ${ready.why}`, 'see its log')
+  return { findings: [finding], isServing: true }
+}
+
+/** Undefined for an answer that is not paystile's. */
+function readReady(answer: Asked): { readonly isReady: boolean; readonly why: string } | undefined {
+  if (answer.kind === 'silent') return undefined
+  try {
+    const { ready, why } = JSON.parse(answer.body) as { readonly ready?: unknown; readonly why?: unknown }
+    if (typeof ready !== 'boolean') return undefined
+    return { isReady: ready, why: String(why ?? 'it does not say why') }
+  } catch {
+    return undefined
   }
-  return { findings: [fail(check, `another program has ${place}`, `end it, or ${edit}`)], isServing: false }
 }
 
 /** The code of the error with which listening fails; undefined when it works. */

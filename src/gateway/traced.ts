@@ -1,0 +1,24 @@
+/** Forwarding as part of a trace, where somebody collects them: a span up to the end of the response, and its name for the upstream. */
+import type { Trace } from '../core/ports.ts'
+import type { Errand, ForwardParts } from './forward.ts'
+import { forward } from './forward.ts'
+
+export function forwardTraced(errand: Errand, parts: ForwardParts, trace: Trace): void {
+  const { response } = errand
+  void trace.span('paystile.forward', { 'http.request.method': errand.request.method }, async (note) => {
+    const ended = new Promise<void>((resolve) => void response.once('close', resolve))
+    const headersFor: ForwardParts['headersFor'] = (one) => withTrace(parts.headersFor(one), trace.headers())
+    forward(errand, { ...parts, headersFor })
+    await ended
+    note({ 'http.response.status_code': response.statusCode, 'paystile.whole': response.writableFinished })
+  })
+}
+
+/** What a client says of traces gives way to what is ours; without a collector it passes as it came. */
+function withTrace(headers: readonly string[], ours: Readonly<Record<string, string>>): string[] {
+  const names = Object.keys(ours)
+  if (names.length === 0) return [...headers]
+  const replaced = new Set([...names, 'traceparent', 'tracestate'])
+  const kept = headers.filter((_part, index) => !replaced.has((headers[index - (index % 2)] ?? '').toLowerCase()))
+  return [...kept, ...Object.entries(ours).flat()]
+}

@@ -1,0 +1,80 @@
+/** Joins webhooks to a service: whoever listens is told from the moment on at which it has started. */
+import type { MintTable } from '../core/network.ts'
+import { decimalsOf } from '../core/network.ts'
+import type { Log } from '../core/ports.ts'
+import type { Webhook } from '../core/webhooks.ts'
+import { createWebhookPoster } from '../host/webhooks.ts'
+import { startWebhooks } from '../workers/webhooks.ts'
+import { formatCapture } from './capture-format.ts'
+import type { ServiceHandle } from './paywall.ts'
+import { mintsOf } from './routes.ts'
+import type { Service } from './service.ts'
+
+export interface Telling {
+  stop(): Promise<void>
+}
+
+export interface TellingParts {
+  /** Of the service whose payments are told of. */
+  readonly handle: Pick<ServiceHandle, 'get'>
+  readonly webhooks: readonly Webhook[]
+  readonly mints: MintTable
+  readonly log: Log
+}
+
+/** A service that cannot start yet is asked again after so long. */
+const patienceMs = 1_000
+
+export function openWebhooks({ handle, webhooks, mints, log }: TellingParts): Telling {
+  let isStopped = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let telling: Promise<Telling | undefined> = Promise.resolve(undefined)
+  const begin = async (): Promise<Telling | undefined> => {
+    try {
+      const service = await handle.get()
+      return isStopped ? undefined : startTelling(service, webhooks, mints, log)
+    } catch {
+      // Why it does not start is told by the service itself.
+      timer = setTimeout(() => {
+        if (!isStopped) telling = begin()
+      }, patienceMs)
+      timer.unref?.()
+      return undefined
+    }
+  }
+  if (webhooks.length > 0) telling = begin()
+  return {
+    stop: async () => {
+      isStopped = true
+      clearTimeout(timer)
+      await (await telling)?.stop()
+    },
+  }
+}
+
+function startTelling(service: Service, webhooks: readonly Webhook[], mints: MintTable, log: Log): Telling | undefined {
+  const { ledger, config, clock, meter } = service
+  const { notices, books } = ledger
+  if (!notices || !books) {
+    log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
+    return undefined
+  }
+  const poster = createWebhookPoster({ network: config.network })
+  const worker = startWebhooks({
+    notices,
+    books,
+    webhooks,
+    post: poster.post,
+    describe: (capture) =>
+      formatCapture(capture, (token) => decimalsOf(token, mintsOf(service, mints)), config.reportToken),
+    clock,
+    log,
+    meter,
+  })
+  return {
+    stop: async () => {
+      await worker.stop()
+      await poster.close()
+    },
+  }
+}

@@ -1,0 +1,105 @@
+/** A whole service with webhooks: a sale on a real chain reaches the receiver, in the words of feed and exports. */
+import { join } from 'node:path'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import { readYaml } from '../../src/gateway/file.ts'
+import { readPlan } from '../../src/gateway/plan.ts'
+import { captureColumns } from '../../src/server/capture-format.ts'
+import { ConfigurationError } from '../../src/server/configuration-error.ts'
+import { readRoutesConfig } from '../../src/server/routes-options.ts'
+import { createReceiver, type Receiver } from '../harness/notices.ts'
+import { createStand, type Stand, txOf } from '../harness/stand.ts'
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+let stand: Stand
+let receiver: Receiver
+
+beforeAll(async () => {
+  stand = await createStand()
+  receiver = await createReceiver()
+})
+afterAll(async () => {
+  await receiver.close()
+  await stand.close()
+})
+
+interface Told {
+  readonly type: string
+  readonly data: Readonly<Record<string, string>>
+}
+
+it('tells of a payment when it is accepted, and when it is final', async () => {
+  const ledger = join(stand.directory, 'told.sqlite')
+  const { world, log } = stand
+  const routes = createPaystileRoutes({
+    network: 'localnet',
+    rpc: world.localnet.rpcUrl,
+    ledger,
+    watch: false,
+    log,
+    webhooks: [{ url: `${receiver.url}/hook`, secret }],
+  })
+  stand.defer(() => routes.close())
+  const shop = await stand.open({ ledger, endpoint: '/data' })
+  const told = () =>
+    receiver.received.map(({ body, headers }) => {
+      return new Verifier(secret).verify(body, headers as Record<string, string>) as Told
+    })
+  const bought = async () => {
+    const proof = await shop.buy(stand.payer)
+    expect((await shop.claim(proof)).status).toBe(200)
+    return txOf(proof)
+  }
+  // Whoever listens hears of what comes from then on, so it is bought again until somebody does.
+  await expect
+    .poll(
+      async () => {
+        if (told().length === 0) await bought()
+        return told().map(({ type }) => type)
+      },
+      { timeout: 10_000, interval: 500 },
+    )
+    .toContain('payment.confirmed')
+  const [first] = told()
+  expect(Object.keys(first?.data ?? {})).toEqual([...captureColumns])
+  expect(first?.data).toMatchObject({ endpoint: '/data', token: 'USDC', amount: '0.01', verification: 'confirmed' })
+  expect(JSON.stringify(told())).not.toContain(stand.payer.address)
+  await expect
+    .poll(() => told().map(({ type }) => type), { timeout: 20_000, interval: 200 })
+    .toContain('payment.finalized')
+}, 40_000)
+
+it('does not start with webhooks that cannot be', () => {
+  const url = 'http://169.254.169.254/hook'
+  const read = () => readRoutesConfig({ network: 'localnet', webhooks: [{ url, secret: 'whsec_short' }] }, {})
+  expect(read).toThrow(ConfigurationError)
+  expect(read).toThrow(/webhooks\.0\.secret: must be whsec_/)
+  expect(read).not.toThrow(/whsec_short/)
+})
+
+it('comes to the service from the gateway’s file, with its secret from the environment', () => {
+  const file = (webhook: string) =>
+    `network: localnet
+token: USDC
+recipient: ${stand.world.recipient.address}
+upstream: http://127.0.0.1:3000
+webhooks:
+  - ${webhook}
+routes:
+  - { path: /data, price: 0.01 }
+`
+  const env = { HOOK_SECRET: secret, WEAK: 'whsec_weak' }
+  const read = (webhook: string) => readPlan(readYaml(file(webhook), 'paystile.yaml', env).value, env)
+  const url = 'https://shop.example.com/hook'
+  expect(read(`{ url: '${url}', secret: '\${HOOK_SECRET}', events: [payment.finalized] }`)).toMatchObject({
+    kind: 'plan',
+    plan: { service: { webhooks: [{ url, secret, events: ['payment.finalized'] }] } },
+  })
+  const weak = read(`{ url: '${url}', secret: '\${WEAK}' }`)
+  expect(JSON.stringify(weak)).toMatch(/webhooks.*must be whsec_ and 24 to 64 bytes/)
+  expect(JSON.stringify(weak)).not.toContain('whsec_weak')
+  expect(JSON.stringify(read(`{ url: '${url}', secret: '\${HOOK_SECRET}', events: [payment.lost] }`))).toContain(
+    'events',
+  )
+})

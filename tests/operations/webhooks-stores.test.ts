@@ -1,0 +1,83 @@
+/** Webhooks over every ledger: what becomes of a payment reaches the receiver, once for each server that could tell it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createMeter } from '../../src/core/metrics.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import { noticeKinds } from '../../src/core/ports.ts'
+import { nameWebhook } from '../../src/core/webhooks.ts'
+import { createWebhookPoster } from '../../src/host/webhooks.ts'
+import { startWebhooks } from '../../src/workers/webhooks.ts'
+import { createReceiver, type Receiver } from '../harness/notices.ts'
+import { useDesk } from '../ledger/desk.ts'
+import { createPayment, takeOf } from '../ledger/payments.ts'
+import { stores } from '../ledger/stores.ts'
+
+const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']
+
+describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  let receiver: Receiver
+  let closers: (() => Promise<void>)[]
+  beforeEach(async () => {
+    receiver = await createReceiver()
+    closers = [receiver.close]
+  })
+  afterEach(async () => {
+    for (const close of closers.reverse()) await close()
+  })
+
+  const server = ({ notices, books }: Ledger) => {
+    if (!notices || !books) throw new Error('this ledger tells nobody')
+    const poster = createWebhookPoster({ network: 'localnet' })
+    const worker = startWebhooks({
+      notices,
+      books,
+      webhooks: ['/a', '/b'].map((path) => {
+        const url = `${receiver.url}${path}`
+        return { name: nameWebhook(url), url, secrets, events: noticeKinds, allowPrivate: false }
+      }),
+      post: poster.post,
+      describe: ({ endpoint, state, units }) => ({ endpoint, state, units: String(units) }),
+      clock: desk.clock,
+      log: { info: () => {}, warn: () => {}, error: () => {} },
+      meter: createMeter(),
+    })
+    closers.push(poster.close, worker.stop)
+    return worker
+  }
+  const told = (path: string) =>
+    receiver.received
+      .filter((one) => one.path === path)
+      .map(({ body }) => JSON.parse(body) as { readonly type: string; readonly data: object })
+
+  it('tell of a payment as it goes, on several servers, each address once', async () => {
+    const servers = [server(desk.ledger), server(desk.ledger)]
+    const run = () => Promise.all(servers.map((one) => one.run()))
+    await run()
+    const payment = createPayment()
+    await desk.grantOf(takeOf(payment))
+    await run()
+    await run()
+    const data = { endpoint: '/api/data', state: 'confirmed', units: '10000' }
+    expect(told('/a')).toMatchObject([{ type: 'payment.confirmed', data }])
+    expect(told('/b')).toMatchObject([{ type: 'payment.confirmed', data }])
+    await desk.ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+    await run()
+    await run()
+    expect(told('/a').map(({ type }) => type)).toEqual(['payment.confirmed', 'payment.reverted'])
+    expect(told('/b')[1]).toMatchObject({ data: { state: 'reverted' } })
+  })
+
+  it('tell of what runs out', async () => {
+    const worker = server(desk.ledger)
+    await worker.run()
+    const payment = createPayment({ usableUntil: desk.clock.now() + 60_000 })
+    await desk.use(takeOf(payment), 'release')
+    desk.clock.advance(90_000)
+    await worker.run()
+    expect(
+      told('/a')
+        .map(({ type }) => type)
+        .toSorted(),
+    ).toEqual(['payment.confirmed', 'payment.undelivered'])
+  })
+})

@@ -1,0 +1,34 @@
+/** The token in which a provider reads what it earned. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { openHouse } from './house.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+describe('the report token', () => {
+  it('is what revenue is told in, at the rate of the payment, and the ledger takes no other afterwards', async () => {
+    const ledger = join(stand.directory, 'in-sol.sqlite')
+    const rates = { SOL: '200', USDC: '1' }
+    const house = await openHouse(stand, { ledger, rates, reportToken: 'SOL' })
+    const { proof } = await house.pay(stand.payer)
+    expect((await house.claim(proof)).status).toBe(200)
+    expect(await (await house.get('/api/analytics')).json()).toMatchObject({
+      revenueToken: 'SOL',
+      totalRevenue: '0.00005',
+      currencyBreakdown: { NATIVE: '0', USDC: '0.01', SOL: '0' },
+    })
+    await house.close()
+    await expect(openHouse(stand, { ledger, rates })).rejects.toThrow(
+      /reports in SOL, not in USDC.*paystile books rebuild/,
+    )
+    // With the same rates or others: what was earned was frozen.
+    const again = await openHouse(stand, { ledger, rates: { SOL: '1', USDC: '1' }, reportToken: 'SOL' })
+    expect(await (await again.get('/api/analytics')).json()).toMatchObject({ totalRevenue: '0.00005' })
+    await again.close()
+  })
+})
