@@ -14,6 +14,10 @@ export interface UsageBook {
 
 const hourMs = 3_600_000
 const everyMs = 1_000
+/** While the store is away it is asked less and less often. */
+const slowestMs = 60_000
+/** How long the end of the process may be held up by it. */
+const lastMs = 1_000
 /** Different endpoints within one hour; what comes beyond is counted under none, so that nobody fills the store by asking. */
 const mostEndpoints = 200
 /** Lines kept while the store is away: more than an hour of all that can be counted. */
@@ -30,6 +34,7 @@ export function createUsageBook(books: Pick<Books, 'count'> | undefined, clock: 
   let timer: ReturnType<typeof setTimeout> | undefined
   let writing: Promise<void> = Promise.resolve()
   let stopped = false
+  let failures = 0
 
   const lineOf = (endpoint: string): Partial<Record<UsageEvent, number>> => {
     const known = counts.get(endpoint)
@@ -58,8 +63,10 @@ export function createUsageBook(books: Pick<Books, 'count'> | undefined, clock: 
     if (!books || lines.length === 0) return
     try {
       await books.count(lines)
+      failures = 0
     } catch (error) {
       behind = lines
+      failures += 1
       log.warn('usage not written', { why: error instanceof Error ? error.message : String(error) })
     }
   }
@@ -69,12 +76,15 @@ export function createUsageBook(books: Pick<Books, 'count'> | undefined, clock: 
   }
   const wait = (): void => {
     if (stopped) return
-    timer = setTimeout(() => {
-      timer = undefined
-      void flush().then(() => {
-        if (behind.length > 0 && !timer) wait()
-      })
-    }, everyMs)
+    timer = setTimeout(
+      () => {
+        timer = undefined
+        void flush().then(() => {
+          if (behind.length > 0 && !timer) wait()
+        })
+      },
+      Math.min(everyMs * 2 ** failures, slowestMs),
+    )
     timer.unref?.()
   }
 
@@ -89,7 +99,14 @@ export function createUsageBook(books: Pick<Books, 'count'> | undefined, clock: 
     stop: async () => {
       stopped = true
       clearTimeout(timer)
-      await flush()
+      // A store that did not answer last time is not waited for.
+      if (failures > 0) return
+      let limit: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise<void>((resolve) => {
+        limit = setTimeout(resolve, lastMs)
+      })
+      await Promise.race([flush(), late])
+      clearTimeout(limit)
     },
   }
 }
