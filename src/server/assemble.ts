@@ -154,7 +154,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const ground = await standOn(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
-    const identity = { network: config.network, service: config.service, fingerprint: keyring.fingerprint, genesis }
+    const { network, service: name, reportToken } = config
+    const identity = { network, service: name, fingerprint: keyring.fingerprint, genesis, reportToken }
     const openOwn = async (url: string | undefined): Promise<Ledger> => {
       // A localnet's clock can be moved, and everything moves with it.
       const ownClock = config.network !== 'localnet'

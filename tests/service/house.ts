@@ -55,8 +55,8 @@ export async function openHouse(
     description: 'The secret, in full.',
     ...options,
   })
-  const { rpc = shared.rpc, ledger = shared.ledger, watch = shared.watch } = options
-  const config = readRoutesConfig({ ...shared, rpc, ledger, watch }, {})
+  const { rpc = shared.rpc, ledger = shared.ledger, watch = shared.watch, reportToken = 'USDC' } = options
+  const config = readRoutesConfig({ ...shared, rpc, ledger, watch, reportToken }, {})
   const handle = handleFor(config.service, log)
   const service = await handle.get()
   const routes = createRoutes({
