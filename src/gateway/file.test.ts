@@ -50,7 +50,7 @@ describe('a YAML file', () => {
 
   it('tells which variable is missing, and where', async () => {
     expect(await problemsOf(good)).toEqual([
-      'paystile.yaml:6:18: headers.Authorization: the environment has no KEY; set it before the start',
+      'paystile.yaml:6:18: headers.Authorization: the environment has no KEY; set it, or write it into .env beside this file',
     ])
   })
 

@@ -79,7 +79,9 @@ export function readYaml(text: string, name: string, environment: Environment): 
         const found = environment[variable]
         if (found === undefined || found === '') {
           const where = locate({ place, why: '' })
-          missing.push(`${where}: ${nameOf(place)}: the environment has no ${variable}; set it before the start`)
+          missing.push(
+            `${where}: ${nameOf(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+          )
           return ''
         }
         secrets.push([variable, found])
