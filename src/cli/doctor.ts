@@ -129,7 +129,7 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
         return fail('config', problem.replace(/; npx paystile init .*$/, ''), 'npx paystile init')
       }
       const variable = /the environment has no (\w+)|\(from (\w+)\)/.exec(problem)
-      const place = variable ? `correct ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
+      const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
       return fail('config', problem, place)
     })
   }

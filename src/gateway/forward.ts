@@ -124,9 +124,9 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** For the log of the operator, to whom our stack says nothing. */
-function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
+export function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
   const code = String(codeOf(error) ?? error)
-  if (code === 'UND_ERR_HEADERS_TIMEOUT')
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'ETIMEDOUT')
     return `the upstream ${origin} did not begin to answer within ${answerMs / 1000} s`
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return `the upstream ${origin} did not connect within ${connectMs / 1000} s`
   return `the upstream ${origin} failed before it answered (${code})`

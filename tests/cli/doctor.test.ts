@@ -115,7 +115,7 @@ describe('a configuration that is not', () => {
 
   it('a variable that it names is not set: it is told where to set it', async () => {
     const said = await broken(settings({ ...own(), headers: { Authorization: `Bearer \${API_KEY}` } }))
-    expect(said).toMatch(/the environment has no API_KEY.* → correct API_KEY in \.env, or in the environment$/)
+    expect(said).toMatch(/the environment has no API_KEY.* → set API_KEY in \.env, or in the environment$/)
   })
 
   it('a ledger outlives the chain in the service, so that the next start would refuse it', async () => {
@@ -141,7 +141,7 @@ describe('a configuration that is not', () => {
   it('the secret is missing, is too short, or its file is open to others', async () => {
     expect(await broken(settings(own()), '')).toMatch(/fail config: .*secret: devnet needs a keyring .*PAYSTILE_SECRET/)
     expect(await broken(settings(own()), 'PAYSTILE_SECRET=1:short')).toMatch(
-      /secret: .*fewer than 32 characters.* → correct PAYSTILE_SECRET in \.env/,
+      /secret: .*fewer than 32 characters.* → set PAYSTILE_SECRET in \.env/,
     )
     const file = write(settings(own()))
     chmodSync(join(directory, '.env'), 0o644)
@@ -247,6 +247,12 @@ describe('a configuration that is not', () => {
     expect(said).toMatch(
       /fail recipient: .* is empty, and a wallet cannot begin with 0.0001 SOL → send it 0.00089088 SOL once/,
     )
+    const routes = [0.0001, 0.0002].map((price) => ({ path: `/${price}`, price }))
+    play('localnet')
+    expect(await broken(settings({ network: 'localnet', token: 'SOL', ledger: undefined, routes }))).toContain(
+      `→ npx paystile faucet ${recipient.address} --token SOL`,
+    )
+    play('devnet')
     await world.localnet.fund(recipient.address, { SOL: 890_880n })
     expect(troubles(await examine(write(settings({ token: 'SOL', routes: [{ path: '/x', price: 0.0001 }] }))))).toEqual(
       [],
@@ -257,6 +263,9 @@ describe('a configuration that is not', () => {
     expect(await broken(settings({ ...own(), upstream: 'http://127.0.0.1:1' }))).toMatch(
       /fail upstream: http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\) → start your service, or correct upstream/,
     )
+    const headless = createServer((_request, response) => void response.writeHead(501).end())
+    expect(troubles(await examine(write(settings({ ...own(), upstream: await listen(headless) }))))).toEqual([])
+    headless.close()
     const ill = createServer((_request, response) => void response.writeHead(503).end())
     expect(await broken(settings({ ...own(), upstream: await listen(ill) }))).toMatch(
       /warn upstream: .* answers \(503\)/,
