@@ -10,10 +10,10 @@ createServer(async (request, response) => {
   try {
     const { type, data } = webhook.verify(Buffer.concat(chunks).toString(), request.headers)
     const id = request.headers['webhook-id']
-    if (!known.has(id)) console.log(type, data.amount, data.token, data.endpoint)
+    if (!known.has(id)) console.log(type, data.amount ? `${data.amount} ${data.token} ${data.endpoint}` : data.note)
     known.add(id)
     response.writeHead(204).end()
   } catch {
     response.writeHead(401).end()
   }
-}).listen(3000, '127.0.0.1', () => console.log('listening'))
+}).listen(3001, '127.0.0.1', () => console.log('listening'))

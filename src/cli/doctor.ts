@@ -31,7 +31,7 @@ export async function doctor(terminal: Terminal, file: string | undefined): Prom
   const next = nextSteps(subject, told, isServing).map(redact)
   const network = networkOf(subject)
   const value = { ok: isWell, ...(subject.file !== undefined && { file: subject.file }), network, checks: told, next }
-  terminal.result(value, [...told.flatMap(lines), '', 'What to run next:', ...next.map((step) => `  ${step}`)])
+  terminal.result(value, [...told.flatMap(lines), '', 'What to do next:', ...next.map((step) => `  ${step}`)])
   return isWell ? exitCodes.ok : exitCodes.usage
 }
 
@@ -125,8 +125,12 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
   const name = file === undefined ? 'the environment' : relative('.', file)
   if (problems.length > 0) {
     return problems.map((problem) => {
-      const mend = /; (npx paystile init.*)$/.exec(problem)?.[1]
-      return fail('config', problem.replace(/; npx paystile init.*$/, ''), mend ?? `edit ${name}`)
+      if (/; npx paystile init .*$/.test(problem)) {
+        return fail('config', problem.replace(/; npx paystile init .*$/, ''), 'npx paystile init')
+      }
+      const variable = /the environment has no (\w+)|\(from (\w+)\)/.exec(problem)
+      const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
+      return fail('config', problem, place)
     })
   }
   const [first] = routes

@@ -1,5 +1,6 @@
 /** The ledger of a service, opened by a command beside the service itself: by the same secret, or not at all. */
 import { existsSync, readFileSync } from 'node:fs'
+import type { Keyring } from '../core/keys.ts'
 import { parseLedgerUrl } from '../core/ledger-url.ts'
 import { genesisHashes, type Network } from '../core/network.ts'
 import type { Ledger } from '../core/ports.ts'
@@ -7,7 +8,9 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../host/home.ts'
 import { openLedger } from '../ledger/open.ts'
-import { openKeyring } from '../server/config.ts'
+import { type Environment, openKeyring, type ServiceConfig } from '../server/config.ts'
+import { ConfigurationError } from '../server/configuration-error.ts'
+import { readSubject } from './doctor/subject.ts'
 import { chooseNetwork } from './network.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
@@ -16,20 +19,22 @@ export interface LedgerOptions {
   readonly network?: Network
 }
 
-/** Opens it for the time of some work. On a chain of this machine its ledger and secret are found by themselves. */
+/**
+ * Opens it for the time of some work. It is the one that a service started here would use: by `paystile.yaml` and `.env`, the
+ * environment, or the chain that runs on this machine.
+ */
 export async function withLedger<Result>(
   options: LedgerOptions,
   work: (ledger: Ledger) => Promise<Result>,
 ): Promise<Result> {
-  const network = chooseNetwork(options.network)
+  const { environment, config } = await findService(options)
+  const network = options.network ?? config?.network ?? chooseNetwork(undefined)
   const note = network === 'localnet' ? findLocalnet() : undefined
   const directory = note && localnetDirectory(note.genesis)
-  const url = findUrl(options, network, directory)
-  const problems: string[] = []
-  const keyring = openKeyring(findSecret(directory), problems)
-  if (!keyring) throw usage(`${problems.join('; ')}.`)
+  const url = findUrl(options.ledger ?? ledgerOf(config) ?? environment['PAYSTILE_LEDGER'], network, directory)
+  const keyring = config?.keyring ?? readSecret(environment, directory)
   const genesis = note?.genesis ?? genesisHashes[network]
-  const service = process.env['PAYSTILE_SERVICE'] || 'default'
+  const service = config?.service ?? (environment['PAYSTILE_SERVICE'] || 'default')
   const identity = { network, service, fingerprint: keyring.fingerprint, ...(genesis !== undefined && { genesis }) }
   const clock = createWallClock()
   try {
@@ -43,9 +48,33 @@ export async function withLedger<Result>(
   }
 }
 
+interface Found {
+  readonly environment: Environment
+  /** Undefined where no file describes a service. */
+  readonly config: ServiceConfig | undefined
+}
+
+async function findService({ ledger }: LedgerOptions): Promise<Found> {
+  const { file, environment, problems, routes } = await readSubject(undefined, process.env)
+  if (file === undefined) return { environment, config: undefined }
+  if (problems.length > 0 && ledger === undefined) throw new ConfigurationError(problems)
+  return { environment, config: routes[0]?.config.service }
+}
+
+function ledgerOf(config: ServiceConfig | undefined): string | undefined {
+  if (!config) return undefined
+  const { network, rpc, ledger } = config
+  if (network === 'localnet' && rpc.length === 0 && ledger === undefined) {
+    throw usage(
+      'This service keeps its chain and its payments in memory; to look into them from outside, run npx paystile localnet, and give its address as rpc.',
+    )
+  }
+  return typeof ledger === 'string' ? ledger : undefined
+}
+
 /** A file that is not there is a mistake, and not a new ledger. */
-function findUrl({ ledger }: LedgerOptions, network: Network, directory: string | undefined): string {
-  const named = ledger ?? (process.env['PAYSTILE_LEDGER'] || undefined)
+function findUrl(given: string | undefined, network: Network, directory: string | undefined): string {
+  const named = given || undefined
   const url = named ?? (directory === undefined ? `.paystile/${network}.sqlite` : localLedgerFile(directory))
   const place = parseLedgerUrl(url)
   if (place?.kind === 'memory')
@@ -55,8 +84,15 @@ function findUrl({ ledger }: LedgerOptions, network: Network, directory: string 
   throw usage(`There is no ledger at ${place.path}; ${hint}.`)
 }
 
-function findSecret(directory: string | undefined): string {
-  const secret = process.env['PAYSTILE_SECRET']
+function readSecret(environment: Environment, directory: string | undefined): Keyring {
+  const problems: string[] = []
+  const keyring = openKeyring(findSecret(environment, directory), problems)
+  if (keyring) return keyring
+  throw usage(`${problems.join('; ')}.`)
+}
+
+function findSecret(environment: Environment, directory: string | undefined): string {
+  const secret = environment['PAYSTILE_SECRET']
   if (secret) return secret
   const file = directory && localSecretFile(directory)
   if (file && existsSync(file)) return readFileSync(file, 'utf8').trim()

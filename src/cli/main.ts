@@ -153,7 +153,11 @@ function report(terminal: Terminal, thrown: unknown): ExitCode {
     return exitCodes.failure
   }
   const error = { code: known.code, message: known.message, ...known.facts }
-  terminal.note(terminal.json ? JSON.stringify({ ok: false, error }) : `${paint.red('paystile:')} ${known.message}`)
+  terminal.note(
+    terminal.json
+      ? JSON.stringify({ ok: false, error })
+      : `${paint.red('paystile:')} ${known.message.replace(/^paystile /, '')}`,
+  )
   return known.exitCode
 }
 

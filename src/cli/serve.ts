@@ -97,7 +97,7 @@ function describe({ name, path, provider, upstream }: RoutePlan): RouteWords {
 }
 
 function priceOf({ price, token, per = 'request' }: ProviderOptions): string {
-  const amount = typeof price === 'function' ? 'by request' : String(price)
+  const amount = typeof price === 'function' ? 'a price by request in' : String(price)
   if (per === 'request') return `${amount} ${token}`
   const unit = per === 'megabyte' ? 'MB' : 'seconds' in per ? `${per.seconds} s` : `${per.requests} requests`
   return `${amount} ${token} / ${unit}`
@@ -110,7 +110,7 @@ function rowsOf(routes: readonly RouteWords[]): readonly string[] {
 /** What cannot be sold yet is told once it is known; the log goes on from there. */
 async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
   const { ready, offered, why } = await gateway.readiness()
-  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why}`)
+  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} What to do: npx paystile doctor`)
   else if (offered.length > 0) terminal.note(`Ready: paid in ${offered.join(', ')}. Ctrl-C stops it.`)
 }
 

@@ -6,8 +6,8 @@ import type { Ledger, Notice, Notices } from '../core/ports.ts'
 import { formatWebhook, type Webhook } from '../core/webhooks.ts'
 import { createWallClock } from '../host/clock.ts'
 import { createWebhookPoster } from '../host/webhooks.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import { readWebhooksOption } from '../server/webhooks-option.ts'
+import { readSubject, type Subject } from './doctor/subject.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'
 import { chooseNetwork } from './network.ts'
 import { readWhole } from './numbers.ts'
@@ -59,8 +59,9 @@ interface TestOptions {
 
 /** Needs no ledger: the receiver gets a message that is signed as all others are, and is about nothing. */
 export async function testWebhook(terminal: Terminal, options: TestOptions): Promise<ExitCode> {
-  const network = chooseNetwork(options.network)
-  const webhook = findWebhook(options, network)
+  const subject = await readSubject(undefined, process.env)
+  const network = options.network ?? subject.routes[0]?.config.service.network ?? chooseNetwork(undefined)
+  const webhook = findWebhook(options, network, subject)
   const poster = createWebhookPoster({ network })
   const id = `test_${randomBytes(12).toString('hex')}`
   const data = { note: 'A message to try a receiver with. It is about no payment.' }
@@ -78,13 +79,16 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
   return told ? exitCodes.ok : exitCodes.status
 }
 
-function findWebhook({ url, allowPrivate = false }: TestOptions, network: Network): Webhook {
-  const address = url ?? process.env['PAYSTILE_WEBHOOK_URL']
+/** Where `paystile.yaml` names the receiver, it is told as the service would tell it. */
+function findWebhook({ url, allowPrivate = false }: TestOptions, network: Network, subject: Subject): Webhook {
+  const { plan, environment } = subject
+  const address = url ?? plan?.webhooks[0]?.url ?? environment['PAYSTILE_WEBHOOK_URL']
   if (!address) throw usage('Name the receiver with --url, or set PAYSTILE_WEBHOOK_URL.')
+  const named = plan?.webhooks.find((one) => one.url === address)
   const problems: string[] = []
-  const [webhook] = readWebhooksOption([{ url: address, allowPrivate }], network, process.env, problems)
+  const [webhook] = readWebhooksOption([{ url: address, allowPrivate, ...named }], network, environment, problems)
   if (webhook) return webhook
-  throw new ConfigurationError(problems.map(inFlags))
+  throw usage(`${problems.map(inFlags).join('; ')}.`)
 }
 
 function inFlags(problem: string): string {

@@ -2,6 +2,7 @@
 
 import type { TokenCode } from '../core/network.ts'
 import type { Clock } from '../core/ports.ts'
+import { nearest } from '../core/suggest.ts'
 import { readJson } from './read-json.ts'
 import type { SignedIn } from './sign-in.ts'
 import { signInWith } from './sign-in.ts'
@@ -69,6 +70,7 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
   const sessions = new Map<string, SignedIn>()
 
   return async (options = {}) => {
+    checkNames(options)
     const given = options.url ?? usualUrl()
     if (given === undefined || !URL.canParse(String(given)))
       throw new AnalyticsError('No service is named; give url, or set PAYSTILE_URL to its address.')
@@ -89,6 +91,16 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
     if (second.kind === 'summary') return second.summary
     throw refused(service, second)
   }
+}
+
+const optionNames = ['url', 'wallet', 'from', 'to', 'signal'] as const satisfies readonly (keyof AnalyticsOptions)[]
+
+/** A misspelt period would otherwise be answered with all of time. */
+function checkNames(options: AnalyticsOptions): void {
+  const unknown = Object.keys(options).find((name) => !optionNames.some((known) => known === name))
+  if (unknown === undefined) return
+  const guess = nearest(unknown, optionNames) ?? optionNames.join(', ')
+  throw new AnalyticsError(`${unknown} is not an option of getAnalytics; did you mean ${guess}?`)
 }
 
 function summaryAddress(service: URL, { from, to }: AnalyticsOptions): URL {

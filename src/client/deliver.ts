@@ -65,7 +65,8 @@ export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Pr
       if (parts.elsewhere.includes(outcome.code)) return { kind: 'elsewhere' }
       if (!isStillGood(outcome.code)) await journal.change(requestId, { state: 'done' })
       if (outcome.code === 'payment_replay') return { kind: 'used' }
-      throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}`, {
+      const after = isStillGood(outcome.code) ? '' : ' It will not be shown again: the next call pays anew.'
+      throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}${after}`, {
         requestId,
         tx,
         proof,

@@ -50,7 +50,7 @@ describe('a YAML file', () => {
 
   it('tells which variable is missing, and where', async () => {
     expect(await problemsOf(good)).toEqual([
-      'paystile.yaml:6:18: headers.Authorization: the environment has no KEY; set it before the start',
+      'paystile.yaml:6:18: headers.Authorization: the environment has no KEY; set it, or write it into .env beside this file',
     ])
   })
 
@@ -136,6 +136,10 @@ describe('a module', () => {
     ])
     expect(await problemsOf('throw new Error("no luck")', {}, 'paystile.config.mjs')).toEqual([
       'paystile.config.mjs: cannot be loaded: no luck',
+    ])
+    const missing = `throw new Error("Cannot find module 'paystile/gateway'\\nRequire stack")`
+    expect(await problemsOf(missing, {}, 'paystile.config.mjs')).toEqual([
+      "paystile.config.mjs: cannot be loaded: Cannot find module 'paystile/gateway'; install it here: npm install paystile",
     ])
     expect(await problemsOf(`export default ${body.replace('price', 'pirce')}`, {}, 'paystile.config.mjs')).toEqual([
       'paystile.config.mjs: routes[0].pirce: is not an option; did you mean price?',

@@ -79,7 +79,9 @@ export function readYaml(text: string, name: string, environment: Environment): 
         const found = environment[variable]
         if (found === undefined || found === '') {
           const where = locate({ place, why: '' })
-          missing.push(`${where}: ${nameOf(place)}: the environment has no ${variable}; set it before the start`)
+          missing.push(
+            `${where}: ${nameOf(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+          )
           return ''
         }
         secrets.push([variable, found])
@@ -149,7 +151,11 @@ async function loadModule(path: string): Promise<unknown> {
     })
     .catch((error: unknown) => {
       if (error instanceof ConfigurationError) throw error
-      throw new ConfigurationError([`${name}: cannot be loaded: ${error instanceof Error ? error.message : error}`])
+      const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+      const mend = /Cannot find (?:module|package) 'paystile\b/.test(why)
+        ? '; install it here: npm install paystile'
+        : ''
+      throw new ConfigurationError([`${name}: cannot be loaded: ${why}${mend}`])
     })
   const { config, default: usual } = loaded as { readonly config?: unknown; readonly default?: unknown }
   const found = config ?? usual

@@ -26,7 +26,7 @@ export interface ForwardParts {
   /** The headers for the upstream, names and values in turn. */
   readonly headersFor: (errand: Errand) => string[]
   /** Answers for an upstream that failed before it had said anything. */
-  readonly fail: (error: unknown, status: 502 | 504) => void
+  readonly fail: (why: string, status: 502 | 504) => void
 }
 
 export function forward(errand: Errand, parts: ForwardParts): void {
@@ -101,7 +101,7 @@ function send(errand: Errand, parts: ForwardParts, options: Dispatcher.DispatchO
       finish()
       if (response.headersSent) tearDown(response)
       else if (again && isStale(error)) send(errand, parts, options, false)
-      else parts.fail(error, isTimeout(error) ? 504 : 502)
+      else parts.fail(explain(error, parts.upstream), isTimeout(error) ? 504 : 502)
     },
   })
 }
@@ -121,6 +121,15 @@ function codeOf(error: unknown): unknown {
 
 function isTimeout(error: unknown): boolean {
   return /TIMEOUT|ETIMEDOUT/.test(String(codeOf(error)))
+}
+
+/** For the log of the operator, to whom our stack says nothing. */
+export function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
+  const code = String(codeOf(error) ?? error)
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'ETIMEDOUT')
+    return `the upstream ${origin} did not begin to answer within ${answerMs / 1000} s`
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return `the upstream ${origin} did not connect within ${connectMs / 1000} s`
+  return `the upstream ${origin} failed before it answered (${code})`
 }
 
 function isStale(error: unknown): boolean {

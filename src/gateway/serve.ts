@@ -58,9 +58,9 @@ interface Visit {
 function serveRoute(floor: Floor, route: OpenRoute, { request, response, target, waits }: Visit): void {
   const { paywall, upstream, outgoing } = route
   const deliver = (pass: Pass | undefined): void => {
-    const fail = (error: unknown, status: 502 | 504): void => {
+    const fail = (why: string, status: 502 | 504): void => {
       if (response.headersSent || response.destroyed) return
-      if (paywall && pass) sendAnswer(response, paywall.handlerFailed(error, status))
+      if (paywall && pass) sendAnswer(response, paywall.handlerFailed(why, status))
       else sendProblem(response, 'upstream_failed', status, 'The resource failed.')
     }
     if (waits && !(route.bindsBody && paywall)) response.writeContinue()

@@ -13,6 +13,7 @@ import { attachPass, enterNode, incomingOf, sendAnswer, tearDown } from '../adap
 import { createOutlet } from '../adapters/outlet.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'
+import { explain } from './forward.ts'
 import { passesToClient, passingHeaders } from './headers.ts'
 import type { Floor, OpenRoute } from './serve.ts'
 import { routeFor, sendProblem, serve } from './serve.ts'
@@ -129,7 +130,8 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
     }
     const status = error.code === 'ETIMEDOUT' ? 504 : 502
     if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
-    else if (attachPass(response, pass)) sendAnswer(response, route.paywall.handlerFailed(error, status))
+    else if (attachPass(response, pass))
+      sendAnswer(response, route.paywall.handlerFailed(explain(error, route.upstream), status))
   })
   asked.end()
 }

@@ -49,7 +49,7 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
   if (reportToken !== undefined && remembered.reportToken !== undefined && remembered.reportToken !== reportToken) {
     throw new LedgerConfigurationError(
       `${made} reckons its reports in ${remembered.reportToken}, not in ${reportToken}: ` +
-        'set reportToken back, or have them reckoned anew with `paystile books rebuild`.',
+        `set reportToken back, or have them reckoned anew with npx paystile books rebuild --token ${reportToken}.`,
     )
   }
 }

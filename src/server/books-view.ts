@@ -128,7 +128,8 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     ...formatPeriod(period),
     funnel: { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') },
     pending: pending.length,
-    unclaimed: unclaimed.length,
+    // As in the list: what bears no requestId of ours is money sent to the wallet for other reasons.
+    unclaimed: unclaimed.filter(({ request }) => request !== '').length,
   }
 }
 

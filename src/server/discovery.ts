@@ -73,6 +73,7 @@ ${lines.length === 0 ? '- Nothing at this moment.' : lines.join('\n')}
 1. Send the request. The answer is 402 with JSON: requestId, recipient, amounts, mints, expiresAt.
 2. Send amounts[token] of one accepted token to recipient on ${network}, with a memo that equals requestId.
 3. Send the same request again with the header Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>.
+   What is good for more than one request also needs sig= or claim= there: the 402's instructions say how.
 4. 200 is the resource. Where "retryable" is true, send the same proof again; never pay twice for one requestId.
 5. In JavaScript the npm package paystile does all of this: await fetchWith402(url, { wallet, tokens })
 

@@ -67,7 +67,7 @@ export function problem(code: AnyProblemCode, { detail, problems: list, headers 
         type: `urn:paystile:problem:${code}`,
         title: row.title,
         status: row.status,
-        detail: detail ?? row.title,
+        detail: detail ?? (list ? listed(row.title, list) : row.title),
         code,
         ...(list && { problems: list }),
       }
@@ -79,6 +79,11 @@ export function problem(code: AnyProblemCode, { detail, problems: list, headers 
       ...headers,
     },
   })
+}
+
+/** `The query cannot be read: …`. */
+function listed(title: string, list: readonly string[]): string {
+  return `${title.slice(0, -1)}: ${list.join('; ')}`.replace(/(?<!\?)$/, '.')
 }
 
 function isOwn(code: AnyProblemCode): code is ProblemCode {

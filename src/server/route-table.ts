@@ -125,10 +125,7 @@ function analyticsRows({ books, stream }: TableParts): readonly Row[] {
         withQuery(seriesQuery, url, books, async (query, kept) => {
           const reading = await readSeries(kept, query)
           if (reading.kind === 'series') return answer(reading.series)
-          return problem('query_invalid', {
-            detail: `The query is not right: ${reading.why}.`,
-            problems: [reading.why],
-          })
+          return problem('query_invalid', { problems: [reading.why] })
         }),
     },
   ]
@@ -143,7 +140,7 @@ async function withQuery<Shape extends z.ZodRawShape>(
   const reading = readQuery(schema, url.searchParams)
   if (reading.kind === 'problems') {
     const { problems } = reading
-    return problem('query_invalid', { detail: `The query is not right: ${problems.join('; ')}.`, problems })
+    return problem('query_invalid', { problems })
   }
   return books ? handle(reading.input, books) : problem('books_missing')
 }

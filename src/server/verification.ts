@@ -52,10 +52,10 @@ export async function verifyEndpoint(
   const reading = await readJsonBody(request)
   if (reading.kind === 'wrong') return problem(reading.code, { detail: reading.detail })
   const input = readInput(verifyBody, reading.value)
-  if (input.kind === 'problems') return problem('body_invalid', listed(input.problems))
+  if (input.kind === 'problems') return problem('body_invalid', { problems: input.problems })
   const body = input.input
   const amount = unitsOf(body, parts.mints())
-  if (amount.kind === 'problem') return problem('body_invalid', listed([amount.why]))
+  if (amount.kind === 'problem') return problem('body_invalid', { problems: [amount.why] })
   const opened = openRequest(body.requestId)
   const recognition = opened && parts.service.recognise(opened)
   // Costs nobody anything: only what we have sealed is worth a question to a node.
@@ -74,10 +74,6 @@ export async function verifyEndpoint(
   if (verdict === 'over_budget') return problem('rate_limited')
   if (verdict.code && refusals[verdict.code].status === 503) return problem(verdict.code)
   return tell(body, verdict, recipient, { now: service.clock.now(), end: claimEnd(service, opened) })
-}
-
-function listed(problems: readonly string[]) {
-  return { detail: `The body is not right: ${problems.join('; ')}.`, problems }
 }
 
 function unitsOf({ amount, mint }: VerifyBody, mints: MintTable) {

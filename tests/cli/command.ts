@@ -1,5 +1,6 @@
 /** Runs the built command as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -14,8 +15,13 @@ export function paystile(...args: readonly string[]): Promise<Finished> {
   return finished(start(['dist/cli/main.js', ...args]))
 }
 
-export function start(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+/** In a directory of its own, such as that of a gateway's files. */
+export function paystileIn(directory: string, ...args: readonly string[]): Promise<Finished> {
+  return finished(start([join(root, 'dist/cli/main.js'), ...args], directory))
+}
+
+export function start(args: readonly string[], cwd = root): ChildProcess {
+  return spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 export function finished(child: ChildProcess): Promise<Finished> {

@@ -102,7 +102,7 @@ describe('a configuration that is right', () => {
     expect(text).toMatch(
       /^FAIL {2}upstream {3}http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)\n +→ start your service/m,
     )
-    expect(text).toMatch(/What to run next:\n {2}start your service.*\n {2}npx paystile doctor /)
+    expect(text).toMatch(/What to do next:\n {2}start your service.*\n {2}npx paystile doctor /)
   })
 })
 
@@ -110,7 +110,20 @@ describe('a configuration that is not', () => {
   it('there is none', async () => {
     const report = await examine(join(directory, 'paystile.yaml'))
     expect(trouble(report)).toMatch(/fail config: .*paystile\.yaml does not exist → npx paystile init/)
-    expect(report.next).toContain('npx paystile init makes one')
+    expect(report.next).toEqual(['npx paystile init', expect.stringContaining('npx paystile doctor')])
+  })
+
+  it('a variable that it names is not set: it is told where to set it', async () => {
+    const said = await broken(settings({ ...own(), headers: { Authorization: `Bearer \${API_KEY}` } }))
+    expect(said).toMatch(/the environment has no API_KEY.* → set API_KEY in \.env, or in the environment$/)
+  })
+
+  it('a ledger outlives the chain in the service, so that the next start would refuse it', async () => {
+    const config = { network: 'localnet', rpc: undefined }
+    expect(await broken(settings(config))).toMatch(
+      /^fail ledger: outlives the chain.* → take ledger out of the configuration; or run npx paystile localnet --keep/,
+    )
+    expect(troubles(await examine(write(settings({ ...config, ledger: undefined }))))).toEqual([])
   })
 
   it('an option is misspelt, and another has the wrong kind: both are told, with their places', async () => {
@@ -127,7 +140,9 @@ describe('a configuration that is not', () => {
 
   it('the secret is missing, is too short, or its file is open to others', async () => {
     expect(await broken(settings(own()), '')).toMatch(/fail config: .*secret: devnet needs a keyring .*PAYSTILE_SECRET/)
-    expect(await broken(settings(own()), 'PAYSTILE_SECRET=1:short')).toMatch(/secret: .*fewer than 32 characters/)
+    expect(await broken(settings(own()), 'PAYSTILE_SECRET=1:short')).toMatch(
+      /secret: .*fewer than 32 characters.* → set PAYSTILE_SECRET in \.env/,
+    )
     const file = write(settings(own()))
     chmodSync(join(directory, '.env'), 0o644)
     const said = trouble(await examine(file))
@@ -146,7 +161,7 @@ describe('a configuration that is not', () => {
     const two = await broken(settings({ ...own(), rpc: [node.url, 'http://127.0.0.1:1'] }))
     expect(two).toMatch(/warn nodes: node 2 of 2: the node cannot be reached/)
     const local = await broken(settings({ network: 'localnet', rpc: 'http://127.0.0.1:1', ledger: undefined }))
-    expect(local).toContain('start the chain with npx paystile localnet')
+    expect(local).toMatch(/^fail nodes: .* → start the chain with npx paystile localnet/)
   })
 
   it.each([
@@ -232,6 +247,12 @@ describe('a configuration that is not', () => {
     expect(said).toMatch(
       /fail recipient: .* is empty, and a wallet cannot begin with 0.0001 SOL → send it 0.00089088 SOL once/,
     )
+    const routes = [0.0001, 0.0002].map((price) => ({ path: `/${price}`, price }))
+    play('localnet')
+    expect(await broken(settings({ network: 'localnet', token: 'SOL', ledger: undefined, routes }))).toContain(
+      `→ npx paystile faucet ${recipient.address} --token SOL`,
+    )
+    play('devnet')
     await world.localnet.fund(recipient.address, { SOL: 890_880n })
     expect(troubles(await examine(write(settings({ token: 'SOL', routes: [{ path: '/x', price: 0.0001 }] }))))).toEqual(
       [],
@@ -242,6 +263,9 @@ describe('a configuration that is not', () => {
     expect(await broken(settings({ ...own(), upstream: 'http://127.0.0.1:1' }))).toMatch(
       /fail upstream: http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\) → start your service, or correct upstream/,
     )
+    const headless = createServer((_request, response) => void response.writeHead(501).end())
+    expect(troubles(await examine(write(settings({ ...own(), upstream: await listen(headless) }))))).toEqual([])
+    headless.close()
     const ill = createServer((_request, response) => void response.writeHead(503).end())
     expect(await broken(settings({ ...own(), upstream: await listen(ill) }))).toMatch(
       /warn upstream: .* answers \(503\)/,

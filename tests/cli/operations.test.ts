@@ -1,5 +1,5 @@
 /** The commands of those who run a service, beside a ledger that the service has open. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -11,7 +11,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/server/config.ts'
 import { createReceiver, type Received, type Receiver } from '../harness/notices.ts'
 import { createPayment, takeOf } from '../ledger/payments.ts'
-import { errorOf, paystile } from './command.ts'
+import { errorOf, paystile, paystileIn } from './command.ts'
 
 const secret = `1:${'0123456789abcdef'.repeat(2)}`
 const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
@@ -80,6 +80,40 @@ describe('the ledger', () => {
     const ended = await paystile('books', 'audit', ...args)
     expect(ended.code).toBe(2)
     expect(errorOf(ended).message).toMatch(why)
+  })
+
+  describe('of a gateway', () => {
+    const write = (network: string, more: string) => {
+      const recipient = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+      const routes = 'routes: [{ path: /a, price: 1 }]'
+      const lines = [`network: ${network}`, `recipient: ${recipient}`, 'token: SOL', 'upstream: http://127.0.0.1:1']
+      writeFileSync(join(folder, 'paystile.yaml'), `${[...lines, more, routes].join('\n')}\n`)
+      writeFileSync(join(folder, '.env'), `PAYSTILE_SECRET=${secret}\n`, { mode: 0o600 })
+      for (const name of ['NETWORK', 'SECRET', 'LEDGER']) vi.stubEnv(`PAYSTILE_${name}`, undefined)
+    }
+
+    it('is found by paystile.yaml and .env in the directory, as serve finds it', async () => {
+      write('devnet', 'ledger: ledger.sqlite')
+      const { code, stdout } = await paystileIn(folder, 'books', 'audit')
+      expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, discrepancies: [] }])
+    })
+
+    it('gives way to one that is named, also where the file is wrong', async () => {
+      write('devnet', 'legder: elsewhere.sqlite')
+      const wrong = await paystileIn(folder, 'books', 'audit')
+      expect([wrong.code, errorOf(wrong).message]).toEqual([2, expect.stringContaining('did you mean ledger?')])
+      const named = await paystileIn(folder, 'books', 'audit', '--ledger', file, '--network', 'devnet')
+      expect(named.code).toBe(0)
+    })
+
+    it('that is in memory with its chain cannot be looked into, and how it could is told', async () => {
+      write('localnet', '')
+      const ended = await paystileIn(folder, 'webhooks', 'list')
+      expect([ended.code, errorOf(ended).message]).toEqual([
+        2,
+        expect.stringMatching(/in memory; .* run npx paystile localnet, and give its address as rpc\.$/),
+      ])
+    })
   })
 
   it('that cannot be reached is told with 7, and without its password', async () => {

@@ -168,7 +168,11 @@ describe('T159: a server that has the proof and', () => {
       response.writeHead(403, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body))
       return true
     })
-    const error = await expectError(fetchWith402(`${front}/data`, desk.options()), 'payment_refused', /Too little/)
+    const error = await expectError(
+      fetchWith402(`${front}/data`, desk.options()),
+      'payment_refused',
+      /Too little.* the next call pays anew/,
+    )
     expect(error.facts).toMatchObject({ refusal: 'underpaid', status: 403, proof: expect.stringContaining('tx=') })
     expect(await desk.received()).toBe(1)
   })

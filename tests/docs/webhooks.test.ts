@@ -40,7 +40,7 @@ describe('the receiver in JavaScript', () => {
 
   it('takes what we sign, with the new secret or the old one, tells it once, and takes nothing else', async () => {
     const port = await freePort()
-    const code = readFileSync(join(root, 'examples/webhook.mjs'), 'utf8').replace('3000', String(port))
+    const code = readFileSync(join(root, 'examples/webhook.mjs'), 'utf8').replace('3001', String(port))
     const env = { ...process.env, PAYSTILE_WEBHOOK_SECRET: secret }
     child = spawn(process.execPath, ['--input-type=module', '--eval', code], { cwd: root, env, stdio: 'pipe' })
     let said = ''

@@ -60,6 +60,20 @@ describe('GET /api/analytics', () => {
     })
   })
 
+  it('is told in the report token that was asked for, which its ledger remembers', async () => {
+    const ledger = join(stand.directory, 'in-sol.sqlite')
+    const inSol = await openHouse(stand, { ledger, reportToken: 'SOL', price: '0.15' })
+    const { proof } = await inSol.pay(stand.payer)
+    await (await inSol.claim(proof)).text()
+    expect((await json(inSol.get('/api/analytics'))).body).toMatchObject({
+      totalRevenue: '0.001',
+      revenueToken: 'SOL',
+      currencyBreakdown: { USDC: '0.15' },
+    })
+    await inSol.close()
+    await expect(openHouse(stand, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
+  })
+
   it('is empty for another time, and says for which', async () => {
     const { body } = await json(house.get('/api/analytics?from=2020-01-01T00:30:00Z&to=2020-01-02'))
     expect(body).toMatchObject({ totalRevenue: '0', payments: 0, from: '2020-01-01T00:00:00.000Z' })
@@ -177,6 +191,8 @@ describe('a payment that nobody has claimed', () => {
     const stopping = new AbortController()
     const stream = await fetch(`${watching.url}/analytics/stream`, { signal: stopping.signal })
     const reader = stream.body?.getReader()
+    // Money that somebody sends without a requestId is no payment of the service's, and is not counted as one.
+    await stand.world.send([await stand.world.transfer(stand.payer, recipient, 'USDC', 10_000n)], stand.payer)
     const { proof } = await watching.pay(stand.payer)
     const pending = await eventually(
       async () => answers.analytics.parse((await json(watching.get('/analytics?status=Pending'))).body).records ?? [],
@@ -328,6 +344,7 @@ describe('discovery', () => {
 
   it('says in a page how to pay', async () => {
     const text = await (await house.visit('/llms.txt')).text()
+    expect(text).toContain('good for more than one request also needs sig= or claim=')
     expect(text).toContain('- GET /data: 0.01 USDC per request, paid in USDC. The secret, in full.')
     expect(text).toContain('Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>')
   })

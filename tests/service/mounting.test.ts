@@ -192,6 +192,11 @@ describe('getAnalytics', () => {
     await expect(getAnalytics({ url: shop.url })).rejects.toThrow('cannot be reached')
   })
 
+  it('takes no option that it does not know for nothing', async () => {
+    const misspelt = { url: 'http://127.0.0.1:1', form: '2026-01-01' }
+    await expect(getAnalytics(misspelt)).rejects.toThrow('form is not an option of getAnalytics; did you mean from?')
+  })
+
   it('tells a service that is none from one that refuses', async () => {
     const server = createServer((_request, response) => response.end('<html>hello</html>'))
     server.listen(0, '127.0.0.1')

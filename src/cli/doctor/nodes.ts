@@ -46,7 +46,7 @@ export async function checkNodes(
   const seen = await Promise.all(rpc.nodes.map((node, index) => look(node, urls[index] ?? '')))
   rpc.close()
   const genesis = genesisHashes[network] ?? seen.find((node) => node.genesis !== undefined)?.genesis
-  const isRight = (node: Seen) => node.genesis === genesis && isOf(network, node.genesis)
+  const isRight = (node: Seen) => node.genesis !== undefined && node.genesis === genesis && isOf(network, node.genesis)
   const good = seen.filter(isRight)
   const furthest = Math.max(...good.map(({ slot }) => slot ?? 0))
   const findings = seen.flatMap((node) => describe(node, { network, isRight: isRight(node), furthest, good, seen }))

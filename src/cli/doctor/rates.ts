@@ -25,7 +25,7 @@ async function look(route: RouteConfig, open: ReturnType<typeof shareRates>['ope
   const { rates, mints, acceptedMints, pricing } = route
   const feed = open(rates, mints)
   await feed.ready()
-  const source = rates.kind === 'fixed' ? 'your own table' : rates.kind === 'own' ? 'your own source' : rates.kind
+  const source = rates.kind === 'fixed' ? 'a fixed table' : rates.kind === 'own' ? 'your own source' : rates.kind
   const wanted = [...new Set([pricing.token, ...acceptedMints])]
   return wanted.map((code) => {
     const rate = feed.current()[code]

@@ -27,6 +27,11 @@ export async function checkStore(
   if (typeof ledger === 'object') return none(ok(check, 'is an object of the program, which is not looked at'))
   const url = ledger ?? usualLedger(config, genesis)
   if (url === 'memory:') return none(ok(check, 'is kept in memory: what was paid is forgotten at the next start'))
+  if (network === 'localnet' && config.rpc.length === 0) {
+    const mend =
+      'take ledger out of the configuration; or run npx paystile localnet --keep, and give its address as rpc'
+    return none(fail(check, 'outlives the chain, which ends with the service: the next start would refuse it', mend))
+  }
   const identity = {
     network,
     service,

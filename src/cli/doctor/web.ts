@@ -38,8 +38,12 @@ async function lookUp({ origin, prefix }: UpstreamPlan, host: string, port: numb
     ]
   }
   const words = `${name} answers (${answer.status})`
-  // What it says to HEAD / is its own affair, unless it is ill.
-  return [answer.status >= 500 ? warn(check, words, 'see what ails your service in its own log') : ok(check, words)]
+  // What it says to HEAD / is its own affair, unless it is ill; 501 only says that it does not know HEAD.
+  return [
+    answer.status >= 500 && answer.status !== 501
+      ? warn(check, words, 'see what ails your service in its own log')
+      : ok(check, words),
+  ]
 }
 
 function isSelf(origin: string, host: string, port: number): boolean {
@@ -153,6 +157,7 @@ export async function checkPublicUrl(
   if (answer.kind === 'answered' && answer.status < 500) return [ok(check, `${publicUrl} answers (${answer.status})`)]
   const why = answer.kind === 'silent' ? answer.why : String(answer.status)
   const words = `${publicUrl} does not answer from here (${why})`
-  if (!isServing) return [warn(check, words, 'start the service, and run npx paystile doctor again')]
+  const isNamed = why !== 'ENOTFOUND'
+  if (!isServing && isNamed) return [warn(check, words, 'start the service, and run npx paystile doctor again')]
   return [warn(check, words, 'see that DNS and the proxy in front lead to this machine')]
 }
