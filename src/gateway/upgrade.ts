@@ -34,7 +34,7 @@ export function createUpgrades(floor: Floor): Upgrades {
       socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket))
       const response = respondOn(socket, request)
       const { target } = incomingOf(request, request.url ?? '/')
-      const route = /^websocket$/i.test(request.headers.upgrade ?? '') ? routeFor(floor, request, target) : undefined
+      const route = isHandshake(request) ? routeFor(floor, request, target) : undefined
       if (hasBody(request)) {
         // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')
@@ -46,6 +46,11 @@ export function createUpgrades(floor: Floor): Upgrades {
       for (const socket of sockets) socket.destroySoon()
     },
   }
+}
+
+/** A GET, and nothing else: what comes of HEAD or OPTIONS uses up nothing, and has no bytes that would be counted. */
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

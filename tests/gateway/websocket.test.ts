@@ -109,6 +109,14 @@ describe('T110: a WebSocket', () => {
     expect((await once(socket, 'close')).map(String)).toEqual(['4001', 'as asked'])
   })
 
+  it.each(['HEAD', 'OPTIONS'])('is not opened by %s, which would use up nothing of what was bought', async (method) => {
+    const proof = await gate.buyClaimed('/bytes')
+    const before = shaken.length
+    const lines = ['Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`, 'Access-Control-Request-Method: GET']
+    const { status } = await ask(gate.url, `${method} /bytes HTTP/1.1`, lines)
+    expect([status, shaken.length]).toEqual([method === 'HEAD' ? 200 : 204, before])
+  })
+
   it('gets what a client sent right behind its handshake', async () => {
     const { hostname, port } = new URL(gate.url)
     const socket = connect(Number(port), hostname)
