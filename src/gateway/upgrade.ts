@@ -112,29 +112,33 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
     if (socket.destroyed) upstream.destroy()
     else join(handshake, pass, { answer, upstream, head })
   })
+  const fail = (error: unknown, status: 502 | 504): void => {
+    if (response.writableEnded) return
+    if (response.headersSent || socket.destroyed) socket.destroy()
+    else if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
+    else if (attachPass(response, pass)) sendAnswer(response, route.paywall.handlerFailed(error, status))
+  }
   asked.on('response', (answer) => {
     settle()
+    const { statusCode = 0 } = answer
+    if (statusCode < 200) {
+      // Node reads such a status, and throws where it is to be sent.
+      answer.destroy()
+      fail(new Error(`the upstream answered with status ${statusCode}`), 502)
+      return
+    }
     // It said no, or does not know WebSockets: what it says is an answer like any other.
     if (!attachPass(response, pass)) {
       answer.destroy()
       return
     }
     response.once('close', () => answer.destroy())
-    response.writeHead(
-      answer.statusCode ?? 502,
-      passingHeaders(answer.rawHeaders, answer.headers.connection, passesToClient),
-    )
+    response.writeHead(statusCode, passingHeaders(answer.rawHeaders, answer.headers.connection, passesToClient))
     answer.once('aborted', () => tearDown(response)).pipe(response)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => {
     settle()
-    if (response.headersSent || socket.destroyed) {
-      socket.destroy()
-      return
-    }
-    const status = error.code === 'ETIMEDOUT' ? 504 : 502
-    if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
-    else if (attachPass(response, pass)) sendAnswer(response, route.paywall.handlerFailed(error, status))
+    fail(error, error.code === 'ETIMEDOUT' ? 504 : 502)
   })
   asked.end()
 }

@@ -345,6 +345,18 @@ describe('what a client gets', () => {
     expect(scene.upstream.seen).toHaveLength(1)
   })
 
+  it('a 304 that says how long the body is which it does not have', async () => {
+    scene.upstream.answer((_request, response) =>
+      response.writeHead(304, { 'Content-Length': '200', ETag: '"a"' }).end(),
+    )
+    const headers = { 'If-None-Match': '"a"' }
+    for (const response of [
+      await fetch(`${gate.url}/free/a`, { headers }),
+      await gate.claim(await gate.buy('/data'), '/data', { headers }),
+    ])
+      expect([response.status, response.headers.get('etag')]).toEqual([304, '"a"'])
+  })
+
   it('T114: 502 for an upstream that breaks off before it answers, and later what was paid for', async () => {
     scene.upstream.answer((request) => request.socket.destroy())
     const proof = await gate.buy('/data')

@@ -24,6 +24,7 @@ beforeAll(async () => {
     if (request.url?.startsWith('/refuse'))
       return void socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno')
     if (request.url?.startsWith('/broken')) return void socket.destroy()
+    if (request.url?.startsWith('/odd')) return void socket.end('HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n')
     if (request.url?.startsWith('/silent')) return undefined
     return sockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.send('welcome')
@@ -45,6 +46,7 @@ beforeAll(async () => {
       { path: '/open', free: true, websocket: true },
       { path: '/refuse', price: 0.01, websocket: true },
       { path: '/broken', price: 0.01, websocket: true },
+      { path: '/odd', price: 0.01, websocket: true },
       { path: '/silent', price: 0.01, websocket: true, timeouts: { answerSeconds: 0.2 } },
       { path: '/http', price: 0.01 },
       { path: '/plain', free: true },
@@ -115,6 +117,11 @@ describe('T110: a WebSocket', () => {
     const lines = ['Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`, 'Access-Control-Request-Method: GET']
     const { status } = await ask(gate.url, `${method} /bytes HTTP/1.1`, lines)
     expect([status, shaken.length]).toEqual([method === 'HEAD' ? 200 : 204, before])
+  })
+
+  it('whose upstream answers with a status that there is not gives the payment back, and the gateway lives', async () => {
+    const proof = await gate.buy('/odd')
+    for (const _time of [1, 2]) expect((await open('/odd', { 'Payment-Proof': proof })).status).toBe(502)
   })
 
   it('gets what a client sent right behind its handshake', async () => {
