@@ -33,6 +33,10 @@ export function createUpgrades(floor: Floor): Upgrades {
       sockets.add(socket)
       socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket))
       const response = respondOn(socket, request)
+      if (!response) {
+        socket.destroy()
+        return
+      }
       const { target } = incomingOf(request, request.url ?? '/')
       const route = isHandshake(request) ? routeFor(floor, request, target) : undefined
       if (hasBody(request)) {
@@ -57,11 +61,18 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** A response in HTTP on a socket that Node has let go of. It is the last one on it. */
-function respondOn(socket: Socket, request: IncomingMessage): ServerResponse {
+/**
+ * A response in HTTP on a socket that Node has let go of. It is the last one on it. Undefined where an earlier one is still
+ * to be sent: nobody may ask for another protocol before the answer to what was asked in this one.
+ */
+function respondOn(socket: Socket, request: IncomingMessage): ServerResponse | undefined {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
-  response.assignSocket(socket)
+  try {
+    response.assignSocket(socket)
+  } catch {
+    return undefined
+  }
   socket.on('drain', () => response.emit('drain'))
   response.once('finish', () => socket.destroySoon())
   return response

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { parseReceipt } from '../../src/core/receipt.ts'
-import { ask } from '../harness/raw.ts'
+import { ask, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/stand.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
@@ -37,7 +37,7 @@ beforeAll(async () => {
       })
     })
   })
-  scene.upstream.answer((_request, response) => response.end('in HTTP'))
+  scene.upstream.answer((request, response) => (request.url === '/silence' ? undefined : response.end('in HTTP')))
   gate = await scene.open({
     routes: [
       { path: '/echo', price: 0.01, websocket: true },
@@ -50,6 +50,7 @@ beforeAll(async () => {
       { path: '/silent', price: 0.01, websocket: true, timeouts: { answerSeconds: 0.2 } },
       { path: '/http', price: 0.01 },
       { path: '/plain', free: true },
+      { path: '/silence', free: true },
       { path: '/keyed', free: true, websocket: true, headers: { Authorization: 'Bearer ours' } },
     ],
   })
@@ -123,6 +124,17 @@ describe('T110: a WebSocket', () => {
     const proof = await gate.buy('/odd')
     for (const _time of [1, 2]) expect((await open('/odd', { 'Payment-Proof': proof })).status).toBe(502)
   })
+
+  it.each(['/open', '/echo', '/plain'])(
+    'asked for at %s behind a request that waits for its answer ends that connection, and no other',
+    async (path) => {
+      const { host } = new URL(gate.url)
+      const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: Upgrade', ...handshake]
+      const waiting = `GET /silence HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+      expect(await sendRaw(gate.url, `${waiting}${lines.join('\r\n')}\r\n\r\n`)).toBe('')
+      expect((await fetch(`${gate.url}/plain`)).status).toBe(200)
+    },
+  )
 
   it('gets what a client sent right behind its handshake', async () => {
     const { hostname, port } = new URL(gate.url)
