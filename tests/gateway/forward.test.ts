@@ -91,6 +91,7 @@ describe('a paid route', () => {
     const lies = {
       'X-Payment-Tx': 'forged',
       X_Payment_Amount: '1000000',
+      'X.Payment~Amount': '1000000',
       'X-Paystile-Anything': 'forged',
       'Payment-Receipt': 'forged',
     }
@@ -255,7 +256,9 @@ describe('what an upstream gets', () => {
 
   it('T144: no credentials of a caller, unless the route asks for them', async () => {
     const headers = { Authorization: 'Bearer caller', Cookie: 'session=caller', 'X-Api-Key': 'caller', 'X-Model': 'm' }
-    await fetch(`${gate.url}/free/a`, { headers })
+    const names = ['Remote-User', 'X-Remote-User', 'X-WebAuth-User', 'X-Auth-Request-Email', 'SSL-Client-S-DN']
+    const claims = Object.fromEntries(names.map((name) => [name, 'caller']))
+    await fetch(`${gate.url}/free/a`, { headers: { ...headers, ...claims } })
     expect(JSON.stringify(last()?.headers)).not.toContain('caller')
     expect(last()?.headers['x-model']).toBe('m')
     await fetch(`${gate.url}/cookie`, { headers })
