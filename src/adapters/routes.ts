@@ -119,6 +119,8 @@ export async function sendResponse(response: ServerResponse, answer: Response): 
   response.statusCode = answer.status
   const reader = answer.body?.getReader()
   if (!reader) return void response.end()
+  // Who left before there was an answer is not heard leaving any more, and what was opened for them is to end all the same.
+  if (response.destroyed) return void reader.cancel().catch(() => {})
   response.flushHeaders()
   response.once('close', () => void reader.cancel().catch(() => {}))
   for (let part = await reader.read(); !part.done && !response.destroyed; part = await reader.read()) {

@@ -17,11 +17,18 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
   const asked = options.token === undefined ? undefined : readToken(options.token)
   return withLedger(options, async (ledger) => {
     const books = booksOf(ledger)
-    const token = asked ?? (await books.reportToken())
+    const before = await books.reportToken()
+    const token = asked ?? before
     if (token === undefined) throw usage('The ledger has no report token yet; name it with --token.')
     await books.rebuild(token)
-    return tell(terminal, await books.audit(), { reportToken: token })
+    const isChanged = before !== undefined && before !== token
+    return tell(terminal, await books.audit(), { reportToken: token, ...(isChanged && { next: nextFor(token) }) })
   })
+}
+
+/** Servers read the token when they start, and what they are paid until then has its worth in the former one. */
+function nextFor(token: TokenCode): string {
+  return `Start every server anew with reportToken: ${token}, then run this once more for what was paid meanwhile.`
 }
 
 function booksOf({ books }: Ledger): Books {
@@ -32,12 +39,13 @@ function booksOf({ books }: Ledger): Books {
 function tell(
   terminal: Terminal,
   discrepancies: readonly Discrepancy[],
-  facts: { readonly reportToken?: TokenCode },
+  facts: { readonly reportToken?: TokenCode; readonly next?: string },
 ): ExitCode {
   const agrees = discrepancies.length === 0
   const rows = discrepancies.map(({ line, kept, counted }) => [line, kept, counted])
   terminal.result({ ok: agrees, ...facts, discrepancies }, [
     ...(facts.reportToken === undefined ? [] : [`Reckoned anew, in ${facts.reportToken}.`]),
+    ...(facts.next === undefined ? [] : [facts.next]),
     agrees ? 'The books agree with the payments.' : `${rows.length} lines of the books differ from the payments:`,
     ...table(agrees ? [] : [['line', 'kept', 'counted'], ...rows]),
     ...(agrees ? [] : ['', 'Please report this; then reckon them anew with: npx paystile books rebuild']),

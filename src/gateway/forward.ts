@@ -99,7 +99,8 @@ function send(errand: Errand, parts: ForwardParts, options: Dispatcher.DispatchO
     onResponseError: (_current, error) => {
       if (isOver) return
       finish()
-      if (response.headersSent) tearDown(response)
+      if (isWholeWithout(response, error)) response.end()
+      else if (response.headersSent) tearDown(response)
       else if (again && isStale(error)) send(errand, parts, options, false)
       else parts.fail(explain(error, parts.upstream), isTimeout(error) ? 504 : 502)
     },
@@ -117,6 +118,11 @@ function connectionIn(raw: readonly string[]): string | undefined {
 
 function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | undefined)?.code
+}
+
+/** A 304 may say how long the body is that it does not have, which undici takes for one that broke off. */
+function isWholeWithout({ headersSent, statusCode }: ServerResponse, error: unknown): boolean {
+  return headersSent && statusCode === 304 && codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
 function isTimeout(error: unknown): boolean {

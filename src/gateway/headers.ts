@@ -34,8 +34,14 @@ const disguises = [
 /** What proxies say of a client; a client may not say it itself. */
 const proxied =
   /^(?:forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|x-cluster-client-ip)$/
-/** Who somebody is at the upstream. */
-const credentials = /^(?:authorization|cookie|x-api-key|api-key|x-auth-token|x-access-token|x-amz-.*|x-goog-.*)$/
+/** Who somebody is at the upstream: what proves it, and what proxies that have asked for it say of users. */
+const credentials = new RegExp(
+  `^(?:${[
+    ...['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token', 'x-access-token', 'x-amz-.*', 'x-goog-.*'],
+    ...['(?:x-)?remote-(?:user|groups?|email|name)', 'x-webauth-.*', 'x-auth-request-.*', 'x-authenticated-.*'],
+    ...['x-ms-client-principal.*', 'cf-access-.*', '(?:x-)?ssl-client-.*', '(?:x-)?client-cert.*'],
+  ].join('|')})$`,
+)
 /** What HTTP itself has requests say: with a key of the provider's on board, a client may say no more than this. */
 const ordinary = new Set([
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'access-control-request-headers'],
@@ -55,10 +61,9 @@ export function isKeptHeader(name: string): boolean {
   return neverForwarded.has(wanted) || ours.test(wanted) || wanted === 'content-length' || /^x-forwarded-/.test(wanted)
 }
 
-/** Upstreams that make variables of headers (CGI, WSGI, PHP) do not tell `X_Payment_Tx` from `X-Payment-Tx`. */
+/** Upstreams that make variables of headers (CGI, WSGI, PHP) do not tell `X_Payment.Tx` from `X-Payment-Tx`. */
 function sameName(name: string): string {
-  const lower = name.toLowerCase()
-  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 }
 
 export interface ForwardRules {

@@ -97,11 +97,12 @@ function compare(pattern: Pattern, path: Path, isEqual: (segment: TextSegment, t
   return texts.length === segments.length
 }
 
-/** As the most forgiving file systems and routers see a name. */
+/** As the most forgiving file systems and routers see a name. To Windows `a::$DATA` is the file `a`. */
 function loosen(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
+    .replace(/:{1,2}\$.*$/, '')
     .replace(/[. ]+$/, '')
 }
 

@@ -34,8 +34,12 @@ export function createUpgrades(floor: Floor): Upgrades {
       sockets.add(socket)
       socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket))
       const response = respondOn(socket, request)
+      if (!response) {
+        socket.destroy()
+        return
+      }
       const { target } = incomingOf(request, request.url ?? '/')
-      const route = /^websocket$/i.test(request.headers.upgrade ?? '') ? routeFor(floor, request, target) : undefined
+      const route = isHandshake(request) ? routeFor(floor, request, target) : undefined
       if (hasBody(request)) {
         // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')
@@ -49,15 +53,27 @@ export function createUpgrades(floor: Floor): Upgrades {
   }
 }
 
+/** A GET, and nothing else: what comes of HEAD or OPTIONS uses up nothing, and has no bytes that would be counted. */
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
+}
+
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** A response in HTTP on a socket that Node has let go of. It is the last one on it. */
-function respondOn(socket: Socket, request: IncomingMessage): ServerResponse {
+/**
+ * A response in HTTP on a socket that Node has let go of. It is the last one on it. Undefined where an earlier one is still
+ * to be sent: nobody may ask for another protocol before the answer to what was asked in this one.
+ */
+function respondOn(socket: Socket, request: IncomingMessage): ServerResponse | undefined {
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
-  response.assignSocket(socket)
+  try {
+    response.assignSocket(socket)
+  } catch {
+    return undefined
+  }
   socket.on('drain', () => response.emit('drain'))
   response.once('finish', () => socket.destroySoon())
   return response
@@ -108,30 +124,33 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
     if (socket.destroyed) upstream.destroy()
     else join(handshake, pass, { answer, upstream, head })
   })
+  const fail = (error: unknown, status: 502 | 504): void => {
+    if (response.writableEnded) return
+    if (response.headersSent || socket.destroyed) socket.destroy()
+    else if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
+    else if (attachPass(response, pass)) sendAnswer(response, route.paywall.handlerFailed(error, status))
+  }
   asked.on('response', (answer) => {
     settle()
+    const { statusCode = 0 } = answer
+    if (statusCode < 200) {
+      // Node reads such a status, and throws where it is to be sent.
+      answer.destroy()
+      fail(new Error(`the upstream answered with status ${statusCode}`), 502)
+      return
+    }
     // It said no, or does not know WebSockets: what it says is an answer like any other.
     if (!attachPass(response, pass)) {
       answer.destroy()
       return
     }
     response.once('close', () => answer.destroy())
-    response.writeHead(
-      answer.statusCode ?? 502,
-      passingHeaders(answer.rawHeaders, answer.headers.connection, passesToClient),
-    )
+    response.writeHead(statusCode, passingHeaders(answer.rawHeaders, answer.headers.connection, passesToClient))
     answer.once('aborted', () => tearDown(response)).pipe(response)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => {
     settle()
-    if (response.headersSent || socket.destroyed) {
-      socket.destroy()
-      return
-    }
-    const status = error.code === 'ETIMEDOUT' ? 504 : 502
-    if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
-    else if (attachPass(response, pass))
-      sendAnswer(response, route.paywall.handlerFailed(explain(error, route.upstream), status))
+    fail(explain(error, route.upstream), error.code === 'ETIMEDOUT' ? 504 : 502)
   })
   asked.end()
 }

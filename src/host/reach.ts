@@ -26,6 +26,11 @@ const never = listOf(
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
+  // Where clouds keep a machine's secrets outside of link-local: Azure, Alibaba, AWS and Google over IPv6.
+  ['168.63.129.16', 32],
+  ['100.100.100.200', 32],
+  ['fd00:ec2::254', 128],
+  ['fd20:ce::254', 128],
 )
 const loopback = listOf(['127.0.0.0', 8], ['::1', 128])
 const privateNetworks = listOf(
@@ -56,9 +61,10 @@ export function isWithin(reach: Reach, address: string): boolean {
   if (isIP(plain) === 0) return false
   const family = familyOf(plain)
   const isIn = (list: BlockList) => list.check(plain, family)
+  // First, since some of them lie inside of private networks.
+  if (isIn(never)) return false
   if (isIn(loopback)) return reach !== 'public'
   if (isIn(privateNetworks)) return reach === 'private'
-  if (isIn(never)) return false
   return family === 'ipv4' || (isIn(globalUnicast) && !isIn(notGlobal))
 }
 

@@ -72,7 +72,9 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
       return database.transact(async (query) => {
         const rows = (await query(hold, [conclusions.map(({ tx }) => hexOf(tx))])) as unknown as BookedRow[]
         const held = new Map(rows.map((row) => [hexOf(row.tx), readBooked(row)]))
-        const done = conclusions.filter(({ tx }) => held.has(hexOf(tx)))
+        // Each once, however often it is named: the first word counts, as everywhere.
+        const unended = new Set(held.keys())
+        const done = conclusions.filter(({ tx }) => unended.delete(hexOf(tx)))
         if (done.length === 0) return []
         const keys = done.map(({ tx }) => hexOf(tx))
         await query(conclude, [keys, done.map(({ finality }) => finality)])

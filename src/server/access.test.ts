@@ -38,6 +38,14 @@ describe('T136: who may read what a service earns', () => {
     expect(await told.text()).toContain('/sign-in/nonce')
   })
 
+  it('nobody at the machine where the service is known under a name elsewhere: a proxy need not say that it is one', async () => {
+    const accessAt = (publicUrl: string) =>
+      createAccess({ network: 'devnet', owners: () => [owner], sessionOf: undefined, publicUrl })
+    expect(mayRead(await accessAt('https://shop.example')(ask(), here))).toBe(false)
+    for (const url of ['http://localhost:8402', 'http://127.0.0.1/shop', 'http://[::1]:1'])
+      expect(mayRead(await accessAt(url)(ask(), here))).toBe(true)
+  })
+
   it.each(['localhost', 'LOCALHOST:80', '127.0.0.1:3000', '[::1]', '[::1]:8080'])(
     'takes %s for this machine',
     (host) => {

@@ -25,15 +25,19 @@ export interface AccessParts {
   /** The wallets that may read. Asked every time: routes come and go. */
   readonly owners: () => readonly string[]
   readonly sessionOf: ((request: Request) => Promise<{ readonly wallet: string } | undefined>) | undefined
+  /** Where the service is reached from outside. If that is elsewhere, something passes requests on, said or unsaid. */
+  readonly publicUrl?: string | undefined
 }
 
 export type Admit = (request: Request, visitor: Visitor) => Promise<Access>
 
-export function createAccess({ network, owners, sessionOf }: AccessParts): Admit {
+export function createAccess({ network, owners, sessionOf, publicUrl }: AccessParts): Admit {
+  const isPrivate = publicUrl === undefined || localName.test(new URL(publicUrl).host)
+  const mayBeOpen = network !== 'mainnet' && isPrivate
   return async (request, visitor) => {
     const wallet = (await sessionOf?.(request))?.wallet
     if (wallet !== undefined && owners().includes(wallet)) return { kind: 'owner', wallet }
-    if (network !== 'mainnet' && isLocalVisit(request, visitor)) return { kind: 'open' }
+    if (mayBeOpen && isLocalVisit(request, visitor)) return { kind: 'open' }
     return { kind: 'stranger', wallet }
   }
 }

@@ -58,13 +58,20 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
   }
 }
 
+/** Made once each: anybody may ask for the document, and this is nearly all the work in it. */
+const made = { input: new WeakMap<z.ZodType, Json>(), output: new WeakMap<z.ZodType, Json>() }
+
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const before = made[io].get(schema)
+  if (before) return before
   const {
     $schema: _schema,
     id: _id,
     ...rest
   } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json
-  return inline(rest)
+  const plain = inline(rest)
+  made[io].set(schema, plain)
+  return plain
 }
 
 /** Schemas with a name refer to it; here every one is written out whole. */

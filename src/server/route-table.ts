@@ -43,13 +43,14 @@ const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max
 export function routeTable(parts: TableParts): readonly Row[] {
   const rows = [...paymentRows(parts), ...analyticsRows(parts), ...healthRows(parts), ...discoveryRows(parts)]
   const documented = rows.filter(({ method }) => method !== '*')
+  const seams = seamDocuments(parts.routes)
   const openapi: Row = {
     method: 'GET',
     path: endpoints.openapi,
     summary: 'This document',
     isPrivate: false,
     handle: () => {
-      const all = [...documented, openapi, ...seamDocuments(parts.routes)]
+      const all = [...documented, openapi, ...seams]
       return answer(openapiDocument(parts.discovery, all), { headers: open })
     },
   }

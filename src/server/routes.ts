@@ -47,6 +47,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     network: config.network,
     owners: () => ownersOf(parts.owners, catalog),
     sessionOf: signIn && ((request) => signIn.sessionOf(request)),
+    publicUrl: parts.publicUrl,
   })
   const discovery: DiscoveryParts = { service, mints, publicUrl: parts.publicUrl }
   const table = routeTable({

@@ -38,7 +38,8 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
   const nameOf = (incoming: Incoming): string | undefined => {
     const header = incoming.header('payment-proof')
     if (header === undefined || incoming.target.length > longestTarget) return undefined
-    return `${incoming.method} ${incoming.origin()}${incoming.target} ${header}`
+    // The origin is the client's word, in which anything may stand but the end of a line.
+    return [incoming.method, incoming.origin(), incoming.target, header].join('\n')
   }
   return {
     find: (incoming) => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Challenge } from '../../src/core/challenge.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, type Handler } from '../harness/adapters.ts'
+import { sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
 import { codeOf, eventually, openShop, readAndReset, useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, proofOf, type World } from '../harness/world.ts'
@@ -109,6 +110,18 @@ describe.each(adapters)('%s', (_name, serve) => {
       ({ status }) => status !== 200,
     )
     expect(await codeOf(after)).toBe('409 payment_replay')
+  })
+
+  it('T105: a window opens no other path by a Host that looks like one', async () => {
+    const shop = await open({ price: 0.5, per: { seconds: 60 } })
+    const proof = await buy(shop, '/data')
+    const { host } = new URL(shop.url)
+    const asAt = (name: string, path: string) =>
+      sendRaw(shop.url, `GET ${path} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\nPayment-Proof: ${proof}\r\n\r\n`)
+    await asAt(host, '/data')
+    // From its second use on a window is remembered, under whatever it was asked for by.
+    await asAt(`${host}/other?`, '/data')
+    expect(await asAt(host, '/other?/data')).toMatch(/^HTTP\/1.1 403 /)
   })
 
   it('T55: a window ends for what was begun in it, too', async () => {

@@ -62,6 +62,14 @@ describe('paystile books', () => {
     expect((await paystile('books', 'audit')).code).toBe(0)
   })
 
+  it('rebuild in another token says that servers which run still reckon in the former one', async () => {
+    for (const token of ['USDC', 'SOL', 'USDC']) {
+      const { stdout } = await paystile('books', 'rebuild', '--token', token)
+      const { next = '' } = JSON.parse(stdout) as { next?: string }
+      if (token === 'SOL') expect(next).toMatch(/every server anew with reportToken: SOL, then run this once more/)
+    }
+  })
+
   it('wants to know the token of the reports as long as nobody has said it', async () => {
     const ended = await paystile('books', 'rebuild')
     expect([ended.code, errorOf(ended).message]).toEqual([2, expect.stringContaining('name it with --token')])

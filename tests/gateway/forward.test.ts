@@ -91,6 +91,7 @@ describe('a paid route', () => {
     const lies = {
       'X-Payment-Tx': 'forged',
       X_Payment_Amount: '1000000',
+      'X.Payment~Amount': '1000000',
       'X-Paystile-Anything': 'forged',
       'Payment-Receipt': 'forged',
     }
@@ -255,7 +256,9 @@ describe('what an upstream gets', () => {
 
   it('T144: no credentials of a caller, unless the route asks for them', async () => {
     const headers = { Authorization: 'Bearer caller', Cookie: 'session=caller', 'X-Api-Key': 'caller', 'X-Model': 'm' }
-    await fetch(`${gate.url}/free/a`, { headers })
+    const names = ['Remote-User', 'X-Remote-User', 'X-WebAuth-User', 'X-Auth-Request-Email', 'SSL-Client-S-DN']
+    const claims = Object.fromEntries(names.map((name) => [name, 'caller']))
+    await fetch(`${gate.url}/free/a`, { headers: { ...headers, ...claims } })
     expect(JSON.stringify(last()?.headers)).not.toContain('caller')
     expect(last()?.headers['x-model']).toBe('m')
     await fetch(`${gate.url}/cookie`, { headers })
@@ -343,6 +346,18 @@ describe('what a client gets', () => {
     const response = await fetch(`${gate.url}/free/a`, { redirect: 'manual' })
     expect([response.status, response.headers.get('location')]).toEqual([302, 'http://169.254.169.254/'])
     expect(scene.upstream.seen).toHaveLength(1)
+  })
+
+  it('a 304 that says how long the body is which it does not have', async () => {
+    scene.upstream.answer((_request, response) =>
+      response.writeHead(304, { 'Content-Length': '200', ETag: '"a"' }).end(),
+    )
+    const headers = { 'If-None-Match': '"a"' }
+    for (const response of [
+      await fetch(`${gate.url}/free/a`, { headers }),
+      await gate.claim(await gate.buy('/data'), '/data', { headers }),
+    ])
+      expect([response.status, response.headers.get('etag')]).toEqual([304, '"a"'])
   })
 
   it('T114: 502 for an upstream that breaks off before it answers, and later what was paid for', async () => {

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { parseReceipt } from '../../src/core/receipt.ts'
-import { ask } from '../harness/raw.ts'
+import { ask, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/stand.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
@@ -24,6 +24,7 @@ beforeAll(async () => {
     if (request.url?.startsWith('/refuse'))
       return void socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno')
     if (request.url?.startsWith('/broken')) return void socket.destroy()
+    if (request.url?.startsWith('/odd')) return void socket.end('HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n')
     if (request.url?.startsWith('/silent')) return undefined
     return sockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.send('welcome')
@@ -36,7 +37,7 @@ beforeAll(async () => {
       })
     })
   })
-  scene.upstream.answer((_request, response) => response.end('in HTTP'))
+  scene.upstream.answer((request, response) => (request.url === '/silence' ? undefined : response.end('in HTTP')))
   gate = await scene.open({
     routes: [
       { path: '/echo', price: 0.01, websocket: true },
@@ -45,9 +46,11 @@ beforeAll(async () => {
       { path: '/open', free: true, websocket: true },
       { path: '/refuse', price: 0.01, websocket: true },
       { path: '/broken', price: 0.01, websocket: true },
+      { path: '/odd', price: 0.01, websocket: true },
       { path: '/silent', price: 0.01, websocket: true, timeouts: { answerSeconds: 0.2 } },
       { path: '/http', price: 0.01 },
       { path: '/plain', free: true },
+      { path: '/silence', free: true },
       { path: '/keyed', free: true, websocket: true, headers: { Authorization: 'Bearer ours' } },
     ],
   })
@@ -108,6 +111,30 @@ describe('T110: a WebSocket', () => {
     socket.send('close')
     expect((await once(socket, 'close')).map(String)).toEqual(['4001', 'as asked'])
   })
+
+  it.each(['HEAD', 'OPTIONS'])('is not opened by %s, which would use up nothing of what was bought', async (method) => {
+    const proof = await gate.buyClaimed('/bytes')
+    const before = shaken.length
+    const lines = ['Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`, 'Access-Control-Request-Method: GET']
+    const { status } = await ask(gate.url, `${method} /bytes HTTP/1.1`, lines)
+    expect([status, shaken.length]).toEqual([method === 'HEAD' ? 200 : 204, before])
+  })
+
+  it('whose upstream answers with a status that there is not gives the payment back, and the gateway lives', async () => {
+    const proof = await gate.buy('/odd')
+    for (const _time of [1, 2]) expect((await open('/odd', { 'Payment-Proof': proof })).status).toBe(502)
+  })
+
+  it.each(['/open', '/echo', '/plain'])(
+    'asked for at %s behind a request that waits for its answer ends that connection, and no other',
+    async (path) => {
+      const { host } = new URL(gate.url)
+      const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: Upgrade', ...handshake]
+      const waiting = `GET /silence HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+      expect(await sendRaw(gate.url, `${waiting}${lines.join('\r\n')}\r\n\r\n`)).toBe('')
+      expect((await fetch(`${gate.url}/plain`)).status).toBe(200)
+    },
+  )
 
   it('gets what a client sent right behind its handshake', async () => {
     const { hostname, port } = new URL(gate.url)

@@ -90,6 +90,20 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       expect(await books().audit()).toEqual([])
     })
 
+    it('T62: lose a payment once, also where its end is told twice in one breath', async () => {
+      const payment = await registered({ received: 7n, worth: 7n })
+      await registered({ received: 7n, worth: 7n })
+      const { tx } = payment
+      const told = await journal().conclude([
+        { tx, finality: 'reverted' },
+        { tx, finality: 'reverted' },
+        { tx, finality: 'finalized' },
+      ])
+      expect(told).toEqual([{ tx, finality: 'reverted' }])
+      expect(await books().sums({})).toEqual([{ token: 'USDC', payments: 1, received: 7n, worth: 7n, unvalued: 0 }])
+      expect(await books().audit()).toEqual([])
+    })
+
     it('are those of a period: from an hour on and before another', async () => {
       for (const paidAt of [midnight - 1, midnight, midnight + hourMs - 1, midnight + hourMs])
         await registered({ paidAt, received: BigInt(paidAt - midnight + 10) })

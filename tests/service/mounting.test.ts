@@ -7,7 +7,7 @@ import fastify from 'fastify'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
-import { createPaystileRoutes, type PaystileRoutes } from '../../src/adapters/routes.ts'
+import { createPaystileRoutes, type PaystileRoutes, sendResponse } from '../../src/adapters/routes.ts'
 import { getAnalytics, SignInError, signInWith } from '../../src/client/index.ts'
 import { openRoutes } from '../../src/server/assemble-routes.ts'
 import { ConfigurationError } from '../../src/server/configuration-error.ts'
@@ -259,4 +259,28 @@ it('tells health, and nothing else, while the service cannot start', async () =>
   const summary = await ask('/api/analytics')
   expect([summary.status, await summary.json()]).toMatchObject([503, { code: 'not_started' }])
   await routes.close()
+})
+
+it('lets go of an answer whose reader left before there was one', async () => {
+  let isLetGo = false
+  const over = new Promise<void>((resolve) => {
+    const server = createServer((_request, response) => {
+      response.once('close', async () => {
+        const body = new ReadableStream({
+          pull: (controller) => controller.enqueue(new TextEncoder().encode('a row\n')),
+          cancel: () => {
+            isLetGo = true
+          },
+        })
+        await sendResponse(response, new Response(body))
+        server.close(() => resolve())
+      })
+    })
+    server.listen(0, '127.0.0.1', () => {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n', () => setTimeout(() => socket.destroy(), 20))
+    })
+  })
+  await over
+  expect(isLetGo).toBe(true)
 })
