@@ -11,7 +11,8 @@ import { pinSelf } from './processes.mjs'
 
 const home = mkdtempSync(join(tmpdir(), 'paystile-bench-'))
 process.env.PAYSTILE_HOME = home
-const wanted = process.argv.slice(2)
+const isLarge = process.argv.includes('--large')
+const wanted = process.argv.slice(2).filter((name) => name !== '--large')
 const say = (line) => process.stderr.write(`${line}\n`)
 const isWanted = (name) => wanted.length === 0 || wanted.some((part) => name.startsWith(part))
 
@@ -56,6 +57,11 @@ try {
   if (isWanted('memory')) {
     const { benchMemory } = await import('./memory.mjs')
     results.push(...(await benchMemory({ provider: offline, say })))
+  }
+  // It writes some gigabytes, so it is only run where that is wanted.
+  if (isLarge && isWanted('analytics')) {
+    const { benchAnalytics } = await import('./analytics.mjs')
+    results.push(...(await benchAnalytics({ say })))
   }
 } finally {
   localnet.stop()

@@ -6,10 +6,10 @@ export function breakStatements(fault) {
   if (fault !== 'writes over') return
   const guard = ' AND kept.version = given.version - 1'
   const { query } = pg.Client.prototype
-  pg.Client.prototype.query = function (statement, ...rest) {
-    const isReplacing = typeof statement === 'string' && statement.includes('UPDATE paystile_payments')
-    if (isReplacing && !statement.includes(guard)) throw new Error('the guard to be taken out is not there')
-    return query.call(this, isReplacing ? statement.replace(guard, '') : statement, ...rest)
+  pg.Client.prototype.query = function (order, ...rest) {
+    const isReplacing = order.text?.includes('UPDATE paystile_payments')
+    if (isReplacing && !order.text.includes(guard)) throw new Error('the guard to be taken out is not there')
+    return query.call(this, isReplacing ? { ...order, text: order.text.replace(guard, '') } : order, ...rest)
   }
 }
 
