@@ -12,7 +12,7 @@ import { pinSelf } from './processes.mjs'
 const home = mkdtempSync(join(tmpdir(), 'paystile-bench-'))
 process.env.PAYSTILE_HOME = home
 const isLarge = process.argv.includes('--large')
-const wanted = process.argv.slice(2).filter((argument) => argument !== '--large')
+const wanted = process.argv.slice(2).filter((name) => name !== '--large')
 const say = (line) => process.stderr.write(`${line}\n`)
 const isWanted = (name) => wanted.length === 0 || wanted.some((part) => name.startsWith(part))
 
@@ -65,6 +65,11 @@ try {
   if (isLarge && isWanted('analytics/export')) {
     const { benchExport } = await import('./export.mjs')
     results.push(...(await benchExport({ home, say })))
+  }
+  // It writes some gigabytes, so it is only run where that is wanted.
+  if (isLarge && isWanted('analytics')) {
+    const { benchAnalytics } = await import('./analytics.mjs')
+    results.push(...(await benchAnalytics({ say })))
   }
 } finally {
   localnet.stop()

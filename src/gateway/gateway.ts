@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { createPaystileRoutes } from '../adapters/routes.ts'
 import { asciiJson } from '../core/http.ts'
-import { createTrace, openPaywall } from '../server/assemble.ts'
+import { createTrace, openLog, openPaywall } from '../server/assemble.ts'
 import { endpoints } from '../server/endpoints.ts'
 import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
@@ -95,6 +95,9 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     plan,
     listen: async () => {
       await listenOn(server, plan)
+      const log = openLog(plan.service.log)
+      // Such as too many open files when a connection is to be taken: those that are open go on.
+      server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       routes = plan.routes.map((route) => openRoute(plan, route))
       if (!own && isSelling) floor.own = createPaystileRoutes(plan.service)

@@ -7,13 +7,13 @@ import { formatText } from './stored-text.ts'
 
 export interface Spelling {
   readonly payments: string
-  readonly sightings: string
+  readonly unclaimed: string
   /** A payment that came too late. */
   readonly late: string
-  /** A sighting that nothing is registered of. */
-  readonly unclaimed: string
-  /** One whose end nobody was told. */
-  readonly untold: string
+  /** Nothing is registered of a sighting. */
+  readonly isUnclaimed: string
+  /** Nobody was told of its end. */
+  readonly isUntold: string
   /** The place of the n-th value, from 1 on. */
   place(number: number): string
   bytes(tx: Uint8Array): unknown
@@ -46,18 +46,18 @@ export function selectSightings(
   now: number,
 ): Statement | undefined {
   if (query.status === 'confirmed') return undefined
-  const open = [spelling.unclaimed, "request <> ''"]
+  const open = [spelling.isUnclaimed, "request <> ''"]
   if (query.status !== 'pending') {
     const { conditions, values } = filters(query, spelling, open)
     const isPast = `claimable_until < ${spelling.place(values.length + 1)}`
     const status = query.status === 'expired' ? [isPast] : []
-    const sql = `SELECT ${columns} FROM ${spelling.sightings}${where([...conditions, ...status])}${ordered(query)}`
+    const sql = `SELECT ${columns} FROM ${spelling.unclaimed}${where([...conditions, ...status])}${ordered(query)}`
     return { sql, values: status.length > 0 ? [...values, now] : values }
   }
   // Few are pending at a time, and many have run out: those that are pending are found by their end, and sorted then.
-  const pending = [...open, spelling.untold, 'claimable_until > 0', `claimable_until >= ${spelling.place(1)}`]
+  const pending = [...open, spelling.isUntold, 'claimable_until > 0', `claimable_until >= ${spelling.place(1)}`]
   const { conditions, values } = filters(query, spelling, [], [now])
-  const found = `WITH pending AS MATERIALIZED (SELECT ${columns} FROM ${spelling.sightings}${where(pending)})`
+  const found = `WITH pending AS MATERIALIZED (SELECT ${columns} FROM ${spelling.unclaimed}${where(pending)})`
   return { sql: `${found} SELECT * FROM pending${where(conditions)}${ordered(query)}`, values }
 }
 

@@ -103,30 +103,40 @@ export const steps: readonly string[] = [
   CREATE INDEX payments_unfinal ON payments (slot) WHERE finality = 'confirmed';
   `,
   // What payments add up to. A payment of an earlier version counts with no worth. Sums are two integers, of which the second
-  // is below 10^12: money does not fit one, and text cannot be added up. `open` is 1 while nothing is registered of a
-  // sighting, 2 while only a late payment is, else 0; `told` once somebody outside was told that it ran out.
+  // is below 10^12: money does not fit one, and text cannot be added up. The list is by time and transaction, its indexes
+  // only by time: the few of one second are sorted when they are asked for, and every payment writes less. For the same
+  // reason what was seen and not claimed yet is a small table of its own: `late` once a late payment is registered of it,
+  // `told` once somebody outside was told that it ran out.
   `
   ALTER TABLE payments ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
   ALTER TABLE payments ADD COLUMN worth TEXT;
   ALTER TABLE payments ADD COLUMN rates TEXT;
-  CREATE INDEX payments_time ON payments (paid_at, tx);
-  CREATE INDEX payments_endpoint ON payments (endpoint, paid_at, tx);
-  CREATE INDEX payments_token ON payments (token, paid_at, tx);
-  CREATE INDEX payments_void ON payments (paid_at, tx) WHERE state = 'late' OR finality = 'reverted';
+  CREATE INDEX payments_time ON payments (paid_at);
+  CREATE INDEX payments_endpoint ON payments (endpoint, paid_at);
+  CREATE INDEX payments_token ON payments (token, paid_at);
+  CREATE INDEX payments_void ON payments (paid_at) WHERE state = 'late' OR finality = 'reverted';
   CREATE INDEX payments_usable ON payments (usable_until);
-  ALTER TABLE sightings ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
-  ALTER TABLE sightings ADD COLUMN claimable_until INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE sightings ADD COLUMN open INTEGER NOT NULL DEFAULT 1 CHECK (open IN (0, 1, 2));
-  ALTER TABLE sightings ADD COLUMN told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1));
-  UPDATE sightings SET open = coalesce(
-    (SELECT CASE state WHEN 'late' THEN 2 ELSE 0 END FROM payments WHERE payments.tx = sightings.tx), 1);
   DROP INDEX sightings_slot;
-  CREATE INDEX sightings_slot ON sightings (slot) WHERE open > 0;
-  CREATE INDEX sightings_time ON sightings (paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX sightings_endpoint ON sightings (endpoint, paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX sightings_token ON sightings (token, paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX sightings_claimable ON sightings (claimable_until) WHERE open = 1 AND told = 0 AND claimable_until > 0;
-  CREATE INDEX sightings_unproven ON sightings (paid_at, tx) WHERE slot = 0;
+  CREATE TABLE unclaimed (
+    tx BLOB PRIMARY KEY,
+    recipient TEXT NOT NULL,
+    request TEXT NOT NULL,
+    payer TEXT NOT NULL,
+    token TEXT NOT NULL,
+    received TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    paid_at INTEGER NOT NULL,
+    endpoint TEXT NOT NULL,
+    claimable_until INTEGER NOT NULL,
+    late INTEGER NOT NULL CHECK (late IN (0, 1)),
+    told INTEGER NOT NULL CHECK (told IN (0, 1))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX unclaimed_slot ON unclaimed (slot, paid_at);
+  CREATE INDEX unclaimed_time ON unclaimed (paid_at) WHERE late = 0 AND request <> '';
+  CREATE INDEX unclaimed_end ON unclaimed (claimable_until) WHERE late = 0 AND told = 0 AND claimable_until > 0;
+  INSERT INTO unclaimed
+  SELECT sightings.*, '', 0, state IS NOT NULL, 0 FROM sightings LEFT JOIN payments ON payments.tx = sightings.tx
+  WHERE state IS NULL OR state = 'late';
   CREATE TABLE rollups (
     grain TEXT NOT NULL,
     at INTEGER NOT NULL,
@@ -140,7 +150,7 @@ export const steps: readonly string[] = [
     unvalued INTEGER NOT NULL,
     PRIMARY KEY (grain, at, endpoint, token)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX rollups_endpoint ON rollups (endpoint, at) WHERE grain = 'hour_endpoint';
+  CREATE INDEX rollups_endpoint ON rollups (grain, endpoint, at);
   WITH
     counted AS (
       SELECT token, paid_at - ((paid_at % 3600000) + 3600000) % 3600000 AS hour, count(*) AS payments,

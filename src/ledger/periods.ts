@@ -31,6 +31,12 @@ export function endpointRanges(period: Period): readonly [Range, Range, Range] {
   ]
 }
 
+/** For points of an hour or a day: those of one endpoint by day are read by day, all others by the hour. */
+export function seriesRanges(period: Required<Period>, step: 'hour' | 'day', ofEndpoint: boolean): readonly Range[] {
+  if (!ofEndpoint) return [['hour', period.from, period.to]]
+  return step === 'day' ? endpointRanges(period) : [['hour_endpoint', period.from, period.to]]
+}
+
 /** Throws on what only a broken program asks for: nobody has counted the minutes of an hour. */
 export function checkPeriod({ from = 0, to = 0 }: Period): void {
   const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, hourMs) === time

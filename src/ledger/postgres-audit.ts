@@ -65,10 +65,10 @@ async function readLines(query: Query, span: readonly [from: number, to: number]
  */
 export async function rebuildPostgres(database: Database, reportToken: TokenCode): Promise<void> {
   await database.transact(async (query) => {
-    await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], lockMs)
+    await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], { timeoutMs: lockMs })
     const [remembered] = await query("SELECT value FROM paystile_meta WHERE key = 'reportToken'")
     const before = remembered?.['value'] as TokenCode | undefined
-    await query('DELETE FROM paystile_rollups', [], lockMs)
+    await query('DELETE FROM paystile_rollups', [], { timeoutMs: lockMs })
     const revalue = async (after: CaptureMark | undefined) => {
       const page = (await readPage(query, after)).map((row) => {
         const booked = readBooked(row)

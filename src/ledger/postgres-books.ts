@@ -7,7 +7,7 @@ import { checkTx, type Finality, timeOf } from './account.ts'
 import { captureOfPayment, captureOfSighting, mergeCaptures } from './capture.ts'
 import type { Statement } from './capture-query.ts'
 import { paymentColumns, selectPayments, selectSightings } from './capture-query.ts'
-import { boundsOf, checkCount, checkPeriod, endpointRanges, sumRange } from './periods.ts'
+import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from './periods.ts'
 import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
 import type { Database } from './postgres-database.ts'
 import { isUnclaimed } from './postgres-effects.ts'
@@ -20,14 +20,16 @@ import { formatText, parseText } from './stored-text.ts'
 
 const spelling = {
   payments: 'paystile_payments',
-  sightings: 'paystile_sightings AS seen',
+  unclaimed: 'paystile_unclaimed AS seen',
   late: 'late',
-  unclaimed: `open = 1 AND ${isUnclaimed(false)}`,
-  untold: 'NOT told',
+  isUnclaimed: `NOT late AND ${isUnclaimed(false)}`,
+  isUntold: 'NOT told',
   place: (number: number) => `$${number}`,
   bytes: hexOf,
 }
-const rangeFrom = (first: number) => `SELECT endpoint, token, payments, received, worth, unvalued FROM paystile_rollups
+const rangeFrom = (
+  first: number,
+) => `SELECT at, endpoint, token, payments, received, worth, unvalued FROM paystile_rollups
   WHERE grain = $${first} AND at >= $${first + 1} AND at < $${first + 2}`
 const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, count)
   SELECT at, endpoint, event, $5, sum(count) FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
@@ -86,11 +88,15 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     async series({ step, endpoint, ...period }) {
       checkPeriod(period)
       const at = step === 'hour' ? 'at' : 'floor(at / 86400000.0) * 86400000'
-      const isOwn = endpoint === undefined ? "grain = 'hour'" : "grain = 'hour_endpoint' AND endpoint = $3"
-      const sql = `SELECT ${at} AS at, token, ${sums} FROM paystile_rollups WHERE ${isOwn} AND at >= $1 AND at < $2
+      const ranges = seriesRanges(period, step, endpoint !== undefined)
+      const isOwn = endpoint === undefined ? '' : ` AND endpoint = $${ranges.length * 3 + 1}`
+      const sql = `SELECT ${at} AS at, token, ${sums}
+        FROM (${ranges.map((_, index) => `${rangeFrom(index * 3 + 1)}${isOwn}`).join(' UNION ALL ')}) AS ranges
         GROUP BY 1, token HAVING sum(payments) <> 0 ORDER BY 1, token`
-      const values = [...boundsOf(period), ...(endpoint === undefined ? [] : [formatText(endpoint)])]
-      const rows = await all<LineRow>(sql, values)
+      const rows = await all<LineRow>(sql, [
+        ...ranges.flat(),
+        ...(endpoint === undefined ? [] : [formatText(endpoint)]),
+      ])
       return rows.map((row) => ({ at: Number(row.at), token: row.token, ...readCounts(row) }))
     },
     async captures(query) {
@@ -103,7 +109,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       checkTx(tx)
       const values = [hexOf(tx)]
       const payment = `SELECT ${paymentColumns}, late FROM paystile_payments WHERE tx = $1`
-      const sighting = `SELECT ${sightingColumns} FROM paystile_sightings WHERE tx = $1 AND open = 1 AND request <> ''`
+      const sighting = `SELECT ${sightingColumns} FROM paystile_unclaimed WHERE tx = $1 AND NOT late AND request <> ''`
       const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, timeOf(clock))
       return paid[0] ?? seen[0]
     },

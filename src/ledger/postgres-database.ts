@@ -1,4 +1,5 @@
 /** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
+import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { parsePostgresUrl } from '../core/ledger-url.ts'
 import type { Clock } from '../core/ports.ts'
@@ -16,14 +17,20 @@ export interface Database {
   query(
     statement: string,
     values?: readonly unknown[],
-    /** For what may take longer than others can wait. */
-    timeoutMs?: number,
+    options?: QueryOptions,
   ): Promise<readonly Record<string, unknown>[]>
   /** Runs several statements in one transaction. */
   transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
   /** A clock that follows the database's. */
   followClock(): Promise<Clock>
   close(): Promise<void>
+}
+
+export interface QueryOptions {
+  /** For what may take longer than others can wait. */
+  readonly timeoutMs?: number
+  /** The server keeps its plan, where it can: to make one may take longer than to run it. */
+  readonly isFrequent?: boolean
 }
 
 const clockEveryMs = 2_000
@@ -34,6 +41,8 @@ export const longestClockMs = 200
 const inTheWay: readonly string[] = ['40001', '40P01']
 /** The server has become a standby, and nothing of ours was done. */
 const readOnly = '25006'
+/** Somebody between us and the server gives out its connections anew for each statement. Nothing of ours was done. */
+const isShared: readonly string[] = ['26000', '42P05']
 /** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
 const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
   '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
@@ -63,10 +72,23 @@ export function openDatabase(url: string, timeoutMs: number): Database {
       throw explain(name, error)
     }
   }
-  const run = async (client: pg.PoolClient, text: string, values: readonly unknown[], query_timeout?: number) => {
-    const order = { text, values: [...values], ...(query_timeout !== undefined && { query_timeout }) }
-    const { rows } = await client.query(order)
-    return rows as Record<string, unknown>[]
+  let keepsPlans = true
+  const run = async (
+    client: pg.PoolClient,
+    text: string,
+    values: readonly unknown[],
+    { timeoutMs, isFrequent = false }: QueryOptions = {},
+  ): Promise<Record<string, unknown>[]> => {
+    const isKept = isFrequent && keepsPlans
+    const more = { ...(timeoutMs && { query_timeout: timeoutMs }), ...(isKept && { name: nameOf(text) }) }
+    try {
+      const { rows } = await client.query({ text, values: [...values], ...more })
+      return rows
+    } catch (error) {
+      if (!isKept || !isShared.includes(codeOf(error) ?? '')) throw error
+      keepsPlans = false
+      return run(client, text, values)
+    }
   }
   const using = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     for (let demoted = 0; ; ) {
@@ -92,12 +114,12 @@ export function openDatabase(url: string, timeoutMs: number): Database {
   const database: Database = {
     name,
     hasStandby: hosts.count > 1,
-    query: (statement, values = [], timeout) => using((client) => run(client, statement, values, timeout)),
+    query: (statement, values = [], options) => using((client) => run(client, statement, values, options)),
     transact: (work) =>
       using(async (client) => {
         await client.query('BEGIN')
         try {
-          const result = await work((statement, values = [], timeout) => run(client, statement, values, timeout))
+          const result = await work((statement, values = [], options) => run(client, statement, values, options))
           await client.query('COMMIT')
           return result
         } catch (error) {
@@ -138,6 +160,15 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     },
   }
   return database
+}
+
+const names = new Map<string, string>()
+
+/** Of a statement, the same in all versions that have it. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `paystile_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  names.set(text, name)
+  return name
 }
 
 function explain(name: string, error: unknown): unknown {

@@ -1,10 +1,12 @@
 /**
- * What follows from payments that were written, as parts of the very statement that writes them: a sighting is not open any
- * more, the books change, somebody is to be told. Only for those that were really written, and all of it or nothing.
+ * What follows from payments that were written, as parts of the very statement that writes them: what was seen is claimed, the
+ * books change, somebody is to be told. Only for those that were really written, and all of it or nothing.
  *
- * Nobody waits for each other in a circle: every transaction takes payments first, then sightings, then lines of the books,
- * each in one order for all servers. A sighting that is noted at the same time takes sightings only. Servers mostly add to
- * lines of their own (`lane`), so that few ever wait.
+ * Nobody waits for each other in a circle: every transaction takes payments first, then what is unclaimed, then lines of the
+ * books; payments and lines in one order for all servers. What is unclaimed of a payment belongs to who has written the
+ * payment, so two who register never meet there. Who notes what a node has shown, or tells that it ran out, takes nothing
+ * after it; should they meet who registers the very same few, PostgreSQL ends one of the two, and it is tried again.
+ * Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
 import type { NoticeKind } from '../core/ports.ts'
 import type { Change, LineKey } from './rollup.ts'
@@ -32,29 +34,29 @@ export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) DO UPDA
 
 /**
  * Wraps a statement that writes payments and returns their `tx` and `late`. $1 are the transactions; the values of the
- * effects begin with `first`.
+ * effects begin with `first`. `IN (…) IS TRUE` and subscripts are looked up, where a join might compare all with all: the
+ * server keeps its plan, and does not know then how many there are.
  */
 export function withEffects(statement: string, first: number): string {
   const $ = (index: number) => `$${first + index}::${types[index]}`
   return `WITH written AS (${statement}),
-    numbered AS (SELECT tx, number FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (tx, number) JOIN written USING (tx)),
-    held AS (SELECT seen.tx, written.late FROM paystile_sightings AS seen JOIN written ON written.tx = seen.tx
-      WHERE seen.open > 0 ORDER BY seen.tx FOR UPDATE OF seen),
-    claimed AS (UPDATE paystile_sightings AS seen SET open = CASE WHEN held.late THEN 2 ELSE 0 END
-      FROM held WHERE seen.tx = held.tx RETURNING seen.tx),
+    numbered AS MATERIALIZED (SELECT tx, number FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (tx, number)
+      WHERE (tx IN (SELECT tx FROM written)) IS TRUE),
+    claimed AS (DELETE FROM paystile_unclaimed AS seen USING written WHERE seen.tx = written.tx AND NOT written.late
+      RETURNING seen.tx),
+    belated AS (UPDATE paystile_unclaimed AS seen SET late = true FROM written WHERE seen.tx = written.tx AND written.late),
     sums AS (SELECT line, sum(payments) AS payments, sum(received) AS received, sum(worth) AS worth, sum(unvalued) AS unvalued
       FROM unnest(${[0, 1, 2, 3, 4, 5].map($).join()}) AS part (number, lines, payments, received, worth, unvalued)
-      JOIN numbered USING (number) CROSS JOIN LATERAL unnest(part.lines::bigint[]) AS one (line) GROUP BY line),
+      CROSS JOIN LATERAL unnest(part.lines::bigint[]) AS one (line)
+      WHERE (part.number IN (SELECT number FROM numbered)) IS TRUE GROUP BY line),
     entered AS (INSERT INTO paystile_rollups AS kept
         (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
-      SELECT grain, at, endpoint, token, ${$(10)}, payments, received, worth, unvalued
-      FROM unnest(${[6, 7, 8, 9].map($).join()}) WITH ORDINALITY AS key (grain, at, endpoint, token, line)
-      JOIN sums USING (line) WHERE (SELECT count(*) FROM claimed) >= 0 ORDER BY line
+      SELECT ${[6, 7, 8, 9].map((index) => `(${$(index)})[line]`).join()}, ${$(10)}, payments, received, worth, unvalued
+      FROM sums WHERE (SELECT count(*) FROM claimed) >= 0 ORDER BY line
       ${addToKept}),
     noticed AS (INSERT INTO paystile_notices (id, kind, tx, at, due)
-      SELECT ${noticeId}, kind, tx, at, at
-      FROM unnest(${[11, 12].map($).join()}) WITH ORDINALITY AS tell (kinds, at, number)
-      JOIN numbered USING (number) CROSS JOIN LATERAL unnest(string_to_array(kinds, ' ')) AS one (kind)
+      SELECT ${noticeId}, kind, tx, (${$(12)})[number], (${$(12)})[number]
+      FROM numbered CROSS JOIN LATERAL unnest(string_to_array((${$(11)})[number], ' ')) AS one (kind)
       WHERE ${isListening})
   SELECT tx FROM written`
 }
@@ -65,7 +67,7 @@ const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 
 /**
  * That nothing is registered of what was `seen`, or nothing but a late payment. Who registers a payment at the very moment when
- * it is noted does not see the sighting, nor does the sighting see the payment: so nobody goes by `open` alone.
+ * it is noted does not see the sighting, nor does the sighting see the payment: so nobody goes by that table alone.
  */
 export const isUnclaimed = (orLate: boolean): string =>
   `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
@@ -76,16 +78,27 @@ export const writeNotices = `INSERT INTO paystile_notices (id, kind, tx, at, due
 
 /** In the order of the payments that are written. */
 export function effectValues(effects: readonly Effect[], lane: number): readonly unknown[] {
-  const { keys, numbers } = numberedKeys(effects.flatMap(({ changes }) => changes))
-  const parts = effects.flatMap(({ changes }, index) => changes.map((change) => ({ ...change, number: index + 1 })))
+  const lines = new Map<string, { readonly key: LineKey; number: number }>()
+  const lineOf = (key: LineKey) => {
+    const name = nameOf(key)
+    const known = lines.get(name) ?? { key, number: 0 }
+    lines.set(name, known)
+    return known
+  }
+  const parts = effects.flatMap(({ changes }, index) =>
+    changes.map(({ keys, counts }) => ({ number: index + 1, counts, lines: keys.map(lineOf) })),
+  )
+  // Each line once, in the one order.
+  const ordered = [...lines].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line)
+  for (const [index, line] of ordered.entries()) line.number = index + 1
   return [
     parts.map(({ number }) => number),
-    parts.map((part) => `{${part.keys.map((key) => numbers.get(nameOf(key))).join()}}`),
+    parts.map((part) => `{${part.lines.map(({ number }) => number).join()}}`),
     parts.map(({ counts }) => counts.payments),
     parts.map(({ counts }) => String(counts.received)),
     parts.map(({ counts }) => String(counts.worth)),
     parts.map(({ counts }) => counts.unvalued),
-    ...keyValues(keys),
+    ...keyValues(ordered.map(({ key }) => key)),
     lane,
     effects.map(({ notices }) => notices.join(' ')),
     effects.map(({ at }) => at),
@@ -100,14 +113,4 @@ export function keyValues(keys: readonly LineKey[]): readonly (readonly unknown[
     keys.map(({ endpoint }) => formatText(endpoint)),
     keys.map(({ token }) => token),
   ]
-}
-
-/** Each line once, in the one order, with its number. */
-function numberedKeys(changes: readonly Change[]) {
-  const named = new Map(changes.flatMap(({ keys }) => keys.map((key) => [nameOf(key), key] as const)))
-  const ordered = [...named].sort(([one], [other]) => (one < other ? -1 : 1))
-  return {
-    keys: ordered.map(([, key]) => key),
-    numbers: new Map(ordered.map(([name], index) => [name, index + 1])),
-  }
 }

@@ -9,29 +9,31 @@ import { addLines, bookedColumns, readBooked } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'
 import { changesBetween, linesOf } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
-import { sightingColumns as columns, mostUnproven, readSighting } from './sightings.ts'
+import { sightingColumns as columns, mostUnproven, oldColumns, readSighting, replacing } from './sightings.ts'
 import { formatText } from './stored-text.ts'
 
-/** What is registered of a transaction, as `open` has it. */
-const open =
-  'coalesce((SELECT CASE WHEN late THEN 2 ELSE 0 END FROM paystile_payments AS paid WHERE paid.tx = given.tx), 1)'
 // In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
-// What a node has shown takes the place of what only a proof has named.
-const sight = `INSERT INTO paystile_sightings AS kept (${columns}, open)
-  SELECT ${columns}, ${open} FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[],
-    $7::bigint[], $8::bigint[], $9::text[], $10::bigint[]) AS given (${columns}) ORDER BY tx
-  ON CONFLICT (tx) DO UPDATE SET recipient = excluded.recipient, request = excluded.request, payer = excluded.payer,
-    token = excluded.token, received = excluded.received, slot = excluded.slot, paid_at = excluded.paid_at,
-    endpoint = excluded.endpoint, claimable_until = excluded.claimable_until, open = least(kept.open, excluded.open),
-    told = false
-  WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx`
-const dropOldest = `DELETE FROM paystile_sightings WHERE slot = 0 AND tx IN (
-  SELECT tx FROM paystile_sightings WHERE slot = 0 ORDER BY paid_at DESC, tx DESC OFFSET ${mostUnproven})`
+const sight = `WITH given AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[],
+    $7::bigint[], $8::bigint[], $9::text[], $10::bigint[]) AS given (${columns})),
+  noted AS (INSERT INTO paystile_sightings AS kept (${oldColumns}) SELECT ${oldColumns} FROM given ORDER BY tx
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(oldColumns)} WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx),
+  opened AS (INSERT INTO paystile_unclaimed (${columns}, late, told)
+    SELECT ${columns.replaceAll(/\w+/g, 'given.$&')}, paid.tx IS NOT NULL, false
+    FROM given JOIN noted ON noted.tx = given.tx LEFT JOIN paystile_payments AS paid ON paid.tx = given.tx
+    WHERE paid.tx IS NULL OR paid.late ORDER BY given.tx
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(columns)}, told = false)
+  SELECT tx FROM noted`
+// On its own, so that it holds nothing else while it waits.
+const forgetOldest = `WITH oldest AS (
+    SELECT tx FROM paystile_unclaimed WHERE slot = 0 ORDER BY paid_at DESC, tx DESC OFFSET ${mostUnproven}),
+  held AS (SELECT tx FROM paystile_sightings WHERE tx IN (SELECT tx FROM oldest) AND slot = 0 ORDER BY tx FOR UPDATE),
+  gone AS (DELETE FROM paystile_sightings AS seen USING held WHERE seen.tx = held.tx RETURNING seen.tx)
+  DELETE FROM paystile_unclaimed AS seen USING gone WHERE seen.tx = gone.tx`
 const setMark = `INSERT INTO paystile_marks (address, signature, slot) VALUES ($1, $2, $3)
   ON CONFLICT (address) DO UPDATE SET signature = excluded.signature, slot = excluded.slot
   WHERE excluded.slot >= paystile_marks.slot`
-const unclaimed = `SELECT ${columns} FROM paystile_sightings AS seen
-  WHERE open > 0 AND slot > 0 AND ${isUnclaimed(true)} ORDER BY slot DESC LIMIT $1`
+const unclaimed = `SELECT ${columns} FROM paystile_unclaimed AS seen
+  WHERE slot > 0 AND ${isUnclaimed(true)} ORDER BY slot DESC LIMIT $1`
 const unfinal = `SELECT tx, slot FROM paystile_payments 
   WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
 const hold = `SELECT ${bookedColumns} FROM paystile_payments
@@ -52,13 +54,13 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
       return row && { signature: String(row['signature']), slot: Number(row['slot']) }
     },
     async sight(sightings, read) {
-      return database.transact(async (query) => {
+      const noted = await database.transact(async (query) => {
         const fresh = sightings.length === 0 ? new Set() : touched(await query(sight, listsOf(sightings)))
-        const noted = sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
-        if (noted.some(({ slot }) => slot === 0)) await query(dropOldest)
         if (read) await query(setMark, [read.address, read.mark.signature, read.mark.slot])
-        return noted
+        return sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
       })
+      if (noted.some(({ slot }) => slot === 0)) await database.query(forgetOldest)
+      return noted
     },
     async unclaimed(most) {
       return ((await database.query(unclaimed, [most])) as unknown as SightingRow[]).map(readSighting)

@@ -41,14 +41,14 @@ const begin = `INSERT INTO paystile_meta (key, value) VALUES ('notices', $1), ('
 // Whoever sweeps holds it: so nothing is told twice.
 const hold = "SELECT value FROM paystile_meta WHERE key = 'swept' FOR UPDATE"
 const setMark = "UPDATE paystile_meta SET value = $1 WHERE key = 'swept'"
-const isPast = 'open = 1 AND NOT told AND claimable_until > 0 AND claimable_until < $1'
+const isPast = 'NOT late AND NOT told AND claimable_until > 0 AND claimable_until < $1'
 /** Locked in the one order, as by who registers. */
 const mark = (found: string) => `WITH found AS (${found}),
-  held AS (SELECT tx FROM paystile_sightings WHERE tx IN (SELECT tx FROM found) AND ${isPast} ORDER BY tx FOR UPDATE)
-  UPDATE paystile_sightings AS seen SET told = true FROM held WHERE seen.tx = held.tx
+  held AS (SELECT tx FROM paystile_unclaimed WHERE tx IN (SELECT tx FROM found) AND ${isPast} ORDER BY tx FOR UPDATE)
+  UPDATE paystile_unclaimed AS seen SET told = true FROM held WHERE seen.tx = held.tx
   RETURNING seen.tx, seen.slot, seen.request, ${isUnclaimed(false)} AS unclaimed`
-const skip = mark(`SELECT tx FROM paystile_sightings WHERE ${isPast}`)
-const expire = mark(`SELECT tx FROM paystile_sightings WHERE ${isPast} ORDER BY claimable_until LIMIT $2`)
+const skip = mark(`SELECT tx FROM paystile_unclaimed WHERE ${isPast}`)
+const expire = mark(`SELECT tx FROM paystile_unclaimed WHERE ${isPast} ORDER BY claimable_until LIMIT $2`)
 const bound = `SELECT usable_until AS bound FROM paystile_payments WHERE usable_until > $1 AND usable_until <= $2
   ORDER BY usable_until LIMIT 1 OFFSET ${visitedAtOnce - 1}`
 const lapsed = `SELECT tx, usable_until, leases FROM paystile_payments

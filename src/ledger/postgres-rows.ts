@@ -85,12 +85,17 @@ interface Writing {
 /** `lane` is where this server adds to the books. */
 export function createRows(database: Database, lane: number): Rows {
   const finding = createBatch(async (keys: readonly string[]) => {
-    const rows = (await database.query(select, [keys])) as unknown as Row[]
+    const rows = (await database.query(select, [keys], { isFrequent: true })) as unknown as Row[]
     const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
     return keys.map((key) => found.get(key))
   })
-  const write = async (statement: string, values: readonly unknown[], entries: readonly Entry[]) => {
-    const rows = (await database.query(statement, values)) as unknown as Pick<Row, 'tx'>[]
+  const write = async (
+    statement: string,
+    values: readonly unknown[],
+    entries: readonly Entry[],
+    isFrequent = false,
+  ) => {
+    const rows = (await database.query(statement, values, { isFrequent })) as unknown as Pick<Row, 'tx'>[]
     const written = new Set(rows.map((row) => hexOf(row.tx)))
     return entries.map(({ record }) => written.has(hexOf(record.tx)))
   }
@@ -104,7 +109,7 @@ export function createRows(database: Database, lane: number): Rows {
         all.map(({ effect }) => effect),
         lane,
       )
-      return write(whole, [...valuesOf(names, entries), ...effects], entries)
+      return write(whole, [...valuesOf(names, entries), ...effects], entries, statement === insert)
     })
   }
   const using = replace(changing)

@@ -47,30 +47,43 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
   CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
   `ALTER TABLE paystile_payments ADD COLUMN positions text NOT NULL DEFAULT ''`,
-  // What payments add up to. A payment of an earlier version counts with no worth. `open` is 1 while nothing is registered of a
-  // sighting, 2 while only a late payment is, else 0; `told` once somebody outside was told that it ran out. Servers add to
-  // lines of the books in a lane of their own: what counts is the sum of all lanes, and one alone may be negative.
+  // What payments add up to. A payment of an earlier version counts with no worth. Servers add to lines of the books in a
+  // lane of their own: what counts is the sum of all lanes, and one alone may be negative. The list is by time and
+  // transaction, its indexes only by time: the few of one second are sorted when they are asked for, and every payment
+  // writes less. For the same reason what was seen and not claimed yet is a small table of its own: `late` once a late
+  // payment is registered of it, `told` once somebody outside was told that it ran out. Every payment is changed soon after
+  // it was written: with room beside it, its indexes need not be.
   `
   ALTER TABLE paystile_payments ADD COLUMN endpoint text NOT NULL DEFAULT '', ADD COLUMN worth numeric,
     ADD COLUMN rates text;
-  CREATE INDEX paystile_payments_time ON paystile_payments (paid_at, tx);
-  CREATE INDEX paystile_payments_endpoint ON paystile_payments (endpoint, paid_at, tx);
-  CREATE INDEX paystile_payments_token ON paystile_payments (token, paid_at, tx);
-  CREATE INDEX paystile_payments_void ON paystile_payments (paid_at, tx) WHERE late OR finality = 'reverted';
+  ALTER TABLE paystile_payments SET (fillfactor = 50);
+  CREATE INDEX paystile_payments_time ON paystile_payments (paid_at);
+  CREATE INDEX paystile_payments_endpoint ON paystile_payments (endpoint, paid_at);
+  CREATE INDEX paystile_payments_token ON paystile_payments (token, paid_at);
+  CREATE INDEX paystile_payments_void ON paystile_payments (paid_at) WHERE late OR finality = 'reverted';
   CREATE INDEX paystile_payments_usable ON paystile_payments (usable_until);
-  ALTER TABLE paystile_sightings ADD COLUMN endpoint text NOT NULL DEFAULT '',
-    ADD COLUMN claimable_until bigint NOT NULL DEFAULT 0, ADD COLUMN open smallint NOT NULL DEFAULT 1,
-    ADD COLUMN told boolean NOT NULL DEFAULT false;
-  UPDATE paystile_sightings AS seen SET open = CASE WHEN late THEN 2 ELSE 0 END
-    FROM paystile_payments AS paid WHERE paid.tx = seen.tx;
   DROP INDEX paystile_sightings_slot;
-  CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot) WHERE open > 0;
-  CREATE INDEX paystile_sightings_time ON paystile_sightings (paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX paystile_sightings_endpoint ON paystile_sightings (endpoint, paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX paystile_sightings_token ON paystile_sightings (token, paid_at, tx) WHERE open = 1 AND request <> '';
-  CREATE INDEX paystile_sightings_claimable ON paystile_sightings (claimable_until)
-    WHERE open = 1 AND NOT told AND claimable_until > 0;
-  CREATE INDEX paystile_sightings_unproven ON paystile_sightings (paid_at, tx) WHERE slot = 0;
+  CREATE TABLE paystile_unclaimed (
+    tx bytea PRIMARY KEY,
+    recipient text NOT NULL,
+    request text NOT NULL,
+    payer text NOT NULL,
+    token text NOT NULL,
+    received numeric(20) NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL,
+    endpoint text NOT NULL,
+    claimable_until bigint NOT NULL,
+    late boolean NOT NULL,
+    told boolean NOT NULL
+  );
+  CREATE INDEX paystile_unclaimed_slot ON paystile_unclaimed (slot, paid_at);
+  CREATE INDEX paystile_unclaimed_time ON paystile_unclaimed (paid_at) WHERE NOT late AND request <> '';
+  CREATE INDEX paystile_unclaimed_end ON paystile_unclaimed (claimable_until)
+    WHERE NOT late AND NOT told AND claimable_until > 0;
+  INSERT INTO paystile_unclaimed
+  SELECT seen.*, '', 0, paid.tx IS NOT NULL, false FROM paystile_sightings AS seen
+    LEFT JOIN paystile_payments AS paid ON paid.tx = seen.tx WHERE paid.tx IS NULL OR paid.late;
   CREATE TABLE paystile_rollups (
     grain text COLLATE "C" NOT NULL,
     at bigint NOT NULL,
@@ -83,7 +96,7 @@ export const steps: readonly string[] = [
     unvalued bigint NOT NULL,
     PRIMARY KEY (grain, at, endpoint, token, lane)
   ) WITH (fillfactor = 50);
-  CREATE INDEX paystile_rollups_endpoint ON paystile_rollups (endpoint, at) WHERE grain = 'hour_endpoint';
+  CREATE INDEX paystile_rollups_endpoint ON paystile_rollups (grain, endpoint, at);
   INSERT INTO paystile_rollups
   SELECT grain, at, '', token, 0, count(*), sum(received), 0, count(*) FROM paystile_payments CROSS JOIN LATERAL (VALUES
     ('all', 0), ('endpoint', 0), ('hour', floor(paid_at / 3600000.0) * 3600000),
@@ -146,7 +159,7 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
       )
     }
     checkIdentity(database.name, remembered, identity)
-    for (const step of steps.slice(version)) await query(step, [], migrationMs)
+    for (const step of steps.slice(version)) await query(step, [], { timeoutMs: migrationMs })
     const facts = { ...identity, schema: String(steps.length) }
     for (const [key, value] of Object.entries(facts)) {
       const clash = key === 'schema' ? 'UPDATE SET value = excluded.value' : 'NOTHING'

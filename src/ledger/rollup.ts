@@ -69,19 +69,25 @@ export function changesBetween(before: Booked | undefined, after: Booked | undef
   return [...(out ? [{ ...out, counts: negated(out.counts) }] : []), ...(into ? [into] : [])]
 }
 
-/** Changes by line, in the order of their keys, which every writer keeps. Lines that stay as they were are left out. */
+/** Changes by line, in the order of their names, which every writer keeps. Lines that stay as they were are left out. */
 export function linesOf(changes: readonly Change[]): readonly Line[] {
-  const lines = new Map<string, Line>()
+  const sums = new Map<string, { readonly key: LineKey } & { -readonly [Part in keyof Counts]: Counts[Part] }>()
+  // Every payment passes here five times, so nothing is copied.
   for (const { keys, counts } of changes) {
     for (const key of keys) {
       const name = nameOf(key)
-      lines.set(name, { ...key, ...added(lines.get(name) ?? noCounts, counts) })
+      const sum = sums.get(name)
+      if (!sum) sums.set(name, { key, ...counts })
+      else {
+        sum.payments += counts.payments
+        sum.received += counts.received
+        sum.worth += counts.worth
+        sum.unvalued += counts.unvalued
+      }
     }
   }
-  return [...lines]
-    .filter(([, line]) => !isNothing(line))
-    .sort(byName)
-    .map(([, line]) => line)
+  const changed = [...sums].filter(([, sum]) => !isNothing(sum))
+  return changed.sort(byName).map(([, { key, ...counts }]) => ({ ...key, ...counts }))
 }
 
 /** The same changes as few: one for each line. */

@@ -8,9 +8,6 @@ import { parseText } from './stored-text.ts'
  */
 export const mostUnproven = 1_000
 
-/** What is registered of a sighting's transaction: a valid payment, nothing, or one that came too late. */
-export const openness = { claimed: 0, unclaimed: 1, late: 2 } as const
-
 /** As the databases keep it: money and, in PostgreSQL, all numbers are text. */
 export interface SightingRow {
   readonly tx: Uint8Array
@@ -25,8 +22,16 @@ export interface SightingRow {
   readonly claimable_until: number | bigint | string
 }
 
-export const sightingColumns =
-  'tx, recipient, request, payer, token, received, slot, paid_at, endpoint, claimable_until'
+/** What an earlier version has written down as well. */
+export const oldColumns = 'tx, recipient, request, payer, token, received, slot, paid_at'
+export const sightingColumns = `${oldColumns}, endpoint, claimable_until`
+/** To put what a node has shown in the place of what only a proof has named. */
+export const replacing = (columns: string): string =>
+  columns
+    .split(', ')
+    .slice(1)
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')
 
 export function readSighting(row: SightingRow): Sighting {
   const { recipient, request, payer, token } = row

@@ -5,7 +5,7 @@ import { timeOf } from './account.ts'
 import type { Change } from './rollup.ts'
 import { changesBetween } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
-import { mostUnproven, readSighting, sightingColumns } from './sightings.ts'
+import { mostUnproven, oldColumns, readSighting, replacing, sightingColumns } from './sightings.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { prepareTelling } from './sqlite-notices.ts'
 import type { BookedRow } from './sqlite-rows.ts'
@@ -19,19 +19,18 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     INSERT INTO marks (address, signature, slot) VALUES (?, ?, ?)
     ON CONFLICT (address) DO UPDATE SET signature = excluded.signature, slot = excluded.slot
     WHERE excluded.slot >= marks.slot`)
-  // What a node has shown takes the place of what only a proof has named.
   const sight = db.prepare(`
-    INSERT INTO sightings (${sightingColumns}, open) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-      coalesce((SELECT CASE state WHEN 'late' THEN 2 ELSE 0 END FROM payments WHERE tx = ?), 1))
-    ON CONFLICT (tx) DO UPDATE SET recipient = excluded.recipient, request = excluded.request, payer = excluded.payer,
-      token = excluded.token, received = excluded.received, slot = excluded.slot, paid_at = excluded.paid_at,
-      endpoint = excluded.endpoint, claimable_until = excluded.claimable_until, open = excluded.open, told = 0
-    WHERE sightings.slot = 0 AND excluded.slot > 0`)
-  const dropOldest = db.prepare(`
-    DELETE FROM sightings WHERE tx IN
-      (SELECT tx FROM sightings WHERE slot = 0 ORDER BY paid_at DESC, tx DESC LIMIT -1 OFFSET ${mostUnproven})`)
+    INSERT INTO sightings (${oldColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(oldColumns)} WHERE sightings.slot = 0 AND excluded.slot > 0`)
+  const open = db.prepare(`
+    INSERT INTO unclaimed (${sightingColumns}, late, told) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, paid.tx IS NOT NULL, 0
+    FROM (SELECT 1) LEFT JOIN payments AS paid ON paid.tx = ?1 WHERE paid.tx IS NULL OR paid.state = 'late'
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(sightingColumns)}, told = 0`)
+  const oldest = db.prepare(`
+    SELECT tx FROM unclaimed WHERE slot = 0 ORDER BY paid_at DESC, tx DESC LIMIT -1 OFFSET ${mostUnproven}`)
+  const forget = ['sightings', 'unclaimed'].map((table) => db.prepare(`DELETE FROM ${table} WHERE tx = ?`))
   const unclaimed = db.prepare(`
-    SELECT ${sightingColumns} FROM sightings WHERE open > 0 AND slot > 0 ORDER BY slot DESC LIMIT ?`)
+    SELECT ${sightingColumns} FROM unclaimed WHERE slot > 0 ORDER BY slot DESC LIMIT ?`)
   const unfinal = db.prepare(`
     SELECT tx, slot FROM payments WHERE finality = 'confirmed' AND slot >= ? ORDER BY slot LIMIT ?`)
   const confirmed = db.prepare(`
@@ -45,7 +44,13 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
   const note = (sighting: Sighting): boolean => {
     const { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, claimableUntil } = sighting
     const facts = [tx, recipient, request, payer, token, String(received), slot, paidAt] as const
-    return Number(sight.run(...facts, formatText(endpoint), claimableUntil, tx).changes) > 0
+    if (Number(sight.run(...facts).changes) === 0) return false
+    open.run(...facts, formatText(endpoint), claimableUntil)
+    return true
+  }
+  const forgetOldest = (): void => {
+    const rows = oldest.all() as unknown as { readonly tx: Uint8Array }[]
+    for (const { tx } of rows) for (const statement of forget) statement.run(tx)
   }
   /** What it changes in the books; undefined when the payment is not open. */
   const conclude = ({ tx, finality }: Conclusion): readonly Change[] | undefined => {
@@ -63,7 +68,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     sight: (sightings, done) =>
       write(() => {
         const fresh = sightings.filter(note)
-        if (fresh.some(({ slot }) => slot === 0)) dropOldest.run()
+        if (fresh.some(({ slot }) => slot === 0)) forgetOldest()
         if (done) setMark.run(done.address, done.mark.signature, done.mark.slot)
         return fresh
       }),

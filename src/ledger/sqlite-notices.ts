@@ -98,10 +98,10 @@ function prepareSweep(db: DatabaseSyncInstance) {
   const begin = db.prepare("INSERT INTO meta (key, value) VALUES ('notices', ?), ('swept', ?)")
   const readMark = db.prepare("SELECT value FROM meta WHERE key = 'swept'")
   const setMark = db.prepare("UPDATE meta SET value = ? WHERE key = 'swept'")
-  const isPast = 'open = 1 AND told = 0 AND claimable_until > 0 AND claimable_until < ?'
-  const expired = db.prepare(`SELECT tx, slot, request FROM sightings WHERE ${isPast} ORDER BY claimable_until LIMIT ?`)
-  const setTold = db.prepare('UPDATE sightings SET told = 1 WHERE tx = ?')
-  const skip = db.prepare(`UPDATE sightings SET told = 1 WHERE ${isPast}`)
+  const isPast = 'late = 0 AND told = 0 AND claimable_until > 0 AND claimable_until < ?'
+  const expired = db.prepare(`SELECT tx, slot, request FROM unclaimed WHERE ${isPast} ORDER BY claimable_until LIMIT ?`)
+  const setTold = db.prepare('UPDATE unclaimed SET told = 1 WHERE tx = ?')
+  const skip = db.prepare(`UPDATE unclaimed SET told = 1 WHERE ${isPast}`)
   const bound = db.prepare(`
     SELECT usable_until AS bound FROM payments WHERE usable_until > ? AND usable_until <= ? ORDER BY usable_until
     LIMIT 1 OFFSET ${visitedAtOnce - 1}`)

@@ -33,6 +33,16 @@ export function readCounts(row: CountsRow): Counts {
   }
 }
 
+const parts = ['payments', 'received_hi', 'received_lo', 'worth_hi', 'worth_lo', 'unvalued']
+/** Sums as one text, to be read by `unpackCounts`. */
+export const packed = parts.join(" || ' ' || ")
+
+export function unpackCounts(texts: readonly string[]): Counts {
+  const [payments = 0n, received_hi = 0n, received_lo = 0n, worth_hi = 0n, worth_lo = 0n, unvalued = 0n] =
+    texts.map(BigInt)
+  return readCounts({ payments, received_hi, received_lo, worth_hi, worth_lo, unvalued })
+}
+
 /** Writes what jobs that are committed together have changed, line by line. */
 export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly Change[]) => void {
   const add = db.prepare(`

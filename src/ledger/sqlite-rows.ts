@@ -26,8 +26,8 @@ export interface PaymentRow {
   readonly free_uses: bigint
   readonly fence: bigint
   readonly positions: string
-  /** `amount:deadline:first` of each grant that is live; null where there is none. */
-  readonly live: string | null
+  /** `fence:amount:deadline:first` of each grant; null where there is none. */
+  readonly grants: string | null
 }
 
 export interface BookedRow {
@@ -40,10 +40,10 @@ export interface BookedRow {
   readonly finality: Finality
 }
 
-interface LeaseRow {
-  readonly amount: bigint
-  readonly deadline: bigint
-  readonly first: bigint
+/** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
+export interface Found extends Holding {
+  readonly id: bigint
+  readonly leases: ReadonlyMap<bigint, Lease>
 }
 
 export type Rows = ReturnType<typeof prepareRows>
@@ -58,37 +58,33 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
       deliveries, free_uses, fence, positions,
-      (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
-        WHERE payment = payments.id AND deadline > ?) AS live
+      (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
+        WHERE payment = payments.id) AS grants
     FROM payments WHERE tx = ?`)
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
-      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
-  const lease = prepare(`
-    SELECT payments.id, grants.amount, grants.deadline, grants.first FROM payments JOIN grants ON grants.payment = payments.id
-    WHERE payments.tx = ? AND grants.fence = ?`)
+      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const booked = prepare('SELECT paid_at, endpoint, token, received, worth, state, finality FROM payments WHERE id = ?')
 
   return {
-    find: (tx: Uint8Array, now: number): (Holding & { readonly id: bigint }) | undefined => {
-      const row = find.get(BigInt(now), tx) as PaymentRow | undefined
-      return row && { id: row.id, account: readAccount(row), live: parseLive(row.live) }
+    find: (tx: Uint8Array, now: number): Found | undefined => {
+      const row = find.get(tx) as PaymentRow | undefined
+      if (!row) return undefined
+      const leases = parseLeases(row.grants)
+      const live = [...leases.values()].filter(({ deadline }) => deadline > now)
+      return { id: row.id, account: readAccount(row), leases, live }
     },
-    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'] = 'valid'): bigint => {
+    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'], fence: bigint): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
       const people = [request, payer, formatText(payment.scope), recipient] as const
       const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
       const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
       const value = worth === undefined ? null : String(worth)
       const books = [formatText(payment.endpoint), value, formatRates(payment.rates)] as const
-      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books)
+      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence)
       return (row as { readonly id: bigint }).id
-    },
-    lease: (tx: Uint8Array, fence: bigint) => {
-      const row = lease.get(tx, fence) as (LeaseRow & { readonly id: bigint }) | undefined
-      return row && { id: row.id, ...readLease(row) }
     },
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
     restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
@@ -101,7 +97,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
     setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
     setUsed: prepare('UPDATE payments SET used = ? WHERE id = ?'),
     setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ? WHERE id = ?'),
-    setOpen: prepare('UPDATE sightings SET open = ? WHERE tx = ? AND open > 0'),
+    claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
+    claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),
   }
 }
 
@@ -138,11 +135,12 @@ function readAccount(row: PaymentRow): Account {
   }
 }
 
-function parseLive(text: string | null): readonly Lease[] {
+function parseLeases(text: string | null): ReadonlyMap<bigint, Lease> {
   const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
-  return parts.map(([amount = 0n, deadline = 0n, first = 0n]) => readLease({ amount, deadline, first }))
-}
-
-function readLease({ amount, deadline, first }: LeaseRow): Lease {
-  return { amount, deadline: Number(deadline), from: first }
+  return new Map(
+    parts.map(([fence = 0n, amount = 0n, deadline = 0n, from = 0n]) => [
+      fence,
+      { amount, deadline: Number(deadline), from },
+    ]),
+  )
 }

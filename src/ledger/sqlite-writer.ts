@@ -20,6 +20,7 @@ export interface Writer {
 }
 
 interface Job {
+  /** May run twice, and the first time is undone then. */
   readonly work: (enter: Enter) => unknown
   readonly done: (result: unknown) => void
   readonly failed: (error: unknown) => void
@@ -48,15 +49,19 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
   const waiting: Job[] = []
   let serving: Promise<void> | undefined
 
+  const perform = (job: Job, entered: Change[]): (() => void) => {
+    const own: Change[] = []
+    const result = job.work((changes) => own.push(...changes))
+    entered.push(...own)
+    return () => job.done(result)
+  }
   /** Runs one job of several. What it throws concerns nobody else, unless SQLite gave up the whole transaction. */
   const attempt = (job: Job, entered: Change[]): (() => void) => {
     mark.run()
     try {
-      const own: Change[] = []
-      const result = job.work((changes) => own.push(...changes))
+      const answer = perform(job, entered)
       keep.run()
-      entered.push(...own)
-      return () => job.done(result)
+      return answer
     } catch (error) {
       if (!db.isTransaction) throw error
       undo.run()
@@ -64,10 +69,22 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
       return () => job.failed(error)
     }
   }
-  const finish = (jobs: readonly Job[]) => {
+  /** Jobs hardly ever throw, so they go without savepoints first. Where one does, all are undone and done again with. */
+  const performAll = async (jobs: readonly Job[], entered: Change[]): Promise<readonly (() => void)[]> => {
+    try {
+      return jobs.map((job) => perform(job, entered))
+    } catch (error) {
+      rollBack(db)
+      if (jobs.length === 1) throw error
+      entered.length = 0
+      await patiently(() => begin.run(), busyTimeoutMs)
+      return jobs.map((job) => attempt(job, entered))
+    }
+  }
+  const finish = async (jobs: readonly Job[]): Promise<void> => {
     try {
       const entered: Change[] = []
-      const answers = jobs.map((job) => attempt(job, entered))
+      const answers = await performAll(jobs, entered)
       if (entered.length > 0) enter(entered)
       commit.run()
       check()
@@ -87,7 +104,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
       await new Promise((resolve) => setImmediate(resolve))
       try {
         await patiently(() => begin.run(), busyTimeoutMs)
-        finish(next())
+        await finish(next())
       } catch (error) {
         for (const job of waiting.splice(0)) job.failed(error)
       }

@@ -26,7 +26,6 @@ import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
 import { noticesOf } from './notice.ts'
 import { changesBetween } from './rollup.ts'
-import { openness } from './sightings.ts'
 import { createSqliteBooks } from './sqlite-books.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
@@ -65,9 +64,10 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         const now = timeOf(clock)
         const held = rows.find(take.tx, now)
         const { taken, registers, restores, lease } = judgeTake(take, held, now)
-        const id = registers ? rows.register(registers, now) : held?.id
+        const fence = taken.kind === 'granted' ? taken.grant.fence : 0n
+        const id = registers ? rows.register(registers, now, 'valid', fence) : held?.id
         if (registers) {
-          rows.setOpen.run(openness.claimed, take.tx)
+          rows.claim.run(take.tx)
           enter(changesBetween(undefined, { ...registers, late: false }))
         }
         if (restores && id !== undefined) {
@@ -76,9 +76,12 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
         }
         tell(noticesOf({ registers, restores }), take.tx, now)
         if (taken.kind === 'granted' && lease && id !== undefined) {
-          rows.lapse.run(id, BigInt(now))
-          rows.grant.run(id, taken.grant.fence, lease.amount, BigInt(lease.deadline), lease.from)
-          rows.setFence.run(taken.grant.fence, id)
+          // A new payment has no grants yet, and was written with its first fence.
+          if (!registers) {
+            rows.lapse.run(id, BigInt(now))
+            rows.setFence.run(fence, id)
+          }
+          rows.grant.run(id, fence, lease.amount, BigInt(lease.deadline), lease.from)
         }
         return taken
       })
@@ -87,10 +90,11 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       checkTx(grant.tx)
       checkLease(leaseMs)
       return file.write(() => {
-        const lease = rows.lease(grant.tx, grant.fence)
-        if (!lease) return false
-        const deadline = renewed(lease.deadline, leaseMs, timeOf(clock))
-        rows.setDeadline.run(BigInt(deadline), lease.id, grant.fence)
+        const now = timeOf(clock)
+        const held = rows.find(grant.tx, now)
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return false
+        rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), held.id, grant.fence)
         return true
       })
     },
@@ -99,13 +103,13 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       checkAdvance(used, more)
       return file.write(() => {
         const now = timeOf(clock)
-        const lease = rows.lease(grant.tx, grant.fence)
-        const held = lease && rows.find(grant.tx, now)
-        if (!lease || !held) return undefined
+        const held = rows.find(grant.tx, now)
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return undefined
         const next = advanced(held, lease, used, more, now)
-        rows.lapseOthers.run(lease.id, BigInt(now), grant.fence)
-        rows.setPart.run(next.lease.amount, next.lease.from, lease.id, grant.fence)
-        rows.setUsed.run(next.used, lease.id)
+        rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
+        rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
+        rows.setUsed.run(next.used, held.id)
         return next.lease.amount
       })
     },
@@ -113,13 +117,13 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       checkTx(grant.tx)
       checkUsed(used)
       return file.write(() => {
-        const lease = rows.lease(grant.tx, grant.fence)
-        const held = lease && rows.find(grant.tx, timeOf(clock))
-        if (!lease || !held) return false
+        const held = rows.find(grant.tx, timeOf(clock))
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return false
         const tally = tallyAfter(held.account, lease, consequence, used)
-        rows.drop.run(lease.id, grant.fence)
+        rows.drop.run(held.id, grant.fence)
         const positions = formatPositions(tally.positions)
-        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, positions, lease.id)
+        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, positions, held.id)
         return true
       })
     },
@@ -128,8 +132,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       await file.write(() => {
         const now = timeOf(clock)
         if (rows.find(payment.tx, now)) return
-        rows.register(payment, now, 'late')
-        rows.setOpen.run(openness.late, payment.tx)
+        rows.register(payment, now, 'late', 0n)
+        rows.claimLate.run(payment.tx)
         tell(['payment.expired'], payment.tx, now)
       })
     },

@@ -12,8 +12,14 @@ export function parseText(text: string): string {
   return JSON.parse(`"${text}"`)
 }
 
+/** Many payments share the rates of one moment. */
+const written = new WeakMap<FrozenRates, string>()
+
 export function formatRates(rates: FrozenRates | undefined): string | null {
-  return rates === undefined ? null : JSON.stringify(rates)
+  if (rates === undefined) return null
+  const text = written.get(rates) ?? JSON.stringify(rates)
+  written.set(rates, text)
+  return text
 }
 
 export function parseRates(text: string | null): FrozenRates | undefined {

@@ -3,14 +3,12 @@ import type { TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import { redactLog } from '../core/redact.ts'
 import type { SheetsPort } from '../core/sheets.ts'
 import { createWallClock } from '../host/clock.ts'
 import { openGoogleSheets } from '../host/google-sheets.ts'
-import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import type { Visitor } from './access.ts'
-import { handleFor } from './assemble.ts'
+import { handleFor, openLog } from './assemble.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
@@ -34,7 +32,7 @@ import { createSignIn } from './sign-in.ts'
  */
 export function openRoutes(options: RoutesOptions = {}): Routes {
   const config = readRoutesConfig(options, process.env)
-  const log = config.log ? redactLog(config.log) : createLog()
+  const log = openLog(config.log)
   const sheets = config.sheets && openSheets(config.sheets)
   const handle = handleFor(config.service, log)
   const { webhooks, mints } = config

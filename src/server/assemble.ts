@@ -49,11 +49,16 @@ export { createTrace }
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
   const config = readConfig(options, process.env)
-  const log = config.log ? redactLog(config.log) : createLog()
+  const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
   return createPaywall(config, handleFor(config.service, log), log)
+}
+
+/** The provider's own log, kept from secrets, or lines on stderr. */
+export function openLog(log: Log | undefined): Log {
+  return log ? redactLog(log) : createLog()
 }
 
 interface Shared {

@@ -3,7 +3,7 @@
  * translate to and from it.
  */
 
-import { isOneRequest } from '../core/allowance.ts'
+import { isOneRequest, isShared } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
@@ -280,7 +280,6 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
   service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
-  if (!first) use(service, route, incoming, 'reused')
   const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
   tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   service.changes.note(proof.tx)
@@ -314,7 +313,10 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
     },
     onEnd: (consequence, recorded) => {
       tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
-      use(service, route, incoming, consequence === 'settle' ? 'delivered' : 'undelivered')
+      const isDelivered = consequence === 'settle'
+      use(service, route, incoming, isDelivered ? 'delivered' : 'undelivered')
+      // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
+      if (isDelivered && !first && isShared(admission.allowance)) use(service, route, incoming, 'reused')
       // Nothing was held, so nothing is written down.
       if (!admission.grant) return finished()
       service.ending.set(proof.tx, recorded)

@@ -7,10 +7,9 @@ export function breakStatements(fault) {
   const guard = ' AND kept.version = given.version - 1'
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (order, ...rest) {
-    const { text = order } = order
-    if (!text.includes('UPDATE paystile_payments')) return query.call(this, order, ...rest)
-    if (!text.includes(guard)) throw new Error('the guard to be taken out is not there')
-    return query.call(this, { ...order, text: text.replace(guard, '') }, ...rest)
+    const isReplacing = order.text?.includes('UPDATE paystile_payments')
+    if (isReplacing && !order.text.includes(guard)) throw new Error('the guard to be taken out is not there')
+    return query.call(this, isReplacing ? { ...order, text: order.text.replace(guard, '') } : order, ...rest)
   }
 }
 

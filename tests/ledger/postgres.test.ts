@@ -113,7 +113,7 @@ describe('a database that must not be used', () => {
     await made(url)
     const schema = schemaOf(url)
     await sql(`CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA ${schema} TO clerk;
-      GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${schema} TO clerk`)
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO clerk`)
     expect((await (await open(as(url, 'clerk'))).take(takeOf(createPayment()))).kind).toBe('granted')
   })
 })

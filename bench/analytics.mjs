@@ -1,0 +1,165 @@
+// What the analytics ask the ledger, over 10,000 payments and over 10,000,000: the answers must not take longer for it.
+// Only with `npm run bench -- --large`: it writes some gigabytes. Rows and rollups are made by SQL, as the ledger writes them.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
+import { openLedger } from '../dist/ledger/open.js'
+import { startPostgres } from '../tests/harness/postgres.mjs'
+import { median, row } from './statistics.mjs'
+
+const few = 10_000
+const many = Number(process.env.PAYSTILE_BENCH_PAYMENTS ?? 10_000_000)
+const queries = 200
+const warmUp = 50
+const days = 30
+const hourMs = 3_600_000
+const from = Math.floor(Date.now() / (24 * hourMs)) * 24 * hourMs - days * 24 * hourMs
+const to = from + days * 24 * hourMs
+const clock = { now: () => to, monotonic: () => performance.now() }
+const identity = { network: 'localnet', service: 'bench', fingerprint: 'fingerprint-1' }
+
+/** As the endpoints of the service ask. */
+const questions = {
+  summary: async (books) => {
+    await books.sums({})
+    await books.endpoints({}, 10)
+    await books.sums({ from, to })
+    await books.endpoints({ from: from + 5 * hourMs, to: to - 7 * hourMs }, 10)
+  },
+  feed: async (books, turn) => {
+    const order = turn % 2 === 0 ? 'latest' : 'oldest'
+    const page = await books.captures({ order, most: 50 })
+    await books.captures({ order, most: 50, after: page.at(-1) })
+    await books.captures({ order, most: 50, endpoint: `/api/resource-${turn % 20}` })
+    await books.captures({ order, most: 50, token: 'SOL', status: 'confirmed', from: from + 99 * hourMs })
+    await books.captures({ order, most: 50, status: 'expired' })
+  },
+  series: async (books, turn) => {
+    await books.series({ from, to, step: 'hour' })
+    await books.series({ from, to, step: 'day', endpoint: `/api/resource-${turn % 20}` })
+  },
+}
+
+export async function benchAnalytics({ say }) {
+  const home = mkdtempSync(join(tmpdir(), 'paystile-analytics-'))
+  const postgres = await startPostgres(['-c', 'shared_buffers=512MB', '-c', 'max_wal_size=4GB'])
+  try {
+    const rows = []
+    for (const [store, fill] of [
+      ['sqlite', (amount) => fillFile(join(home, `${amount}.sqlite`), amount)],
+      ['postgres', async (amount) => fillDatabase(await postgres.place(), amount)],
+    ]) {
+      const ledgers = []
+      for (const amount of [few, many]) {
+        const begun = performance.now()
+        ledgers.push(await openLedger(await fill(amount), { clock, identity }))
+        say(`${store}: ${amount} payments written in ${Math.round((performance.now() - begun) / 1000)} s`)
+      }
+      for (const [name, ask] of Object.entries(questions)) {
+        const [small, large] = await compare(ask, ledgers)
+        const ratio = median(large) / median(small)
+        rows.push(row(`analytics/${name}-10m-${store}`, 'ms, to 10,000 payments', large, small, [ratio]))
+        say(
+          `analytics/${name}-10m on ${store}: ${rows.at(-1).value} ms, ${rows.at(-1).ratio} of what ${few} payments take`,
+        )
+      }
+      for (const ledger of ledgers) await ledger.close()
+    }
+    return rows
+  } finally {
+    await postgres.close()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** In turns, so that a slow moment hits both. */
+async function compare(ask, ledgers) {
+  const times = ledgers.map(() => [])
+  for (let turn = -warmUp; turn < queries; turn += 1) {
+    for (const [index, { books }] of ledgers.entries()) {
+      const begun = performance.now()
+      await ask(books, turn)
+      if (turn >= 0) times[index].push(performance.now() - begun)
+    }
+  }
+  return times
+}
+
+/** One of a thousand came late, and one of a thousand was taken back. Every second one in USDC, by endpoint and time evenly. */
+const facts = (number, amount) => ({
+  paidAt: `(${from} + ${number} * ${to - from} / ${amount}) / 1000 * 1000`,
+  endpoint: `'/api/resource-' || (${number} * 7 % 20)`,
+  token: `CASE WHEN ${number} % 2 = 0 THEN 'USDC' WHEN ${number} % 3 = 0 THEN 'SOL' ELSE 'NATIVE' END`,
+  isLate: `${number} % 1000 = 7`,
+  isReverted: `${number} % 1000 = 13`,
+})
+
+async function fillFile(path, amount) {
+  await (await openLedger(path, { clock, identity })).close()
+  const db = new DatabaseSync(path)
+  const { paidAt, endpoint, token, isLate, isReverted } = facts('n', amount)
+  db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA wal_autocheckpoint = 100000')
+  // Payments in the order of their time are written at the end of every index but that of their keys.
+  const chunk = 500_000
+  for (let at = 0; at < amount; at += chunk) {
+    db.exec(`INSERT INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot, paid_at,
+        usable_until, registered_at, state, finality, used, endpoint, worth, rates)
+      WITH RECURSIVE numbers (n) AS (SELECT ${at} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${Math.min(at + chunk, amount) - 1})
+      SELECT randomblob(64), hex(randomblob(16)), hex(randomblob(16)), 'GET /api', 'recipient', ${token}, '10000', '10000',
+        'request', 1, n, ${paidAt}, ${paidAt} + 86400000, ${paidAt}, iif(${isLate}, 'late', 'valid'),
+        iif(${isReverted}, 'reverted', 'finalized'), 1, ${endpoint}, '10000000000', NULL FROM numbers`)
+  }
+  const line = (
+    grain,
+    at,
+    name,
+  ) => `INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo,
+      worth_hi, worth_lo, unvalued)
+    SELECT '${grain}', ${at}, ${name}, token, count(*), 0, sum(CAST(received AS INTEGER)),
+      sum(CAST(worth AS INTEGER)) / 1000000000000, sum(CAST(worth AS INTEGER)) % 1000000000000, 0
+    FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 2, 3, 4`
+  for (const [grain, at, name] of grains()) db.exec(line(grain, at, name))
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  return path
+}
+
+async function fillDatabase(url, amount) {
+  await (await openLedger(url, { clock, identity })).close()
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { paidAt, endpoint, token, isLate, isReverted } = facts('n', amount)
+  const chunk = 500_000
+  for (let at = 0; at < amount; at += chunk) {
+    await client.query(`INSERT INTO paystile_payments (tx, request, payer, scope, recipient, token, required, received, unit, amount,
+        slot, paid_at, usable_until, registered_at, late, finality, used, deliveries, free_uses, fence, leases, version, endpoint,
+        worth, rates)
+      SELECT sha512(('a' || n)::bytea), md5(n::text), md5('p' || n), 'GET /api', 'recipient', ${token}, 10000, 10000, 'request', 1,
+        n, ${paidAt}, ${paidAt} + 86400000, ${paidAt}, ${isLate}, CASE WHEN ${isReverted} THEN 'reverted' ELSE 'finalized' END, 1, 0,
+        0, 1, '', 2, ${endpoint}, 10000000000, NULL
+      FROM generate_series(${at}::bigint, ${Math.min(at + chunk, amount) - 1}::bigint) AS numbers (n)`)
+  }
+  // As two servers leave it that were started anew every hour.
+  for (const [grain, at, name] of grains()) {
+    await client.query(`INSERT INTO paystile_rollups (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
+      SELECT '${grain}', ${at}, ${name}, token, lane, count(*), sum(received), sum(worth), 0 FROM (
+        SELECT *, (paid_at / ${hourMs} + slot % 2) % 8 AS lane FROM paystile_payments) AS payments
+      WHERE NOT late AND finality <> 'reverted' GROUP BY 2, 3, 4, 5`)
+  }
+  await client.query('VACUUM ANALYZE')
+  await client.end()
+  return url
+}
+
+function grains() {
+  const [hour, day] = [hourMs, 24 * hourMs].map((span) => `paid_at / ${span} * ${span}`)
+  return [
+    ['all', '0', "''"],
+    ['endpoint', '0', 'endpoint'],
+    ['hour', hour, "''"],
+    ['hour_endpoint', hour, 'endpoint'],
+    ['day_endpoint', day, 'endpoint'],
+  ]
+}
