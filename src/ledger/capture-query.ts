@@ -73,9 +73,12 @@ function filters(
     all.push(condition(...added.map((_, index) => place(values.length + index + 1))))
     values.push(...added)
   }
-  const { from, to, endpoint, token, after } = query
-  if (endpoint !== undefined) add((name) => `endpoint = ${name}`, formatText(endpoint))
-  if (token !== undefined) add((code) => `token = ${code}`, token)
+  const { from, to, endpoint, token, after, status } = query
+  // Few are void, and an endpoint is one of many: what is less telling than that is checked, and not looked up.
+  const checked = (column: string, isLookedUp: boolean): string => (isLookedUp ? column : `${column} || ''`)
+  const isVoid = status === 'expired'
+  if (endpoint !== undefined) add((name) => `${checked('endpoint', !isVoid)} = ${name}`, formatText(endpoint))
+  if (token !== undefined) add((code) => `${checked('token', !isVoid && endpoint === undefined)} = ${code}`, token)
   if (from !== undefined) add((time) => `paid_at >= ${time}`, from)
   if (to !== undefined) add((time) => `paid_at < ${time}`, to)
   const beyond = query.order === 'latest' ? '<' : '>'
