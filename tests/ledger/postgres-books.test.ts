@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sighting } from '../../src/core/ports.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres.ts'
-import { openDatabase } from '../../src/ledger/postgres-database.ts'
+import { rebuildPostgres } from '../../src/ledger/postgres-audit.ts'
+import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
 import { createRows } from '../../src/ledger/postgres-rows.ts'
 import { granted } from './desk.ts'
 import { createPayment, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
@@ -79,6 +80,56 @@ describe('servers on one database', () => {
     expect(await list('expired')).toEqual([])
     expect(await one.notices?.sweep(10)).toBe(0)
     expect((await one.notices?.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
+  })
+
+  it('keep of what was seen only what is not claimed', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    const [before, after, late] = [createPayment(), createPayment(), createPayment()]
+    await ledger.journal?.sight([sightingOf(before.tx), sightingOf(late.tx)])
+    for (const payment of [before, after]) await ledger.take(takeOf(payment))
+    await ledger.recordLate(late)
+    await ledger.journal?.sight([sightingOf(after.tx), sightingOf(before.tx)])
+    const kept = await database.query('SELECT tx, late FROM paystile_unclaimed')
+    expect(kept.map((row) => [new Uint8Array(row['tx'] as Uint8Array), row['late']])).toEqual([[late.tx, true]])
+  })
+
+  it('pass on to the next notice where somebody holds one', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    await ledger.notices?.start()
+    for (let time = 0; time < 3; time += 1) await ledger.take(takeOf(createPayment()))
+    await database.transact(async (query) => {
+      await query('SELECT id FROM paystile_notices ORDER BY id LIMIT 1 FOR UPDATE')
+      expect(await ledger.notices?.take(10, 1000)).toHaveLength(2)
+    })
+    expect(await ledger.notices?.take(10, 1000)).toHaveLength(1)
+  })
+
+  it('do not register while the books are written anew', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    await ledger.take(takeOf(createPayment()))
+    // As if another server had entered it: on lines of its own it would wait in any case.
+    await database.query('UPDATE paystile_rollups SET lane = 8')
+    let paid: Promise<unknown> | undefined
+    const meddled: Database = {
+      ...database,
+      transact: (work) =>
+        database.transact((query) =>
+          work(async (...order) => {
+            const rows = await query(...order)
+            if (!order[0].startsWith('DELETE')) return rows
+            paid = ledger.take(takeOf(createPayment()))
+            await Promise.race([paid, new Promise((resolve) => setTimeout(resolve, 40))])
+            return rows
+          }),
+        ),
+    }
+    await rebuildPostgres(meddled, 'USDC')
+    await paid
+    expect(await ledger.books?.audit()).toEqual([])
+    expect((await ledger.books?.sums({}))?.[0]?.payments).toBe(2)
   })
 
   it('enter a payment in the books once, whoever of them writes it', async () => {
