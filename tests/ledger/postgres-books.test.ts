@@ -113,6 +113,7 @@ describe('servers on one database', () => {
     // As if another server had entered it: on lines of its own it would wait in any case.
     await database.query('UPDATE paystile_rollups SET lane = 8')
     let paid: Promise<unknown> | undefined
+    const waiting = async () => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).length
     const meddled: Database = {
       ...database,
       transact: (work) =>
@@ -120,8 +121,12 @@ describe('servers on one database', () => {
           work(async (...order) => {
             const rows = await query(...order)
             if (!order[0].startsWith('DELETE')) return rows
-            paid = ledger.take(takeOf(createPayment()))
-            await Promise.race([paid, new Promise((resolve) => setTimeout(resolve, 40))])
+            let isPaid = false
+            paid = ledger.take(takeOf(createPayment())).then(() => {
+              isPaid = true
+            })
+            // Until it is done, or somebody has to wait.
+            while (!isPaid && (await waiting()) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
             return rows
           }),
         ),
