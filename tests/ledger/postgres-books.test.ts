@@ -1,13 +1,12 @@
 /** What is special about the books in PostgreSQL: many servers that change them at the same moment. */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Sighting } from '../../src/core/ports.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres.ts'
 import { rebuildPostgres } from '../../src/ledger/postgres-audit.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
 import { createRows } from '../../src/ledger/postgres-rows.ts'
 import { granted } from './desk.ts'
-import { createPayment, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
+import { createPayment, createSighting, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
 import { postgresServer } from './stores.ts'
 
 async function newPlace() {
@@ -23,18 +22,7 @@ async function newPlace() {
   return { url, clock, open, database }
 }
 
-const sightingOf = (tx: Uint8Array): Sighting => ({
-  tx,
-  recipient: 'recipient-1',
-  request: 'request-1',
-  payer: 'payer-1',
-  token: 'USDC',
-  received: 10_000n,
-  slot: 7,
-  paidAt: startOfTests - 1000,
-  endpoint: '/api/data',
-  claimableUntil: startOfTests + 1000,
-})
+const sightingOf = (tx: Uint8Array) => createSighting({ tx, claimableUntil: startOfTests + 1000 })
 
 describe('servers on one database', () => {
   it('T169: change the same lines of the books in whatever order, and all of it counts', async () => {
