@@ -87,13 +87,13 @@ async function compare(ask, ledgers) {
   return times
 }
 
-/** One of a thousand came late, and one of a thousand was taken back. Every second one in USDC, by endpoint and time evenly. */
+/** One of a hundred came late, and one of a hundred was taken back. Every second one in USDC, by endpoint and time evenly. */
 const facts = (number, amount) => ({
   paidAt: `(${from} + ${number} * ${to - from} / ${amount}) / 1000 * 1000`,
   endpoint: `'/api/resource-' || (${number} * 7 % 20)`,
   token: `CASE WHEN ${number} % 2 = 0 THEN 'USDC' WHEN ${number} % 3 = 0 THEN 'SOL' ELSE 'NATIVE' END`,
-  isLate: `${number} % 1000 = 7`,
-  isReverted: `${number} % 1000 = 13`,
+  isLate: `${number} % 100 = 7`,
+  isReverted: `${number} % 100 = 13`,
 })
 
 async function fillFile(path, amount) {

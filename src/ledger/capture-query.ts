@@ -3,6 +3,7 @@
  * for and cut at the number asked for. The two databases differ in how they spell a few things.
  */
 import type { CaptureQuery } from '../core/ports.ts'
+import { checkCount } from './periods.ts'
 import { formatText } from './stored-text.ts'
 
 export interface Spelling {
@@ -33,9 +34,8 @@ export function selectPayments(query: CaptureQuery, spelling: Spelling): Stateme
   const { payments, late } = spelling
   const isVoid = `(${late} OR finality = 'reverted')`
   const status = query.status === undefined ? [] : [query.status === 'expired' ? isVoid : `NOT ${isVoid}`]
-  const { conditions, values } = filters(query, spelling, status)
-  const columns = `${paymentColumns}, ${late} AS late`
-  return { sql: `SELECT ${columns} FROM ${payments}${where(conditions)}${ordered(query)}`, values }
+  const { text, values } = restOf(query, spelling, status)
+  return { sql: `SELECT ${paymentColumns}, ${late} AS late FROM ${payments} ${text}`, values }
 }
 
 /** Undefined where no sighting can be among the answers. */
@@ -45,49 +45,50 @@ export function selectSightings(
   columns: string,
   now: number,
 ): Statement | undefined {
-  if (query.status === 'confirmed') return undefined
-  const open = [spelling.isUnclaimed, "request <> ''"]
-  if (query.status !== 'pending') {
-    const { conditions, values } = filters(query, spelling, open)
-    const isPast = `claimable_until < ${spelling.place(values.length + 1)}`
-    const status = query.status === 'expired' ? [isPast] : []
-    const sql = `SELECT ${columns} FROM ${spelling.unclaimed}${where([...conditions, ...status])}${ordered(query)}`
-    return { sql, values: status.length > 0 ? [...values, now] : values }
+  const { unclaimed, isUnclaimed, isUntold, place } = spelling
+  const open = [isUnclaimed, "request <> ''"]
+  const first = place(1)
+  switch (query.status) {
+    case 'confirmed':
+      return undefined
+    case undefined: {
+      const { text, values } = restOf(query, spelling, open)
+      return { sql: `SELECT ${columns} FROM ${unclaimed} ${text}`, values }
+    }
+    case 'expired': {
+      const { text, values } = restOf(query, spelling, [...open, `claimable_until < ${first}`], [now])
+      return { sql: `SELECT ${columns} FROM ${unclaimed} ${text}`, values }
+    }
+    case 'pending': {
+      // Few are pending at a time, and many have run out: those that are pending are found by their end, and sorted then.
+      const isPending = [...open, isUntold, 'claimable_until > 0', `claimable_until >= ${first}`].join(' AND ')
+      const found = `WITH pending AS MATERIALIZED (SELECT ${columns} FROM ${unclaimed} WHERE ${isPending})`
+      const { text, values } = restOf(query, spelling, [], [now])
+      return { sql: `${found} SELECT * FROM pending ${text}`, values }
+    }
   }
-  // Few are pending at a time, and many have run out: those that are pending are found by their end, and sorted then.
-  const pending = [...open, spelling.isUntold, 'claimable_until > 0', `claimable_until >= ${spelling.place(1)}`]
-  const { conditions, values } = filters(query, spelling, [], [now])
-  const found = `WITH pending AS MATERIALIZED (SELECT ${columns} FROM ${spelling.unclaimed}${where(pending)})`
-  return { sql: `${found} SELECT * FROM pending${where(conditions)}${ordered(query)}`, values }
 }
 
-function filters(
+/** Everything from WHERE on. `conditions` may name the values that are `given`, which come first. */
+function restOf(
   query: CaptureQuery,
   { place, bytes }: Spelling,
   conditions: readonly string[],
   given: readonly unknown[] = [],
-) {
+): { readonly text: string; readonly values: readonly unknown[] } {
   const all = [...conditions]
   const values = [...given]
-  const add = (condition: (...places: string[]) => string, ...added: readonly unknown[]) => {
-    all.push(condition(...added.map((_, index) => place(values.length + index + 1))))
-    values.push(...added)
-  }
-  const { from, to, endpoint, token, after } = query
-  if (endpoint !== undefined) add((name) => `endpoint = ${name}`, formatText(endpoint))
-  if (token !== undefined) add((code) => `token = ${code}`, token)
-  if (from !== undefined) add((time) => `paid_at >= ${time}`, from)
-  if (to !== undefined) add((time) => `paid_at < ${time}`, to)
-  const beyond = query.order === 'latest' ? '<' : '>'
-  if (after) add((at, tx) => `(paid_at, tx) ${beyond} (${at}, ${tx})`, after.at, bytes(after.tx))
-  return { conditions: all, values }
-}
-
-function where(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
-}
-
-function ordered({ order, most }: CaptureQuery): string {
-  const way = order === 'latest' ? 'DESC' : 'ASC'
-  return ` ORDER BY paid_at ${way}, tx ${way} LIMIT ${Math.max(0, Math.floor(most))}`
+  const next = (value: unknown): string => place(values.push(value))
+  const { from, to, endpoint, token, after, status, order, most } = query
+  // Few are void, and an endpoint is one of many: what is less telling than that is checked, and not looked up.
+  const checked = (column: string, isLookedUp: boolean): string => (isLookedUp ? column : `${column} || ''`)
+  const isVoid = status === 'expired'
+  if (endpoint !== undefined) all.push(`${checked('endpoint', !isVoid)} = ${next(formatText(endpoint))}`)
+  if (token !== undefined) all.push(`${checked('token', !isVoid && endpoint === undefined)} = ${next(token)}`)
+  if (from !== undefined) all.push(`paid_at >= ${next(from)}`)
+  if (to !== undefined) all.push(`paid_at < ${next(to)}`)
+  const [beyond, way] = order === 'latest' ? ['<', 'DESC'] : ['>', 'ASC']
+  if (after) all.push(`(paid_at, tx) ${beyond} (${next(after.at)}, ${next(bytes(after.tx))})`)
+  const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')} `
+  return { text: `${where}ORDER BY paid_at ${way}, tx ${way} LIMIT ${next(checkCount(most))}`, values }
 }

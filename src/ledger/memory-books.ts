@@ -1,5 +1,5 @@
 /** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
-import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum } from '../core/ports.ts'
+import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../core/ports.ts'
 import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from './capture.ts'
 import type { Entry, Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
@@ -71,16 +71,13 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
     async usage(period) {
       now()
       checkPeriod(period)
-      const sums = new Map<string, number>()
-      for (const { at, endpoint, event, count } of usage.values()) {
-        const name = `${event} ${endpoint}`
-        if (isWithin(at, period)) sums.set(name, count + (sums.get(name) ?? 0))
+      const sums = new Map<string, Usage>()
+      for (const one of usage.values()) {
+        const name = `${one.event} ${one.endpoint}`
+        const count = one.count + (sums.get(name)?.count ?? 0)
+        if (isWithin(one.at, period)) sums.set(name, { ...one, at: 0, count })
       }
-      const known = new Map([...usage.values()].map((one) => [`${one.event} ${one.endpoint}`, one]))
-      return [...sums].flatMap(([name, count]) => {
-        const one = known.get(name)
-        return one ? [{ at: 0, endpoint: one.endpoint, event: one.event, count }] : []
-      })
+      return [...sums.values()]
     },
     async audit() {
       now()

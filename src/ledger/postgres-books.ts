@@ -27,10 +27,11 @@ const spelling = {
   place: (number: number) => `$${number}`,
   bytes: hexOf,
 }
-const rangeFrom = (
-  first: number,
-) => `SELECT at, endpoint, token, payments, received, worth, unvalued FROM paystile_rollups
-  WHERE grain = $${first} AND at >= $${first + 1} AND at < $${first + 2}`
+/** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
+const rangeFrom = (first: number, endpoint?: number) => `SELECT at, endpoint, token, sign * payments AS payments,
+    sign * received AS received, sign * worth AS worth, sign * unvalued AS unvalued
+  FROM paystile_rollups CROSS JOIN (SELECT $${first + 3}::bigint AS sign) AS signed
+  WHERE grain = $${first} AND at >= $${first + 1} AND at < $${first + 2}${endpoint ? ` AND endpoint = $${endpoint}` : ''}`
 const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, count)
   SELECT at, endpoint, event, $5, sum(count) FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
     AS given (at, endpoint, event, count) GROUP BY at, endpoint, event ORDER BY at, endpoint, event
@@ -77,10 +78,10 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     async endpoints(period, most) {
       checkPeriod(period)
       const sql = `WITH lines AS MATERIALIZED (
-          SELECT endpoint, token, ${sums} FROM (${[1, 4, 7].map(rangeFrom).join(' UNION ALL ')}) AS ranges
+          SELECT endpoint, token, ${sums} FROM (${[1, 5, 9].map((first) => rangeFrom(first)).join(' UNION ALL ')}) AS ranges
           GROUP BY endpoint, token HAVING sum(payments) <> 0),
         first AS (SELECT endpoint, sum(payments) AS total FROM lines GROUP BY endpoint
-          ORDER BY total DESC, endpoint LIMIT $10)
+          ORDER BY total DESC, endpoint LIMIT $13)
         SELECT lines.* FROM first JOIN lines USING (endpoint) ORDER BY total DESC, endpoint, token`
       const rows = await all<LineRow>(sql, [...endpointRanges(period).flat(), checkCount(most)])
       return rows.map((row) => ({ endpoint: parseText(row.endpoint), token: row.token, ...readCounts(row) }))
@@ -89,9 +90,9 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       checkPeriod(period)
       const at = step === 'hour' ? 'at' : 'floor(at / 86400000.0) * 86400000'
       const ranges = seriesRanges(period, step, endpoint !== undefined)
-      const isOwn = endpoint === undefined ? '' : ` AND endpoint = $${ranges.length * 3 + 1}`
+      const name = endpoint === undefined ? undefined : ranges.length * 4 + 1
       const sql = `SELECT ${at} AS at, token, ${sums}
-        FROM (${ranges.map((_, index) => `${rangeFrom(index * 3 + 1)}${isOwn}`).join(' UNION ALL ')}) AS ranges
+        FROM (${ranges.map((_, index) => rangeFrom(index * 4 + 1, name)).join(' UNION ALL ')}) AS ranges
         GROUP BY 1, token HAVING sum(payments) <> 0 ORDER BY 1, token`
       const rows = await all<LineRow>(sql, [
         ...ranges.flat(),

@@ -71,7 +71,8 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
     async sweep(most) {
       let written = 0
       for (let turn = 0; turn < mostTurns && written < most; turn += 1) {
-        const found = await database.transact((query) => sweepOnce(query, most - written, timeOf(clock)))
+        const limit = Math.min(checkCount(most - written), visitedAtOnce)
+        const found = await database.transact((query) => sweepOnce(query, limit, timeOf(clock)))
         written += found.written
         if (!found.isMore) break
       }
@@ -115,7 +116,7 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
     // Of what only a proof has named nobody knows whether it was ever paid.
     const real = seen.filter(({ slot, request, unclaimed }) => unclaimed && Number(slot) > 0 && request !== '')
     if (real.length > 0) await tell('payment.expired', real)
-    if (real.length === most) return { written: most, isMore: false }
+    if (real.length === most) return { written: most, isMore: true }
 
     const until = now - settlingMs
     const mark = Number(swept.value)

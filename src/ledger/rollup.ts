@@ -61,11 +61,10 @@ export function changeOf(booked: Booked): Change {
   return { keys, counts: { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 } }
 }
 
-/** What changes in the books when a payment does. */
+/** What changes in the books when a payment does. What leaves a line and comes back to it adds up to nothing there. */
 export function changesBetween(before: Booked | undefined, after: Booked | undefined): readonly Change[] {
   const out = before && isCounted(before) ? changeOf(before) : undefined
   const into = after && isCounted(after) ? changeOf(after) : undefined
-  if (out && into && isSame(out, into)) return []
   return [...(out ? [{ ...out, counts: negated(out.counts) }] : []), ...(into ? [into] : [])]
 }
 
@@ -122,11 +121,6 @@ export function isNothing({ payments, received, worth, unvalued }: Counts): bool
 
 export function startOf(time: number, spanMs: number): number {
   return Math.floor(time / spanMs) * spanMs
-}
-
-function isSame(one: Change, other: Change): boolean {
-  const isNamed = one.keys.every((key, index) => nameOf(key) === nameOf(other.keys[index] as LineKey))
-  return isNamed && isNothing(added(one.counts, negated(other.counts)))
 }
 
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {

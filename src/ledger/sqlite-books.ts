@@ -27,7 +27,10 @@ const spelling = {
   bytes: (tx: Uint8Array) => tx,
 }
 const day = 'at - ((at % 86400000) + 86400000) % 86400000'
-const range = 'SELECT * FROM rollups WHERE grain = ? AND at >= ? AND at < ?'
+/** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
+const rangeFrom = (first: number, endpoint?: number) => `SELECT *, ?${first + 3} AS sign FROM rollups
+  WHERE grain = ?${first} AND at >= ?${first + 1} AND at < ?${first + 2}${endpoint ? ` AND endpoint = ?${endpoint}` : ''}`
+const isAny = 'HAVING sum(sign * payments) <> 0'
 
 interface CaptureRow {
   readonly tx: Uint8Array
@@ -77,17 +80,16 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
   return {
     async sums(period) {
       checkPeriod(period)
-      const sql = `SELECT token, '' AS endpoint, ${sums} FROM (${range}) GROUP BY token HAVING sum(payments) <> 0
-        ORDER BY token`
+      const sql = `SELECT token, '' AS endpoint, ${sums} FROM (${rangeFrom(1)}) GROUP BY token ${isAny} ORDER BY token`
       return (await lines(sql, sumRange(period))).map(({ endpoint: _, ...sum }) => sum)
     },
     async endpoints(period, most) {
       checkPeriod(period)
       const sql = `WITH lines AS MATERIALIZED (
-          SELECT endpoint, token, ${sums} FROM (${range} UNION ALL ${range} UNION ALL ${range})
-          GROUP BY endpoint, token HAVING sum(payments) <> 0),
+          SELECT endpoint, token, ${sums} FROM (${[1, 5, 9].map((first) => rangeFrom(first)).join(' UNION ALL ')})
+          GROUP BY endpoint, token ${isAny}),
         first AS (SELECT endpoint, sum(payments) AS total FROM lines GROUP BY endpoint
-          ORDER BY total DESC, endpoint LIMIT ?)
+          ORDER BY total DESC, endpoint LIMIT ?13)
         SELECT lines.* FROM first JOIN lines USING (endpoint) ORDER BY total DESC, endpoint, token`
       const found = await lines(sql, [...endpointRanges(period).flat(), checkCount(most)])
       return found.map((sum) => ({ ...sum, endpoint: parseText(sum.endpoint) }))
@@ -95,13 +97,12 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     async series({ step, endpoint, ...period }) {
       checkPeriod(period)
       const ranges = seriesRanges(period, step, endpoint !== undefined)
-      const isOwn = endpoint === undefined ? '' : ' AND endpoint = ?'
+      const name = endpoint === undefined ? undefined : ranges.length * 4 + 1
       const sql = `SELECT group_concat(at || ' ' || token || ' ' || ${packed}, char(10)) AS points FROM (
         SELECT ${step === 'hour' ? 'at' : day} AS at, token, ${sums}
-        FROM (${ranges.map(() => `${range}${isOwn}`).join(' UNION ALL ')})
-        GROUP BY 1, token HAVING sum(payments) <> 0)`
-      const name = endpoint === undefined ? [] : [formatText(endpoint)]
-      const values = ranges.flatMap((one) => [...one, ...name])
+        FROM (${ranges.map((_, index) => rangeFrom(index * 4 + 1, name)).join(' UNION ALL ')})
+        GROUP BY 1, token ${isAny})`
+      const values = [...ranges.flat(), ...(endpoint === undefined ? [] : [formatText(endpoint)])]
       const [row] = await read(() => all<{ readonly points: string | null }>({ sql, values }))
       return (row?.points?.split('\n') ?? [])
         .map(readPoint)

@@ -50,7 +50,8 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
     async sweep(most) {
       let written = 0
       for (let turn = 0; turn < mostTurns && written < most; turn += 1) {
-        const found = await write(() => sweep.turn(most - written, timeOf(clock)))
+        const limit = Math.min(checkCount(most - written), visitedAtOnce)
+        const found = await write(() => sweep.turn(limit, timeOf(clock)))
         written += found.written
         if (!found.isMore) break
       }
@@ -143,7 +144,7 @@ function prepareSweep(db: DatabaseSyncInstance) {
     turn: (most: number, now: number): { readonly written: number; readonly isMore: boolean } => {
       if (!isStarted.get()) return { written: 0, isMore: false }
       const unclaimed = sweepUnclaimed(most, now)
-      if (unclaimed === most) return { written: unclaimed, isMore: false }
+      if (unclaimed === most) return { written: unclaimed, isMore: true }
       const { written, isMore } = sweepUndelivered(most - unclaimed, now)
       return { written: unclaimed + written, isMore }
     },

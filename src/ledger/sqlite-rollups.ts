@@ -11,9 +11,9 @@ const sum = (name: string) => `
   ${name}_hi = ${name}_hi + excluded.${name}_hi + (${name}_lo + excluded.${name}_lo) / ${part},
   ${name}_lo = (${name}_lo + excluded.${name}_lo) % ${part}`
 
-/** Adds up lines that are grouped; to be read by `readCounts`. */
-export const sums = `sum(payments) AS payments, sum(received_hi) AS received_hi, sum(received_lo) AS received_lo,
-  sum(worth_hi) AS worth_hi, sum(worth_lo) AS worth_lo, sum(unvalued) AS unvalued`
+const parts = ['payments', 'received_hi', 'received_lo', 'worth_hi', 'worth_lo', 'unvalued']
+/** Adds up lines that are grouped, each with its `sign`; to be read by `readCounts`. */
+export const sums = parts.map((name) => `sum(sign * ${name}) AS ${name}`).join(', ')
 
 export interface CountsRow {
   readonly payments: bigint
@@ -33,7 +33,6 @@ export function readCounts(row: CountsRow): Counts {
   }
 }
 
-const parts = ['payments', 'received_hi', 'received_lo', 'worth_hi', 'worth_lo', 'unvalued']
 /** Sums as one text, to be read by `unpackCounts`. */
 export const packed = parts.join(" || ' ' || ")
 

@@ -1,10 +1,42 @@
 /** What every ledger promises, whatever keeps it, when it is closed, lost in time, or asked nonsense. */
 import { describe, expect, it } from 'vitest'
-import type { PaymentRecord, Take } from '../../src/core/ports.ts'
+import type { Ledger, PaymentRecord, Take } from '../../src/core/ports.ts'
 import { LedgerUnavailable } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
+
+/** A call on everything that is kept beside the payments. */
+function besidePayments({ journal, books, shelf, notices }: Ledger): readonly (() => Promise<unknown>)[] {
+  if (!journal || !books || !shelf || !notices) throw new Error('this ledger keeps nothing but payments')
+  const { tx } = createPayment()
+  const period = { from: 0, to: 3_600_000 }
+  return [
+    () => journal.sight([]),
+    () => journal.conclude([{ tx, finality: 'reverted' }]),
+    () => books.sums({}),
+    () => books.endpoints({}, 1),
+    () => books.series({ ...period, step: 'hour' }),
+    () => books.captures({ order: 'latest', most: 1 }),
+    () => books.capture(tx),
+    () => books.count([{ at: 0, endpoint: '', event: 'free', count: 1 }]),
+    () => books.usage({}),
+    () => books.audit(),
+    () => books.rebuild('SOL'),
+    () => books.reportToken(),
+    () => shelf.put('a', '', Number.MAX_SAFE_INTEGER),
+    () => shelf.get('a'),
+    () => shelf.remove('a'),
+    () => shelf.list('a'),
+    () => notices.start(),
+    () => notices.sweep(1),
+    () => notices.take('', 1, 1),
+    () => notices.told('a'),
+    () => notices.failed('a', '', undefined),
+    () => notices.list({ most: 1 }),
+    () => notices.resend('a'),
+  ]
+}
 
 describe.each(stores)('the %s ledger', (_name, open) => {
   const desk = useDesk(open)
@@ -21,6 +53,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       () => desk.ledger.advance(grant, 1n, 1n),
       () => desk.ledger.end(grant, 'settle', 1n),
       () => desk.ledger.recordLate(createPayment()),
+      ...besidePayments(desk.ledger),
     ]
     for (const call of calls) await expect(call()).rejects.toThrow(LedgerUnavailable)
   })
@@ -49,6 +82,8 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     ['money beyond 64 bits', (payment) => takeOf({ ...payment, received: 2n ** 64n })],
     ['less than no money', (payment) => takeOf({ ...payment, required: -1n })],
     ['a time that is no number', (payment) => takeOf({ ...payment, usableUntil: Number.NaN })],
+    ['a worth beyond belief', (payment) => takeOf({ ...payment, worth: 10n ** 24n + 1n })],
+    ['a worth of less than nothing', (payment) => takeOf({ ...payment, worth: -1n })],
     ['half a slot', (payment) => takeOf({ ...payment, slot: 0.5 })],
   ])('throws on %s, and keeps nothing of it', async (_case, ask) => {
     const payment = createPayment()

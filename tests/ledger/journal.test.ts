@@ -1,24 +1,11 @@
 /** What every store writes down beside the payments: what was seen on chain, up to where, and what the chain took back. */
-import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Journal, Sighting } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
-import { againOf, createPayment, takeOf } from './payments.ts'
+import { againOf, createPayment, createSighting, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 
-const aSighting = (changes: Partial<Sighting> = {}): Sighting => ({
-  tx: new Uint8Array(randomBytes(64)),
-  recipient: 'recipient-1',
-  request: 'request-1',
-  payer: 'payer-1',
-  token: 'USDC',
-  received: 2n ** 64n - 1n,
-  slot: 7,
-  paidAt: 1_800_000_000_000,
-  endpoint: '/api/data',
-  claimableUntil: 1_800_086_400_000,
-  ...changes,
-})
+const aSighting = (changes: Partial<Sighting> = {}) => createSighting({ received: 2n ** 64n - 1n, ...changes })
 
 describe.each(stores)('the journal of the %s ledger', (_name, open) => {
   const desk = useDesk(open)

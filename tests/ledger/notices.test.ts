@@ -1,29 +1,17 @@
 /** What somebody outside is to be told: written with what it tells of, once, and given to one teller at a time. */
-import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
-import { createPayment, startOfTests, takeOf } from './payments.ts'
+import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 
 const minute = 60_000
 /** So long after its end a payment is told of. */
 const settlingMs = 10_000
 
-const aSighting = (changes: Partial<Sighting> = {}): Sighting => ({
-  tx: new Uint8Array(randomBytes(64)),
-  recipient: 'recipient-1',
-  request: 'request-1',
-  payer: 'payer-1',
-  token: 'USDC',
-  received: 10_000n,
-  slot: 7,
-  paidAt: startOfTests - 1000,
-  endpoint: '/api/data',
-  claimableUntil: startOfTests + minute,
-  ...changes,
-})
+const aSighting = (changes: Partial<Sighting> = {}) =>
+  createSighting({ claimableUntil: startOfTests + minute, ...changes })
 
 function noticesOf({ notices }: Ledger): Notices {
   if (!notices) throw new Error('this ledger writes no notices')

@@ -1,6 +1,6 @@
 /** Payments, clocks and identities for the tests of the ledger. */
 import { randomBytes } from 'node:crypto'
-import type { Clock, PaymentRecord, Take } from '../../src/core/ports.ts'
+import type { Clock, PaymentRecord, Sighting, Take } from '../../src/core/ports.ts'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 
 export interface TestClock extends Clock {
@@ -43,6 +43,23 @@ export function createPayment(changes: Partial<PaymentRecord> = {}): PaymentReco
     endpoint: '/api/data',
     worth: 10_000_000_000n,
     rates: undefined,
+    ...changes,
+  }
+}
+
+/** A payment as the watcher sees it, for an hour to be claimed. */
+export function createSighting(changes: Partial<Sighting> = {}): Sighting {
+  return {
+    tx: new Uint8Array(randomBytes(64)),
+    recipient: 'recipient-1',
+    request: 'request-1',
+    payer: 'payer-1',
+    token: 'USDC',
+    received: 10_000n,
+    slot: 7,
+    paidAt: startOfTests - 1000,
+    endpoint: '/api/data',
+    claimableUntil: startOfTests + 3_600_000,
     ...changes,
   }
 }

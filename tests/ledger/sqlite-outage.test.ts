@@ -64,6 +64,34 @@ describe('an outage', () => {
     expect(await ledger.peek(payment.tx)).toBeDefined()
   })
 
+  it('leaves the books with what was committed, when one of several that are committed together fails', async () => {
+    const file = await openSqliteFile(newPath(), 20, () => {})
+    onTestFinished(file.close)
+    const counts = { payments: 1, received: 1n, worth: 0n, unvalued: 1 }
+    const change = { keys: [{ grain: 'all', at: 0, endpoint: '', token: 'SOL' }], counts } as const
+    const payments = () => file.db.prepare('SELECT sum(payments) AS payments FROM rollups').get()?.['payments']
+    let runs = 0
+    const calls = [1, 2, 3].map((number) =>
+      file.write((enter) => {
+        runs += 1
+        enter([change])
+        if (number === 2) throw new Error('a fault of the program')
+      }),
+    )
+    // By itself, after what was asked before it is in the books, and before what is asked after it.
+    const alone = file.writeAlone(payments)
+    const last = file.write((enter) => enter([change]))
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect(runs).toBe(5)
+    expect(await alone).toBe(2)
+    await last
+    expect(await file.read(payments)).toBe(3)
+  })
+
   it('is no excuse for a fault of the program, which concerns nobody else in the same commit', async () => {
     const path = newPath()
     const file = await openSqliteFile(path, 20, () => {})

@@ -1,0 +1,187 @@
+/** The list of payments in every store: what was registered, and what was only seen. */
+import { describe, expect, it } from 'vitest'
+import type { Books, Capture, CaptureQuery, Journal, PaymentRecord } from '../../src/core/ports.ts'
+import { useDesk } from './desk.ts'
+import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
+import { stores } from './stores.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** A whole hour and a whole day. */
+const midnight = Math.floor(startOfTests / dayMs) * dayMs
+
+describe.each(stores)('the list of the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  const books = (): Books => {
+    if (!desk.ledger.books) throw new Error('this ledger keeps no books')
+    return desk.ledger.books
+  }
+  const journal = (): Journal => {
+    if (!desk.ledger.journal) throw new Error('this ledger keeps no journal')
+    return desk.ledger.journal
+  }
+  const registered = async (changes: Partial<PaymentRecord> = {}) => {
+    const payment = createPayment(changes)
+    await desk.grantOf(takeOf(payment))
+    return payment
+  }
+
+  describe('captures', () => {
+    const list = (query: Partial<CaptureQuery> = {}) => books().captures({ order: 'latest', most: 100, ...query })
+    const numbers = (captures: readonly Capture[]) => captures.map(({ units }) => Number(units))
+
+    it('show a payment as it was registered', async () => {
+      const payment = await registered({ endpoint: '/a', worth: 5n })
+      const { tx, request, payer, recipient, token } = payment
+      const capture = {
+        ...{ tx, at: payment.paidAt, request, payer, recipient, endpoint: '/a', token, units: 10_000n, worth: 5n },
+        ...{ status: 'confirmed', state: 'confirmed', delivery: 'none' },
+      }
+      expect(await list()).toEqual([capture])
+      expect(await books().capture(tx)).toEqual(capture)
+      expect(await books().capture(createPayment().tx)).toBeUndefined()
+    })
+
+    it('tell what has become of it', async () => {
+      const of = async ({ tx }: PaymentRecord) => {
+        const { status, state, delivery } = (await books().capture(tx)) ?? {}
+        return [status, state, delivery]
+      }
+      const payment = createPayment({ allowance: { unit: 'request', amount: 2n } })
+      await desk.use(takeOf(payment), 'free')
+      expect(await of(payment)).toEqual(['confirmed', 'confirmed', 'none'])
+      await desk.use(takeOf(payment), 'count')
+      expect(await of(payment)).toEqual(['confirmed', 'confirmed', 'some'])
+      await desk.use(takeOf(payment), 'settle')
+      await journal().conclude([{ tx: payment.tx, finality: 'finalized' }])
+      expect(await of(payment)).toEqual(['confirmed', 'finalized', 'some'])
+      await desk.use(takeOf(payment), 'settle')
+      expect(await of(payment)).toEqual(['confirmed', 'finalized', 'all'])
+      const window = await registered({ allowance: { unit: 'second', amount: 60n } })
+      expect(await of(window)).toEqual(['confirmed', 'confirmed', 'all'])
+      const file = createPayment({ allowance: { unit: 'file', amount: 9n } })
+      await desk.use(takeOf(file, { amount: 5n }), 'settle', 5n)
+      expect(await of(file)).toEqual(['confirmed', 'confirmed', 'some'])
+      await desk.use(takeOf(file, { from: 5n, amount: 4n }), 'settle', 4n)
+      expect(await of(file)).toEqual(['confirmed', 'confirmed', 'all'])
+      await journal().conclude([{ tx: file.tx, finality: 'reverted' }])
+      expect(await of(file)).toEqual(['expired', 'reverted', 'all'])
+      const late = createPayment({ allowance: { unit: 'second', amount: 60n } })
+      await desk.ledger.recordLate(late)
+      expect(await of(late)).toEqual(['expired', 'late', 'none'])
+      await journal().conclude([{ tx: late.tx, finality: 'reverted' }])
+      expect(await of(late)).toEqual(['expired', 'reverted', 'none'])
+    })
+
+    it('list what was seen and not claimed: pending, then expired, then gone when it is claimed', async () => {
+      const sighting = createSighting()
+      await journal().sight([sighting, createSighting({ request: '' })])
+      const { tx, request, payer, recipient, token, endpoint, received, paidAt } = sighting
+      const pending = {
+        ...{ tx, at: paidAt, request, payer, recipient, endpoint, token, units: received, worth: undefined },
+        ...{ status: 'pending', state: 'unclaimed', delivery: 'none' },
+      }
+      expect(await list()).toEqual([pending])
+      expect(await books().capture(tx)).toEqual(pending)
+      desk.clock.advance(hourMs)
+      expect(await list({ status: 'pending' })).toHaveLength(1)
+      desk.clock.advance(1)
+      expect(await list({ status: 'pending' })).toEqual([])
+      expect(await list({ status: 'expired' })).toEqual([{ ...pending, status: 'expired' }])
+      const late = createPayment({ tx })
+      await desk.ledger.recordLate(late)
+      expect((await list()).map(({ state }) => state)).toEqual(['late'])
+      await desk.grantOf(takeOf(late))
+      expect((await list()).map(({ state }) => state)).toEqual(['confirmed'])
+      await journal().sight([sighting])
+      expect((await list()).map(({ state }) => state)).toEqual(['confirmed'])
+    })
+
+    it('never list as unclaimed what was seen after it was registered', async () => {
+      const [payment, late] = [await registered(), createPayment()]
+      await desk.ledger.recordLate(late)
+      await journal().sight([createSighting({ tx: payment.tx }), createSighting({ tx: late.tx })])
+      expect((await list()).map(({ state }) => state).toSorted()).toEqual(['confirmed', 'late'])
+      expect((await journal().unclaimed(10)).map(({ tx }) => tx)).toEqual([late.tx])
+    })
+
+    it('are filtered by time, endpoint, token and status, in both orders', async () => {
+      for (let number = 0; number < 12; number += 1) {
+        const facts = {
+          received: BigInt(number),
+          paidAt: midnight + number * 1000,
+          endpoint: number % 2 === 0 ? '/even' : '/odd',
+          token: number % 3 === 0 ? ('SOL' as const) : ('USDC' as const),
+        }
+        if (number % 4 === 3)
+          await journal().sight([createSighting({ ...facts, claimableUntil: startOfTests + number - 5 })])
+        else if (number % 4 === 2) await desk.ledger.recordLate(createPayment(facts))
+        else await registered(facts)
+      }
+      const asked = async (query: Partial<CaptureQuery>) => numbers(await list(query))
+      expect(await asked({})).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+      expect(await asked({ order: 'oldest', most: 3 })).toEqual([0, 1, 2])
+      expect(await asked({ from: midnight + 4000, to: midnight + 8000 })).toEqual([7, 6, 5, 4])
+      expect(await asked({ endpoint: '/odd' })).toEqual([11, 9, 7, 5, 3, 1])
+      expect(await asked({ token: 'SOL' })).toEqual([9, 6, 3, 0])
+      expect(await asked({ endpoint: '/odd', token: 'SOL', order: 'oldest' })).toEqual([3, 9])
+      expect(await asked({ status: 'confirmed' })).toEqual([9, 8, 5, 4, 1, 0])
+      expect(await asked({ status: 'expired' })).toEqual([10, 6, 3, 2])
+      expect(await asked({ status: 'pending' })).toEqual([11, 7])
+      expect(await asked({ status: 'pending', token: 'USDC', endpoint: '/odd', most: 1 })).toEqual([11])
+      expect(await asked({ status: 'expired', endpoint: '/even', from: midnight + 3000, order: 'oldest' })).toEqual([
+        6, 10,
+      ])
+      expect(await asked({ most: 0 })).toEqual([])
+    })
+
+    it('are read page by page, without a gap and without a double, however many have one time', async () => {
+      const all: PaymentRecord[] = []
+      for (let number = 0; number < 11; number += 1) {
+        const paidAt = midnight + Math.floor(number / 5)
+        if (number % 3 === 0) await journal().sight([createSighting({ paidAt, received: BigInt(number) })])
+        else all.push(await registered({ paidAt, received: BigInt(number) }))
+      }
+      for (const order of ['latest', 'oldest'] as const) {
+        const found: Capture[] = []
+        for (let page = await list({ order, most: 2 }); page.length > 0; ) {
+          found.push(...page)
+          const after = page.at(-1)
+          page = await list({ order, most: 2, ...(after && { after }) })
+        }
+        expect(found).toEqual(await list({ order }))
+        expect(numbers(found).toSorted((one, other) => one - other)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+      }
+    })
+  })
+
+  describe('what only a proof has named', () => {
+    it('is pending, and not unclaimed, until a node shows it', async () => {
+      const named = createSighting({ slot: 0, payer: '', paidAt: startOfTests })
+      expect(await journal().sight([named])).toEqual([named])
+      expect(await journal().sight([named])).toEqual([])
+      expect(await journal().unclaimed(10)).toEqual([])
+      const seen = { ...named, slot: 5, payer: 'payer-2', paidAt: startOfTests - 7 }
+      expect(await journal().sight([seen])).toEqual([seen])
+      expect(await journal().sight([seen, named])).toEqual([])
+      expect(await journal().unclaimed(10)).toEqual([seen])
+      expect(await books().capture(named.tx)).toMatchObject({
+        status: 'pending',
+        payer: 'payer-2',
+        at: startOfTests - 7,
+      })
+    })
+
+    it('is kept a thousand times at the most, and the oldest go', async () => {
+      const many = Array.from({ length: 1003 }, (_, number) =>
+        createSighting({ slot: 0, paidAt: startOfTests + number }),
+      )
+      const seen = createSighting({ paidAt: startOfTests - 5 })
+      await journal().sight([seen, ...many.slice(500)])
+      await journal().sight(many.slice(0, 500))
+      const kept = await books().captures({ order: 'oldest', most: 2000 })
+      expect(kept).toHaveLength(1001)
+      expect(kept.slice(0, 2).map(({ at }) => at - startOfTests)).toEqual([-5, 3])
+    })
+  })
+})

@@ -1,0 +1,187 @@
+/** What is special about the books in PostgreSQL: many servers that change them at the same moment. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openPostgresLedger } from '../../src/ledger/postgres.ts'
+import { rebuildPostgres } from '../../src/ledger/postgres-audit.ts'
+import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
+import { createRows } from '../../src/ledger/postgres-rows.ts'
+import { granted } from './desk.ts'
+import { createPayment, createSighting, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
+import { postgresServer } from './stores.ts'
+
+async function newPlace() {
+  const url = await (await postgresServer()).place()
+  const clock = createTestClock()
+  const open = async () => {
+    const ledger = await openPostgresLedger(url, { identity, clock })
+    onTestFinished(() => ledger.close())
+    return ledger
+  }
+  const database = openDatabase(url, 2_000)
+  onTestFinished(() => database.close())
+  return { url, clock, open, database }
+}
+
+const sightingOf = (tx: Uint8Array) => createSighting({ tx, claimableUntil: startOfTests + 1000 })
+
+describe('servers on one database', () => {
+  it('T169: change the same lines of the books in whatever order, and all of it counts', async () => {
+    const { open } = await newPlace()
+    const ledgers = await Promise.all([1, 2, 3, 4].map(open))
+    const pay = async (ledger: (typeof ledgers)[number], number: number) => {
+      const payment = createPayment({ endpoint: `/${number % 7}`, paidAt: startOfTests + (number % 5) * 3_600_000 })
+      await ledger.journal?.sight([sightingOf(payment.tx)])
+      const { grant } = granted(await ledger.take(takeOf(payment)))
+      if (number % 3 === 0) await ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+      await ledger.end(grant, 'settle', 1n)
+    }
+    await Promise.all(
+      Array.from({ length: 400 }, (_, number) => pay(ledgers[number % 4] as (typeof ledgers)[number], number)),
+    )
+    const books = ledgers[0]?.books
+    expect(await books?.audit()).toEqual([])
+    expect((await books?.sums({}))?.map(({ payments }) => payments)).toEqual([266])
+    expect(await ledgers[0]?.journal?.unclaimed(10)).toEqual([])
+  })
+
+  it('that register a payment in the moment when another notes it list it once, and never as unclaimed', async () => {
+    const { open, database, clock } = await newPlace()
+    const [one, other] = [await open(), await open()]
+    await one.notices?.start()
+    const payment = createPayment()
+    // Neither sees what the other has not committed yet: what stays behind is as if it had been noted before.
+    await one.journal?.sight([sightingOf(payment.tx)])
+    const [left] = await database.query('SELECT * FROM paystile_unclaimed')
+    await other.take(takeOf(payment))
+    const names = Object.keys(left ?? {})
+    const places = names.map((_, index) => `$${index + 1}`)
+    const insert = `INSERT INTO paystile_unclaimed (${names.join()}) VALUES (${places.join()})`
+    await database.query(insert, Object.values(left ?? {}))
+
+    const list = (status?: 'pending' | 'expired') =>
+      one.books?.captures({ order: 'latest', most: 10, ...(status && { status }) })
+    expect((await list())?.map(({ state }) => state)).toEqual(['confirmed'])
+    expect(await list('pending')).toEqual([])
+    expect((await one.books?.capture(payment.tx))?.state).toBe('confirmed')
+    expect(await one.journal?.unclaimed(10)).toEqual([])
+    clock.advance(60_000)
+    expect(await list('expired')).toEqual([])
+    expect(await one.notices?.sweep(10)).toBe(0)
+    expect((await one.notices?.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
+  })
+
+  it('keep of what was seen only what is not claimed', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    const [before, after, late] = [createPayment(), createPayment(), createPayment()]
+    await ledger.journal?.sight([sightingOf(before.tx), sightingOf(late.tx)])
+    for (const payment of [before, after]) await ledger.take(takeOf(payment))
+    await ledger.recordLate(late)
+    await ledger.journal?.sight([sightingOf(after.tx), sightingOf(before.tx)])
+    const kept = await database.query('SELECT tx, late FROM paystile_unclaimed')
+    expect(kept.map((row) => [new Uint8Array(row['tx'] as Uint8Array), row['late']])).toEqual([[late.tx, true]])
+  })
+
+  it('pass on to the next notice where somebody holds one', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    await ledger.notices?.start()
+    for (let time = 0; time < 3; time += 1) await ledger.take(takeOf(createPayment()))
+    await database.transact(async (query) => {
+      await query('SELECT id FROM paystile_notices ORDER BY id LIMIT 1 FOR UPDATE')
+      expect(await ledger.notices?.take('', 10, 1000)).toHaveLength(2)
+    })
+    expect(await ledger.notices?.take('', 10, 1000)).toHaveLength(1)
+  })
+
+  it('do not register while the books are written anew', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    await ledger.take(takeOf(createPayment()))
+    // As if another server had entered it: on lines of its own it would wait in any case.
+    await database.query('UPDATE paystile_rollups SET lane = 8')
+    let paid: Promise<unknown> | undefined
+    const waiting = async () => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).length
+    const meddled: Database = {
+      ...database,
+      transact: (work) =>
+        database.transact((query) =>
+          work(async (...order) => {
+            const rows = await query(...order)
+            if (!order[0].startsWith('DELETE')) return rows
+            let isPaid = false
+            paid = ledger.take(takeOf(createPayment())).then(() => {
+              isPaid = true
+            })
+            // Until it is done, or somebody has to wait.
+            while (!isPaid && (await waiting()) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+            return rows
+          }),
+        ),
+    }
+    await rebuildPostgres(meddled, 'USDC')
+    await paid
+    expect(await ledger.books?.audit()).toEqual([])
+    expect((await ledger.books?.sums({}))?.[0]?.payments).toBe(2)
+  })
+
+  it('enter a payment in the books once, whoever of them writes it', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    await ledger.notices?.start()
+    const rows = [createRows(database, 1), createRows(database, 2)]
+    const payment = createPayment()
+    granted(await ledger.take(takeOf(payment)))
+    const entry = await rows[0]?.find(payment.tx)
+    if (!entry) throw new Error('it was not registered')
+    const changes = [{ keys: [{ grain: 'all', at: 0, endpoint: '', token: 'USDC' }], counts: lineOf(1) }] as const
+    const effect = { changes, notices: ['payment.confirmed'] as const, at: startOfTests }
+    const fresh = { ...entry, record: { ...entry.record, tx: new Uint8Array(randomBytes(64)) } }
+    // Together with one that is new, in one statement.
+    const written = await Promise.all([entry, fresh].map((one) => rows[0]?.insert({ ...one, version: 1n }, effect)))
+    expect(written).toEqual([false, true])
+    const stale = { ...entry, version: entry.version + 5n }
+    expect(await rows[1]?.replace(stale, effect)).toBe(false)
+    const [sum] = await database.query("SELECT sum(payments) AS payments FROM paystile_rollups WHERE grain = 'all'")
+    expect(Number(sum?.['payments'])).toBe(2)
+    expect(await ledger.notices?.list({ most: 10 })).toHaveLength(2)
+  })
+
+  it('add to the books in lanes of their own, of which only the sum counts', async () => {
+    const { open, database } = await newPlace()
+    const ledger = await open()
+    const payment = createPayment()
+    await ledger.take(takeOf(payment))
+    await database.query('UPDATE paystile_rollups SET lane = 8')
+    await ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+    const lines = await database.query("SELECT payments FROM paystile_rollups WHERE grain = 'all' ORDER BY payments")
+    expect(lines.map(({ payments }) => Number(payments))).toEqual([-1, 1])
+    expect(await ledger.books?.sums({})).toEqual([])
+    expect(await ledger.books?.endpoints({}, 5)).toEqual([])
+    expect(await ledger.books?.audit()).toEqual([])
+  })
+})
+
+describe('plans that the server keeps', () => {
+  it('are done without where somebody between gives out its connections anew for each statement', async () => {
+    const { open, url } = await newPlace()
+    const ledger = await open()
+    for (let time = 0; time < 3; time += 1) granted(await ledger.take(takeOf(createPayment())))
+    const server = await postgresServer()
+    const kept = `SELECT pid FROM pg_stat_activity WHERE application_name = 'paystile' AND query LIKE '%INSERT INTO paystile_payments%'`
+    expect((await server.sql(kept)).length).toBeGreaterThan(0)
+    const database = openDatabase(url, 2_000)
+    onTestFinished(() => database.close())
+    const insert = "INSERT INTO paystile_meta (key, value) VALUES ($1, 'x') RETURNING key"
+    expect(await database.query(insert, ['a'], { isFrequent: true })).toEqual([{ key: 'a' }])
+    await database.query('DEALLOCATE ALL')
+    expect(await database.query(insert, ['b'], { isFrequent: true })).toEqual([{ key: 'b' }])
+    expect(await database.query(insert, ['c'], { isFrequent: true })).toEqual([{ key: 'c' }])
+    expect(await database.query('SELECT name FROM pg_prepared_statements')).toEqual([])
+    await expect(database.query(insert, ['c'], { isFrequent: true })).rejects.toThrow(/duplicate key/)
+  })
+})
+
+function lineOf(payments: number) {
+  return { payments, received: 1n, worth: 1n, unvalued: 0 }
+}
