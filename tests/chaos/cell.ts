@@ -49,8 +49,8 @@ interface Sight {
   readonly retryable: unknown
 }
 
-/** The only time that is asserted anywhere here. */
-const healsWithinMs = 5_000
+/** Long beside what it takes, which is a second or two: a machine that is busy must not fail for it. */
+const healsWithinMs = 40_000
 const kinds: readonly Kind[] = ['good', ...badKinds]
 
 export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): Promise<void> {

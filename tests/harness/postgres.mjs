@@ -22,7 +22,9 @@ export async function startPostgres(flags = []) {
   let places = 0
 
   const start = async (others = flags) => {
-    const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', ...others]
+    const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1']
+    // Tests keep many servers at once, each with connections of its own.
+    options.push('-c', 'max_connections=400', ...others)
     const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     server = child
     await new Promise((resolve, reject) => {
