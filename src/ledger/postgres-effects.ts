@@ -35,7 +35,8 @@ export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) DO UPDA
 /**
  * Wraps a statement that writes payments and returns their `tx` and `late`. $1 are the transactions; the values of the
  * effects begin with `first`. `IN (…) IS TRUE` and subscripts are looked up, where a join might compare all with all: the
- * server keeps its plan, and does not know then how many there are.
+ * server keeps its plan, and does not know then how many there are. The lines wait for `claimed`, so that they are the last
+ * to be locked and the first to be free again.
  */
 export function withEffects(statement: string, first: number): string {
   const $ = (index: number) => `$${first + index}::${types[index]}`
