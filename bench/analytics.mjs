@@ -1,6 +1,6 @@
 // What the analytics ask the ledger, over 10,000 payments and over 10,000,000: the answers must not take longer for it.
 // Only with `npm run bench -- --large`: it writes some gigabytes. Rows and rollups are made by SQL, as the ledger writes them.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -54,8 +54,10 @@ export async function benchAnalytics({ say }) {
       const ledgers = []
       for (const amount of [few, many]) {
         const begun = performance.now()
-        ledgers.push(await openLedger(await fill(amount), { clock, identity }))
-        say(`${store}: ${amount} payments written in ${Math.round((performance.now() - begun) / 1000)} s`)
+        const { place, bytes } = await fill(amount)
+        ledgers.push(await openLedger(place, { clock, identity }))
+        const seconds = Math.round((performance.now() - begun) / 1000)
+        say(`${store}: ${amount} payments written in ${seconds} s, ${Math.round(bytes / amount)} bytes each`)
       }
       for (const [name, ask] of Object.entries(questions)) {
         const [small, large] = await compare(ask, ledgers)
@@ -123,7 +125,7 @@ async function fillFile(path, amount) {
   for (const [grain, at, name] of grains()) db.exec(line(grain, at, name))
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
-  return path
+  return { place: path, bytes: statSync(path).size }
 }
 
 async function fillDatabase(url, amount) {
@@ -149,8 +151,9 @@ async function fillDatabase(url, amount) {
       WHERE NOT late AND finality <> 'reverted' GROUP BY 2, 3, 4, 5`)
   }
   await client.query('VACUUM ANALYZE')
+  const { rows } = await client.query("SELECT pg_total_relation_size('paystile_payments') AS bytes")
   await client.end()
-  return url
+  return { place: url, bytes: Number(rows[0].bytes) }
 }
 
 function grains() {

@@ -1,12 +1,9 @@
 /**
- * What follows from payments that were written, as parts of the very statement that writes them: what was seen is claimed, the
- * books change, somebody is to be told. Only for those that were really written, and all of it or nothing.
+ * What follows from payments that were written, as parts of the very statement that writes them: the books change, somebody
+ * is to be told. Only for those that were really written, and all of it or nothing.
  *
- * Nobody waits for each other in a circle: every transaction takes payments first, then what is unclaimed, then lines of the
- * books; payments and lines in one order for all servers. What is unclaimed of a payment belongs to who has written the
- * payment, so two who register never meet there. Who notes what a node has shown, or tells that it ran out, takes nothing
- * after it; should they meet who registers the very same few, PostgreSQL ends one of the two, and it is tried again.
- * Servers mostly add to lines of their own (`lane`), so that few ever wait.
+ * Nobody waits for each other in a circle: every transaction takes payments first and lines of the books then, both in one
+ * order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
 import type { NoticeKind } from '../core/ports.ts'
 import type { Change, LineKey } from './rollup.ts'
@@ -33,18 +30,15 @@ export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) DO UPDA
   worth = kept.worth + excluded.worth, unvalued = kept.unvalued + excluded.unvalued`
 
 /**
- * Wraps a statement that writes payments and returns their `tx` and `late`. $1 are the transactions; the values of the
- * effects begin with `first`. `IN (…) IS TRUE` and subscripts are looked up, where a join might compare all with all: the
- * server keeps its plan, and does not know then how many there are.
+ * Wraps a statement that writes payments and returns their `tx`. $1 are the transactions; the values of the effects begin
+ * with `first`. The server keeps its plan, and does not know then how many there are of anything: so no table is searched
+ * but by its key, and `IN (…) IS TRUE` and subscripts are looked up where a join might compare all with all.
  */
 export function withEffects(statement: string, first: number): string {
   const $ = (index: number) => `$${first + index}::${types[index]}`
   return `WITH written AS (${statement}),
     numbered AS MATERIALIZED (SELECT tx, number FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (tx, number)
       WHERE (tx IN (SELECT tx FROM written)) IS TRUE),
-    claimed AS (DELETE FROM paystile_unclaimed AS seen USING written WHERE seen.tx = written.tx AND NOT written.late
-      RETURNING seen.tx),
-    belated AS (UPDATE paystile_unclaimed AS seen SET late = true FROM written WHERE seen.tx = written.tx AND written.late),
     sums AS (SELECT line, sum(payments) AS payments, sum(received) AS received, sum(worth) AS worth, sum(unvalued) AS unvalued
       FROM unnest(${[0, 1, 2, 3, 4, 5].map($).join()}) AS part (number, lines, payments, received, worth, unvalued)
       CROSS JOIN LATERAL unnest(part.lines::bigint[]) AS one (line)
@@ -52,7 +46,7 @@ export function withEffects(statement: string, first: number): string {
     entered AS (INSERT INTO paystile_rollups AS kept
         (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
       SELECT ${[6, 7, 8, 9].map((index) => `(${$(index)})[line]`).join()}, ${$(10)}, payments, received, worth, unvalued
-      FROM sums WHERE (SELECT count(*) FROM claimed) >= 0 ORDER BY line
+      FROM sums ORDER BY line
       ${addToKept}),
     noticed AS (INSERT INTO paystile_notices (id, kind, tx, at, due)
       SELECT ${noticeId}, kind, tx, (${$(12)})[number], (${$(12)})[number]
@@ -66,8 +60,8 @@ export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 
 /**
- * That nothing is registered of what was `seen`, or nothing but a late payment. Who registers a payment at the very moment when
- * it is noted does not see the sighting, nor does the sighting see the payment: so nobody goes by that table alone.
+ * That nothing is registered of what was `seen`, or nothing but a late payment. What is unclaimed is cleared away only after
+ * the payment was registered, and not at all where it is noted in that very moment: so nobody goes by that table alone.
  */
 export const isUnclaimed = (orLate: boolean): string =>
   `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`

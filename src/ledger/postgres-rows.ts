@@ -5,7 +5,7 @@ import type { PaymentRecord } from '../core/ports.ts'
 import { formatPositions, parsePositions } from '../core/positions.ts'
 import type { Account, Finality, Holding, Lease } from './account.ts'
 import { openAccount } from './account.ts'
-import { createBatch } from './batch.ts'
+import { type Batch, createBatch } from './batch.ts'
 import type { Database } from './postgres-database.ts'
 import type { Effect } from './postgres-effects.ts'
 import { effectValues, withEffects } from './postgres-effects.ts'
@@ -70,12 +70,14 @@ const given = (some: readonly Name[]) =>
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
 // In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
 const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${given(names)} ORDER BY tx
-  ON CONFLICT (tx) DO NOTHING RETURNING tx, late`
+  ON CONFLICT (tx) DO NOTHING RETURNING tx`
 const replace = (some: readonly Name[]) => `WITH held AS (
     SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
   UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}
   FROM ${given(some)}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1
-  RETURNING kept.tx, kept.late`
+  RETURNING kept.tx`
+const claim = 'DELETE FROM paystile_unclaimed WHERE tx = ANY ($1::bytea[])'
+const claimLate = 'UPDATE paystile_unclaimed SET late = true WHERE tx = ANY ($1::bytea[])'
 
 interface Writing {
   readonly entry: Entry
@@ -85,7 +87,7 @@ interface Writing {
 /** `lane` is where this server adds to the books. */
 export function createRows(database: Database, lane: number): Rows {
   const finding = createBatch(async (keys: readonly string[]) => {
-    const rows = (await database.query(select, [keys], { isFrequent: true })) as unknown as Row[]
+    const rows = (await database.query(select, [keys])) as unknown as Row[]
     const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
     return keys.map((key) => found.get(key))
   })
@@ -99,6 +101,18 @@ export function createRows(database: Database, lane: number): Rows {
     const written = new Set(rows.map((row) => hexOf(row.tx)))
     return entries.map(({ record }) => written.has(hexOf(record.tx)))
   }
+  const [claiming, claimingLate] = [claim, claimLate].map((statement) =>
+    createBatch(async (keys: readonly string[]) => {
+      await database.query(statement, [keys])
+      return keys
+    }),
+  ) as [Batch<string, string>, Batch<string, string>]
+  /** Nobody waits for it, nor misses it: who reads what is unclaimed looks at the payments as well. */
+  const clearAway = ({ record, account }: Entry): void => {
+    const key = hexOf(record.tx)
+    const batch = account.late ? claimingLate : claiming
+    batch.run(key, key).catch(() => {})
+  }
   const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
     some.map((name) => entries.map(columns[name][1]))
   const writing = (statement: string) => {
@@ -109,7 +123,9 @@ export function createRows(database: Database, lane: number): Rows {
         all.map(({ effect }) => effect),
         lane,
       )
-      return write(whole, [...valuesOf(names, entries), ...effects], entries, statement === insert)
+      const written = await write(whole, [...valuesOf(names, entries), ...effects], entries, statement === insert)
+      for (const [index, entry] of entries.entries()) if (written[index]) clearAway(entry)
+      return written
     })
   }
   const using = replace(changing)
@@ -124,6 +140,7 @@ export function createRows(database: Database, lane: number): Rows {
     },
     drain: async () => {
       await Promise.all([finding, inserting, replacing, updating].map((batch) => batch.drain()))
+      await Promise.all([claiming, claimingLate].map((batch) => batch.drain()))
     },
   }
 }

@@ -70,23 +70,26 @@ export function changesBetween(before: Booked | undefined, after: Booked | undef
 
 /** Changes by line, in the order of their names, which every writer keeps. Lines that stay as they were are left out. */
 export function linesOf(changes: readonly Change[]): readonly Line[] {
-  const sums = new Map<string, { readonly key: LineKey } & { -readonly [Part in keyof Counts]: Counts[Part] }>()
-  // Every payment passes here five times, so nothing is copied.
+  // Every payment passes here five times: nothing is copied that need not be.
+  const lines = new Map<string, { -readonly [Part in keyof Line]: Line[Part] }>()
   for (const { keys, counts } of changes) {
+    const { payments, received, worth, unvalued } = counts
     for (const key of keys) {
       const name = nameOf(key)
-      const sum = sums.get(name)
-      if (!sum) sums.set(name, { key, ...counts })
-      else {
-        sum.payments += counts.payments
-        sum.received += counts.received
-        sum.worth += counts.worth
-        sum.unvalued += counts.unvalued
+      const line = lines.get(name)
+      if (line) {
+        line.payments += payments
+        line.received += received
+        line.worth += worth
+        line.unvalued += unvalued
+      } else {
+        const { grain, at, endpoint, token } = key
+        lines.set(name, { grain, at, endpoint, token, payments, received, worth, unvalued })
       }
     }
   }
-  const changed = [...sums].filter(([, sum]) => !isNothing(sum))
-  return changed.sort(byName).map(([, { key, ...counts }]) => ({ ...key, ...counts }))
+  const names = [...lines.keys()].sort()
+  return names.map((name) => lines.get(name) as Line).filter((line) => !isNothing(line))
 }
 
 /** The same changes as few: one for each line. */
@@ -121,8 +124,4 @@ export function isNothing({ payments, received, worth, unvalued }: Counts): bool
 
 export function startOf(time: number, spanMs: number): number {
   return Math.floor(time / spanMs) * spanMs
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1
 }

@@ -49,10 +49,11 @@ describe('servers on one database', () => {
     const [one, other] = [await open(), await open()]
     await one.notices?.start()
     const payment = createPayment()
-    // Neither sees what the other has not committed yet: what stays behind is as if it had been noted before.
+    // Neither sees what the other has not committed yet, so it stays behind.
     await one.journal?.sight([sightingOf(payment.tx)])
     const [left] = await database.query('SELECT * FROM paystile_unclaimed')
     await other.take(takeOf(payment))
+    await other.close()
     const names = Object.keys(left ?? {})
     const places = names.map((_, index) => `$${index + 1}`)
     const insert = `INSERT INTO paystile_unclaimed (${names.join()}) VALUES (${places.join()})`
@@ -78,6 +79,7 @@ describe('servers on one database', () => {
     for (const payment of [before, after]) await ledger.take(takeOf(payment))
     await ledger.recordLate(late)
     await ledger.journal?.sight([sightingOf(after.tx), sightingOf(before.tx)])
+    await ledger.close()
     const kept = await database.query('SELECT tx, late FROM paystile_unclaimed')
     expect(kept.map((row) => [new Uint8Array(row['tx'] as Uint8Array), row['late']])).toEqual([[late.tx, true]])
   })
@@ -164,14 +166,8 @@ describe('servers on one database', () => {
 
 describe('plans that the server keeps', () => {
   it('are done without where somebody between gives out its connections anew for each statement', async () => {
-    const { open, url } = await newPlace()
-    const ledger = await open()
-    for (let time = 0; time < 3; time += 1) granted(await ledger.take(takeOf(createPayment())))
-    const server = await postgresServer()
-    const kept = `SELECT pid FROM pg_stat_activity WHERE application_name = 'paystile' AND query LIKE '%INSERT INTO paystile_payments%'`
-    expect((await server.sql(kept)).length).toBeGreaterThan(0)
-    const database = openDatabase(url, 2_000)
-    onTestFinished(() => database.close())
+    const { open, database } = await newPlace()
+    await (await open()).close()
     const insert = "INSERT INTO paystile_meta (key, value) VALUES ($1, 'x') RETURNING key"
     expect(await database.query(insert, ['a'], { isFrequent: true })).toEqual([{ key: 'a' }])
     await database.query('DEALLOCATE ALL')
