@@ -12,7 +12,8 @@ import { wrappingFor } from '../server/envelope.ts'
 import type { Pass } from '../server/pass.ts'
 import type { Entry, Paywall } from '../server/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
-import { growLength, lengthOf, setHeaders, setPaidHeader } from './node-headers.ts'
+import type { Fields } from './node-headers.ts'
+import { growLength, lengthOf, listFields, setHeaders, setPaidHeader } from './node-headers.ts'
 import type { Outlet } from './outlet.ts'
 import { createOutlet } from './outlet.ts'
 
@@ -39,7 +40,7 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
   return {
     request: own ?? request,
     method: own?.method ?? request.method ?? 'GET',
-    target: target.startsWith('/') ? target : pathOf(target),
+    target: targetOf(target),
     header: (name) => {
       const value = headers[name]
       return Array.isArray(value) ? value.join(', ') : value
@@ -49,6 +50,10 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
     origin: () =>
       `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
   }
+}
+
+export function targetOf(target: string): string {
+  return target.startsWith('/') ? target : pathOf(target)
 }
 
 /** `GET http://host/path` asks for the path. The host in it is the client's word and no more than the Host header. */
@@ -71,11 +76,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     pass.end('failed', 0)
     return false
   }
-  const original = {
-    writeHead: response.writeHead.bind(response),
-    write: response.write.bind(response),
-    end: response.end.bind(response),
-  }
+  const original = { writeHead: response.writeHead, write: response.write, end: response.end }
   let begun = false
   let added: Readonly<Record<string, string>> = {}
   let bodyBytes = 0
@@ -87,24 +88,24 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   let isComplete: () => boolean = () => true
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
   let isReplaced = false
-  const write = original.write as (...args: unknown[]) => boolean
-  const finish = original.end as (...args: unknown[]) => ServerResponse
+  const write = (...args: unknown[]): boolean => Reflect.apply(original.write, response, args)
+  const finish = (...args: unknown[]): ServerResponse => Reflect.apply(original.end, response, args)
 
-  /** The status to send. `length` is that of a body that comes at once. */
-  const begin = (given: unknown, length?: number): number | undefined => {
+  /** The status to send. `length` is that of a body that comes at once, `fields` are the headers of the response. */
+  const begin = (given: unknown, fields: Fields, length?: number): number | undefined => {
     const status = statusOf(given)
     if (begun || status === undefined) return status
     begun = true
-    for (const name of response.getHeaderNames()) if (cacheDirective.test(name)) response.removeHeader(name)
-    const known = lengthOf(response) ?? length
-    const contentRange = response.getHeader('content-range')?.toString()
+    for (const name of fields.getHeaderNames()) if (cacheDirective.test(name)) fields.removeHeader(name)
+    const known = lengthOf(fields) ?? length
+    const contentRange = fields.getHeader('content-range')?.toString()
     const beginning = pass.begin({ status, length: known, contentRange })
     if (beginning.instead) {
       replace(beginning.instead)
       return undefined
     }
     added = beginning.headers
-    for (const [name, value] of Object.entries(added)) setPaidHeader(response, name, value)
+    for (const name in added) setPaidHeader(fields, name, added[name] as string)
     const { gauge } = beginning
     const announced = added['Content-Length'] === undefined ? known : Number(added['Content-Length'])
     const isBodiless = response.req?.method === 'HEAD' || status === 204 || status === 304
@@ -113,17 +114,17 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
       const drain = (): void => void response.emit('drain')
       outlet = createOutlet({ gauge, announced, write, end: finish, breakOff: () => breakOff(response), drain })
     }
-    const type = response.getHeader('content-type')?.toString()
-    const encoding = response.getHeader('content-encoding')?.toString()
+    const type = fields.getHeader('content-type')?.toString()
+    const encoding = fields.getHeader('content-encoding')?.toString()
     wrapping = wrappingFor(pass.envelope, { status, type, encoding })
-    if (wrapping) growLength(response, wrapping)
+    if (wrapping) growLength(fields, wrapping)
     response.statusCode = beginning.status
     return beginning.status
   }
   const replace = ({ status, headers, body }: Answer): void => {
     isReplaced = true
     for (const name of response.getHeaderNames()) response.removeHeader(name)
-    original.writeHead(status, headers)
+    original.writeHead.call(response, status, headers)
     finish(body, 'latin1')
   }
   const stopIfLost = (): boolean => {
@@ -140,7 +141,7 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
   /** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
   const sendHead = (...args: unknown[]): ServerResponse => {
     try {
-      return (original.writeHead as (...args: unknown[]) => ServerResponse)(...args)
+      return Reflect.apply(original.writeHead, response, args)
     } catch (error) {
       if (begun && !response.headersSent) {
         begun = false
@@ -151,35 +152,40 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     }
   }
 
-  response.writeHead = ((given: unknown, ...rest: HeadArguments) => {
+  // Named before they are put into the response: a function that is written straight into a property is kept by V8 among
+  // what lives long, and all that a request has made would stay with it until the next large collection.
+  const writeHead = (given: unknown, ...rest: HeadArguments): ServerResponse => {
     const status = statusOf(given)
     if (begun || status === undefined) return isReplaced ? response : sendHead(given, ...rest)
     if (stopIfLost()) return response
     const reason = typeof rest[0] === 'string' ? rest[0] : undefined
-    setHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
-    const sent = begin(status)
+    const headers = typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0])
+    const list = listFields(response, headers)
+    if (!list) setHeaders(response, headers)
+    const sent = begin(status, list ?? response)
     if (sent === undefined) return response
-    return reason === undefined || sent !== status ? sendHead(sent) : sendHead(status, reason)
-  }) as ServerResponse['writeHead']
+    const said = reason === undefined || sent !== status ? [sent] : [status, reason]
+    return list ? sendHead(...said, list.all()) : sendHead(...said)
+  }
 
-  response.write = ((chunk: Chunk, ...rest: unknown[]) => {
+  const writeBody = (chunk: Chunk, ...rest: unknown[]): boolean => {
     // Node says what is wrong with it, and nothing was sent.
     if (!isChunk(chunk)) return write(chunk, ...rest)
-    if (!begun) begin(response.statusCode)
+    if (!begun) begin(response.statusCode, response)
     if (isReplaced) return swallow(rest)
     if (stopIfLost()) return false
     const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : undefined
     if (outlet) return outlet.write(bytesOf(chunk, encoding), callbackIn(rest))
     bodyBytes += byteLength(chunk, encoding)
     return write(openWith(chunk, encoding), ...rest)
-  }) as ServerResponse['write']
+  }
 
-  response.end = ((...args: unknown[]) => {
+  const endBody = (...args: unknown[]): ServerResponse => {
     const hasChunk = Boolean(args[0]) && typeof args[0] !== 'function'
     if (hasChunk && !isChunk(args[0])) return finish(...args)
     const encoding = typeof args[1] === 'string' ? (args[1] as BufferEncoding) : undefined
     const chunk = hasChunk ? (args[0] as Chunk) : undefined
-    begin(response.statusCode, chunk === undefined ? 0 : byteLength(chunk, encoding))
+    begin(response.statusCode, response, chunk === undefined ? 0 : byteLength(chunk, encoding))
     if (isReplaced) {
       swallow(args)
       return response
@@ -196,7 +202,10 @@ export function attachPass(response: ServerResponse, pass: Pass | undefined): bo
     const callback = callbackIn(args)
     const rest = callback === undefined ? [] : [callback]
     return whole === undefined ? finish(...rest) : finish(whole, encoding ?? 'utf8', ...rest)
-  }) as ServerResponse['end']
+  }
+  response.writeHead = writeHead as ServerResponse['writeHead']
+  response.write = writeBody as ServerResponse['write']
+  response.end = endBody as ServerResponse['end']
 
   const end = (ending: 'finished' | 'aborted'): void => {
     socket?.off('close', leave)
@@ -263,7 +272,7 @@ export function tearDown(response: ServerResponse): void {
 
 /** Whether the end of the connection is the only mark of its end, as over HTTP/1.0: one that is cut looks whole then. */
 function endsWithConnection(response: ServerResponse): boolean {
-  return response.headersSent && response.chunkedEncoding === false && !response.hasHeader('content-length')
+  return response.headersSent && response.chunkedEncoding === false && lengthOf(response) === undefined
 }
 
 type HeadArguments =

@@ -2,10 +2,19 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Wrapping } from '../server/envelope.ts'
 
-/** The length of the body, where the handler has said it. Some servers (Hono's) tell Node without a header. */
-export function lengthOf(response: ServerResponse): number | undefined {
-  const untold = (response as { _contentLength?: number | null })._contentLength
-  const length = Number(response.getHeader('content-length') ?? untold ?? Number.NaN)
+/** Headers that can still be changed: those of a response, or a list that goes out with its head. */
+export interface Fields {
+  getHeaderNames(): string[]
+  /** In any case; what is there several times, as one. */
+  getHeader(name: string): number | string | string[] | undefined
+  setHeader(name: string, value: number | string): unknown
+  removeHeader(name: string): void
+}
+
+/** The length of the body, where the handler has said it. Node knows it from a list, too, and from servers such as Hono's. */
+export function lengthOf(fields: Fields): number | undefined {
+  const untold = (fields as { _contentLength?: number | null })._contentLength
+  const length = Number(fields.getHeader('content-length') ?? untold ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
 }
 
@@ -30,19 +39,65 @@ export function setHeaders(
 }
 
 /** What we say of caching is final; to `Vary` and to the exposed headers we only add. */
-export function setPaidHeader(response: ServerResponse, name: string, value: string): void {
-  const present = response.getHeader(name)
+export function setPaidHeader(fields: Fields, name: string, value: string): void {
+  const present = fields.getHeader(name)
   if (present === undefined || name === 'Cache-Control' || !/^(vary|access-control-)/i.test(name)) {
-    response.setHeader(name, value)
+    fields.setHeader(name, value)
   } else if (name !== 'Access-Control-Allow-Origin' && present !== '*') {
-    response.setHeader(name, `${present}, ${value}`)
+    fields.setHeader(name, [present, value].flat().join(', '))
   }
 }
 
-export function growLength(response: ServerResponse, { prefix, suffix }: Wrapping): void {
-  const length = lengthOf(response)
+export function growLength(fields: Fields, { prefix, suffix }: Wrapping): void {
+  const length = lengthOf(fields)
   if (length === undefined) return
-  response.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
+  fields.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
   // An ETag of the bare body would be wrong for the wrapped one.
-  response.removeHeader('etag')
+  fields.removeHeader('etag')
+}
+
+/** Names and values in turn, to be sent as they are. */
+export interface ListFields extends Fields {
+  all(): string[]
+}
+
+/**
+ * The headers of `writeHead` as a list, where they are all that the response has: Node sends a list as it is, which costs a
+ * proxy a fraction of setting one header after the other. Undefined where they have to be set.
+ */
+export function listFields(
+  response: ServerResponse,
+  given: OutgoingHttpHeaders | OutgoingHttpHeader[] | null | undefined,
+): ListFields | undefined {
+  // Over HTTP/2 there are no lists.
+  if (!isList(given) || 'stream' in response || response.getHeaderNames().length > 0) return undefined
+  let list = given
+  const remove = (name: string): void => {
+    const lower = name.toLowerCase()
+    list = list.filter((_part, index) => (list[index - (index % 2)] as string).toLowerCase() !== lower)
+  }
+  const get = (name: string): string | undefined => {
+    const lower = name.toLowerCase()
+    let found: string | undefined
+    for (let index = 0; index < list.length; index += 2) {
+      const other = list[index] as string
+      if (other.length !== lower.length || other.toLowerCase() !== lower) continue
+      found = found === undefined ? list[index + 1] : `${found}, ${list[index + 1]}`
+    }
+    return found
+  }
+  return {
+    getHeaderNames: () => list.filter((_part, index) => index % 2 === 0),
+    getHeader: get,
+    setHeader: (name, value) => {
+      if (get(name) !== undefined) remove(name)
+      list = [...list, name, String(value)]
+    },
+    removeHeader: remove,
+    all: () => list,
+  }
+}
+
+function isList(headers: unknown): headers is string[] {
+  return Array.isArray(headers) && headers.length % 2 === 0 && headers.every((part) => typeof part === 'string')
 }

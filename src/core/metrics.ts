@@ -126,10 +126,11 @@ function braced(labels: string): string {
   return labels === '' ? '' : `{${labels}}`
 }
 
+/** On the path of every paid request, so without lists. */
 function formatLabels(labels: Labels = {}): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}="${escapeValue(value)}"`)
-    .join(',')
+  let text = ''
+  for (const name in labels) text += `${text === '' ? '' : ','}${name}="${escapeValue(labels[name] ?? '')}"`
+  return text
 }
 
 function escapeValue(value: string): string {

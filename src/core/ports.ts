@@ -27,6 +27,8 @@ export type SpanName = 'paystile.admit' | 'paystile.chain.read' | 'paystile.ledg
 export interface Trace {
   /** `note` adds what is known only later. Work that throws is marked as failed, and throws all the same. */
   span<Result>(name: SpanName, facts: Facts, work: (note: (facts: Facts) => void) => Promise<Result>): Promise<Result>
+  /** Whether anybody collects spans. */
+  isOn(): boolean
   /** Headers by which the service that is called now knows what its work belongs to; none without a collector. */
   headers(): Readonly<Record<string, string>>
 }

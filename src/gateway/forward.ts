@@ -86,7 +86,7 @@ function send(errand: Errand, parts: ForwardParts, options: Dispatcher.DispatchO
       // What comes before the answer is of the connection to the upstream; 101 never comes here.
       if (status < 200) return
       const raw = textsOf(current.rawHeaders as readonly Buffer[])
-      response.writeHead(status, passingHeaders(raw, connectionIn(raw), passesToClient))
+      response.writeHead(status, passingHeaders(raw, passesToClient))
       response.on('drain', () => current.resume())
     },
     onResponseData: (current, chunk) => {
@@ -109,11 +109,6 @@ function send(errand: Errand, parts: ForwardParts, options: Dispatcher.DispatchO
 
 function textsOf(raw: readonly Buffer[]): string[] {
   return raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
-}
-
-function connectionIn(raw: readonly string[]): string | undefined {
-  const index = raw.findIndex((name, at) => at % 2 === 0 && name.length === 10 && name.toLowerCase() === 'connection')
-  return index < 0 ? undefined : raw[index + 1]
 }
 
 function codeOf(error: unknown): unknown {

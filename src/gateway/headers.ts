@@ -82,8 +82,7 @@ export function createFilter(rules: ForwardRules): (name: string) => boolean {
   const own = new Set(Object.keys(rules.headers).map(sameName))
   const asked = new Set(forward.map(sameName))
   const isWary = [...own].some((name) => name !== 'host' && name !== 'user-agent')
-  const known = new Map<string, boolean>()
-  const decide = (name: string): boolean => {
+  return rememberNames((name) => {
     const wanted = sameName(name)
     if (neverForwarded.has(wanted) || ours.test(wanted) || own.has(wanted)) return false
     if (isPlain && wanted === 'accept-encoding') return false
@@ -91,7 +90,12 @@ export function createFilter(rules: ForwardRules): (name: string) => boolean {
     if (asked.has(wanted)) return true
     if (credentials.test(wanted)) return false
     return !isWary || ordinary.has(wanted) || wanted.startsWith('sec-websocket-')
-  }
+  })
+}
+
+/** The same few names come again and again. */
+function rememberNames(decide: (name: string) => boolean): (name: string) => boolean {
+  const known = new Map<string, boolean>()
   return (name) => {
     const found = known.get(name)
     if (found !== undefined) return found
@@ -106,11 +110,8 @@ export function createFilter(rules: ForwardRules): (name: string) => boolean {
 export type RawHeaders = readonly string[]
 
 /** Of a message's headers those that pass. What `Connection` names is of the connection, too. */
-export function passingHeaders(
-  raw: RawHeaders,
-  connection: string | undefined,
-  passes: (name: string) => boolean,
-): string[] {
+export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolean): string[] {
+  const connection = connectionIn(raw)
   const named = connection === undefined ? undefined : namesIn(connection)
   const passing: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -119,6 +120,17 @@ export function passingHeaders(
     if (passes(lower) && !named?.has(lower)) passing.push(name, raw[index + 1] as string)
   }
   return passing
+}
+
+/** What all `Connection` headers say, as one. */
+function connectionIn(raw: RawHeaders): string | undefined {
+  let found: string | undefined
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
+    found = found === undefined ? raw[index + 1] : `${found}, ${raw[index + 1]}`
+  }
+  return found
 }
 
 /** A `Connection` that only says how long it lasts, as nearly all do, names nothing. */
@@ -132,9 +144,7 @@ function namesIn(connection: string): ReadonlySet<string> | undefined {
 /** Nobody but us says what was paid; `Alt-Svc` would lead clients past the gateway. */
 const keptFromClients = new Set([...hopByHop, 'alt-svc', 'x-accel-redirect', 'x-sendfile'])
 
-export function passesToClient(name: string): boolean {
-  return !keptFromClients.has(name) && !ours.test(name)
-}
+export const passesToClient = rememberNames((name) => !keptFromClients.has(name) && !ours.test(name))
 
 /** What an upstream is told of the payment behind a request. */
 export function factHeaders(facts: PaymentFacts): RawHeaders {

@@ -20,7 +20,7 @@ export function createOutgoing(plan: Plan, { upstream, provider }: RoutePlan): O
   return (request, target, facts) => {
     const { headers, rawHeaders, socket } = request
     const said = (name: string): string | undefined => (trustsProxy ? headers[name]?.toString() : undefined)
-    const outgoing = passingHeaders(rawHeaders, headers.connection, facts ? passesWithKey : passes)
+    const outgoing = passingHeaders(rawHeaders, facts ? passesWithKey : passes)
     if (upstream.preserveHost && headers.host !== undefined && !('host' in upstream.headers))
       outgoing.push('host', headers.host)
     const before = said('x-forwarded-for')

@@ -1,6 +1,6 @@
 /** One request at the gateway: to the service's own endpoints, to its route's paywall and upstream, or to nowhere. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { attachPass, enterNode, incomingOf, sendAnswer } from '../adapters/bridge.ts'
+import { attachPass, enterNode, sendAnswer, targetOf } from '../adapters/bridge.ts'
 import { asciiJson } from '../core/http.ts'
 import type { Trace } from '../core/ports.ts'
 import { isOwnPath } from '../server/endpoints.ts'
@@ -36,7 +36,7 @@ export interface Floor {
 
 /** `waits`: the client has not sent its body yet, and wants to be told to. */
 export function serve(floor: Floor, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
-  const { target } = incomingOf(request, request.url ?? '/')
+  const target = targetOf(request.url ?? '/')
   const [path = ''] = target.split('?', 1)
   if (floor.own.owns(path)) {
     if (waits) response.writeContinue()

@@ -5,9 +5,13 @@ import { forward } from './forward.ts'
 
 export function forwardTraced(errand: Errand, parts: ForwardParts, trace: Trace): void {
   const { response } = errand
+  const headersFor: ForwardParts['headersFor'] = (one) => withTrace(parts.headersFor(one), trace.headers())
+  if (!trace.isOn()) {
+    forward(errand, { ...parts, headersFor })
+    return
+  }
   void trace.span('paystile.forward', { 'http.request.method': errand.request.method }, async (note) => {
     const ended = new Promise<void>((resolve) => void response.once('close', resolve))
-    const headersFor: ForwardParts['headersFor'] = (one) => withTrace(parts.headersFor(one), trace.headers())
     forward(errand, { ...parts, headersFor })
     await ended
     note({ 'http.response.status_code': response.statusCode, 'paystile.whole': response.writableFinished })
@@ -15,9 +19,9 @@ export function forwardTraced(errand: Errand, parts: ForwardParts, trace: Trace)
 }
 
 /** What a client says of traces gives way to what is ours; without a collector it passes as it came. */
-function withTrace(headers: readonly string[], ours: Readonly<Record<string, string>>): string[] {
+function withTrace(headers: string[], ours: Readonly<Record<string, string>>): string[] {
   const names = Object.keys(ours)
-  if (names.length === 0) return [...headers]
+  if (names.length === 0) return headers
   const replaced = new Set([...names, 'traceparent', 'tracestate'])
   const kept = headers.filter((_part, index) => !replaced.has((headers[index - (index % 2)] ?? '').toLowerCase()))
   return [...kept, ...Object.entries(ours).flat()]

@@ -145,7 +145,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
       return
     }
     response.once('close', () => answer.destroy())
-    response.writeHead(statusCode, passingHeaders(answer.rawHeaders, answer.headers.connection, passesToClient))
+    response.writeHead(statusCode, passingHeaders(answer.rawHeaders, passesToClient))
     answer.once('aborted', () => tearDown(response)).pipe(response)
   })
   asked.on('error', (error: NodeJS.ErrnoException) => {
@@ -198,7 +198,7 @@ function join({ socket, head, response }: Handshake, pass: Pass | undefined, agr
     return
   }
   response.detachSocket(socket)
-  const lines = passingHeaders(answer.rawHeaders, undefined, passesToClient)
+  const lines = passingHeaders(answer.rawHeaders, passesToClient)
   for (const [name, value] of Object.entries(beginning?.headers ?? {})) lines.push(name, value)
   lines.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? 'websocket')
   const isRequest = pass?.facts().unit === 'request'

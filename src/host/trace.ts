@@ -2,11 +2,23 @@
  * Spans by OpenTelemetry, through its API alone: an application that has set up a collector sees them among its own, and
  * without one nothing is made.
  */
-import { type Attributes, context, propagation, SpanStatusCode, trace as tracing } from '@opentelemetry/api'
+import {
+  type Attributes,
+  context,
+  ProxyTracerProvider,
+  propagation,
+  SpanStatusCode,
+  trace as tracing,
+} from '@opentelemetry/api'
 import type { Facts, Trace } from '../core/ports.ts'
 
 export function createTrace(): Trace {
+  const isOn = (): boolean => {
+    const provider = tracing.getTracerProvider()
+    return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('paystile') !== undefined
+  }
   return {
+    isOn,
     // Asked for anew each time: a tracer goes on with the collector that it met first.
     span: (name, facts, work) =>
       tracing.getTracer('paystile').startActiveSpan(name, { attributes: attributesOf(facts) }, async (span) => {

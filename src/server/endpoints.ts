@@ -23,5 +23,7 @@ export const endpoints = {
 
 /** Whether a path is one of the service's own, or below one. */
 export function isOwnPath(path: string): boolean {
-  return Object.values(endpoints).some((own) => path === own || path.startsWith(`${own}/`))
+  return paths.some((own) => path.startsWith(own) && (path.length === own.length || path[own.length] === '/'))
 }
+
+const paths: readonly string[] = Object.values(endpoints)

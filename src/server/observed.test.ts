@@ -3,7 +3,7 @@ import { createMeter } from '../core/metrics.ts'
 import type { Books, Ledger, Trace } from '../core/ports.ts'
 import { observeLedger } from './observed.ts'
 
-const trace: Trace = { span: (_name, _facts, work) => work(() => {}), headers: () => ({}) }
+const trace: Trace = { span: (_name, _facts, work) => work(() => {}), isOn: () => false, headers: () => ({}) }
 
 /** A ledger with a secret of its own, as a class may have: it must be asked as itself. */
 class OwnLedger {

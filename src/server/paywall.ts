@@ -280,11 +280,13 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
   const { token, received, payer, first } = admission
   admitted.set(incoming.request, gate)
   service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
-  const amount = formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
-  tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
+  const amount = window?.amount ?? formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
+  if (window) window.amount = amount
+  if (gate.listener)
+    tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
   service.changes.note(proof.tx)
   const finished = gate.running.begin(() => pass.lose('the service is stopping'))
-  const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : {}
+  const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : undefined
 
   const pass = openPass({
     admission,
@@ -309,10 +311,10 @@ function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWin
     headersFor: (status) => {
       if (!window || status >= 400) return { ...cors, ...paidHeaders(status, visit, admission, amount) }
       window.headers ??= paidHeaders(status, visit, admission, amount)
-      return { ...cors, ...window.headers }
+      return cors ? { ...cors, ...window.headers } : window.headers
     },
     onEnd: (consequence, recorded) => {
-      tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
+      if (gate.listener) tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
       const isDelivered = consequence === 'settle'
       use(service, route, incoming, isDelivered ? 'delivered' : 'undelivered')
       // What is bought for one request, or is one file, is delivered once, however many attempts that takes.

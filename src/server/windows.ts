@@ -16,6 +16,8 @@ export interface OpenWindow {
   /** What an answer says of its payment, signed once for all answers of this second. */
   headers: Readonly<Record<string, string>> | undefined
   facts: PaymentFacts | undefined
+  /** What was received, for people. */
+  amount: string | undefined
 }
 
 export interface OpenWindows {
@@ -56,7 +58,14 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       const name = nameOf(incoming)
       if (name === undefined) return
       if (windows.size >= mostWindows) windows.clear()
-      windows.set(name, { proof, admission, headers: undefined, facts: undefined, until: clock.monotonic() + keptMs })
+      windows.set(name, {
+        proof,
+        admission,
+        headers: undefined,
+        facts: undefined,
+        amount: undefined,
+        until: clock.monotonic() + keptMs,
+      })
     },
     clear: () => windows.clear(),
   }
