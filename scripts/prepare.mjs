@@ -18,13 +18,20 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
   run(command, [...first, 'ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])])
 }
 
-/** Compiles `src` to `dist` when a source file is newer than the last build. */
+/** Compiles `src` to `dist`, pages included, when a source file is newer than the last build. */
 export function build() {
-  const sources = newest(join(root, 'src'), 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json')
+  const sources = newest(
+    join(root, 'src'),
+    'scripts/pages.mjs',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+  )
   if (existsSync(builtStamp) && statSync(builtStamp).mtimeMs >= sources) return
   say('Building…')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  run(process.execPath, [join(root, 'scripts/pages.mjs')])
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
   writeFileSync(builtStamp, '')
 }

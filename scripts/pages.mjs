@@ -1,0 +1,41 @@
+// Builds the two pages into dist/pages: the dashboard as files of its own, the checkout as one script and one style sheet
+// that the server writes into its document.
+import { join } from 'node:path'
+import { build } from 'vite'
+import { root } from './prepare.mjs'
+
+const common = {
+  configFile: false,
+  logLevel: 'warn',
+  esbuild: undefined,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+}
+const output = (name) => ({
+  outDir: join(root, 'dist/pages', name),
+  emptyOutDir: true,
+  target: 'es2022',
+  modulePreload: false,
+  assetsInlineLimit: 0,
+  reportCompressedSize: false,
+})
+
+await build({
+  ...common,
+  root: join(root, 'src/pages/dashboard'),
+  base: '/dashboard/',
+  build: output('dashboard'),
+})
+await build({
+  ...common,
+  root: join(root, 'src/pages/checkout'),
+  build: {
+    ...output('checkout'),
+    lib: {
+      entry: 'main.ts',
+      formats: ['iife'],
+      name: 'checkout',
+      fileName: () => 'checkout.js',
+      cssFileName: 'checkout',
+    },
+  },
+})

@@ -1,0 +1,2 @@
+/** Style sheets are taken by Vite, and say nothing to scripts. */
+declare module '*.css'
