@@ -1,6 +1,6 @@
 /**
- * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. With
- * `assemble-ground.ts` and `assemble-verdict.ts` the only file of the server that knows which implementations there are.
+ * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The
+ * `assemble*.ts` alone know which implementations there are.
  */
 import type { Wallet } from '../chain/keypair.ts'
 import { createOpener } from '../chain/opening.ts'
