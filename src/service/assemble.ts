@@ -14,6 +14,7 @@ import type { Visitor } from './access.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
+import { createFaucet } from './faucet.ts'
 import type { RoutesConfig, RoutesOptions, SheetsOption } from './options.ts'
 import { readRoutesConfig } from './options.ts'
 import type { RoutesParts } from './parts.ts'
@@ -68,8 +69,9 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
   const { network } = service.config
-  const give = service.openFaucet({ mints: mintsOf(service, mints), faucetKey, trustProxy })
-  const faucet: RoutesParts['faucet'] = (request, visitor) => give(request, visitor)
+  const known = mintsOf(service, mints)
+  const source = service.openFaucetSource({ mints: known, faucetKey })
+  const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }

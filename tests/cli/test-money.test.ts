@@ -11,8 +11,8 @@ import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { genesisHashes, type Mint } from '../../src/core/network.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/transport.ts'
-import { openFaucet } from '../../src/server/assemble-faucet.ts'
 import { bend, createFace } from '../harness/face.ts'
+import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 
@@ -20,7 +20,6 @@ const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'money-'))
 const keyFile = join(directory, 'faucet.json')
 const http = createHttpTransport()
-const log = { info: () => {}, warn: () => {}, error: () => {} }
 let world: World
 let key: string
 let [stdout, stderr] = ['', '']
@@ -120,9 +119,7 @@ describe('faucet --url', () => {
       transport: http.transport,
       mints,
       faucetKey: keyFile,
-      trustProxy: 0,
       clock: createWallClock(),
-      log,
     })
     const server = serve({ fetch: (request) => faucet(request, { peer: '127.0.0.1' }), port: 0, hostname: '127.0.0.1' })
     await new Promise((resolve) => server.once('listening', resolve))

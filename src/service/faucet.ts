@@ -5,47 +5,20 @@
  * one recipient and all together may ask for is limited: the tokens cost nothing, but SOL of the key's own goes with them.
  */
 import { readClientAddress } from '../core/client-address.ts'
-import type { FaucetOrder, Portions } from '../core/faucet-order.ts'
+import type { Portions } from '../core/faucet-order.ts'
 import { readFaucetOrder } from '../core/faucet-order.ts'
 import type { MintTable, Network } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
-import type { AccountKey } from './options.ts'
+import type { FaucetSource, Forward, Gift, Give } from '../server/faucet-source.ts'
+import type { Visitor } from './access.ts'
 
-/** Who is at the other end, as far as the server can tell. */
-export interface FaucetVisitor {
-  readonly peer?: string | undefined
-}
+export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
-export type Faucet = (request: Request, visitor: FaucetVisitor) => Promise<Response>
-
-export type Gift =
-  | { readonly kind: 'landed'; readonly tx: string }
-  | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
-
-export type FaucetSource =
-  /** Has the faucet of a local chain answer. Undefined where the node is of another chain, or does not answer. */
-  | {
-      readonly kind: 'localnet'
-      readonly forward: (body: string) => Promise<{ readonly status: number; readonly text: string } | undefined>
-    }
-  /** Gives by a key. Has to ask the nodes for their chain with every call. */
-  | {
-      readonly kind: 'key'
-      readonly give: (order: Pick<FaucetOrder, 'units'> & { readonly recipient: string }) => Promise<Gift>
-    }
-
-/** What whoever offers a faucet has to say. */
-export interface FaucetOptions {
+export interface FaucetParts {
+  readonly network: Network
   readonly mints: MintTable
-  /** The key that owns the mints: the path of a key file, 64 secret bytes, or a wallet. A localnet needs none. */
-  readonly faucetKey: AccountKey | undefined
   /** How many proxies stand in front. */
   readonly trustProxy: number
-}
-
-export interface FaucetParts extends Omit<FaucetOptions, 'faucetKey'> {
-  readonly network: Network
   /** Where the money comes from; without one there is no faucet. */
   readonly source: FaucetSource | undefined
   readonly clock: Clock
@@ -74,9 +47,9 @@ export function createFaucet(parts: FaucetParts): Faucet {
   }
 }
 
-type Answer = (body: string, request: Request, visitor: FaucetVisitor) => Promise<Response>
+type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
-function forwardTo(forward: Extract<FaucetSource, { kind: 'localnet' }>['forward']): Answer {
+function forwardTo(forward: Forward): Answer {
   return async (body) => {
     const answer = await forward(body).catch(() => undefined)
     if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
@@ -84,10 +57,7 @@ function forwardTo(forward: Extract<FaucetSource, { kind: 'localnet' }>['forward
   }
 }
 
-function giveBy(
-  { network, mints, trustProxy, clock, log }: FaucetParts,
-  give: Extract<FaucetSource, { kind: 'key' }>['give'],
-): Answer {
+function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: Give): Answer {
   const limits = createLimits(clock)
   return async (body, request, { peer }) => {
     const order = readFaucetOrder(body, keyPortions, mints)
