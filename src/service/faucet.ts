@@ -9,6 +9,8 @@ import type { Portions } from '../core/faucet-order.ts'
 import { readFaucetOrder } from '../core/faucet-order.ts'
 import type { MintTable, Network } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
+import type { Rate } from '../server/credits.ts'
+import { createCredits } from '../server/credits.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../server/faucet-source.ts'
 import type { Visitor } from './access.ts'
 
@@ -64,7 +66,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
     if (typeof order === 'string') return say(400, order)
     const { address, units, amounts } = order
     const client = readClientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
-    const entry = limits.enter([`client ${client}`, `recipient ${address}`])
+    const entry = limits.enter(client, address)
     if (entry.kind === 'later') {
       const minutes = Math.ceil(entry.seconds / 60)
       return say(429, `That was enough for now; come back in ${minutes} minutes.`, {
@@ -82,42 +84,25 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
   }
 }
 
-interface Rate {
-  readonly most: number
-  readonly secondsEach: number
-}
-
 /** A classroom behind one address is served; a script that makes up recipients is not. */
 const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
   client: { most: 10, secondsEach: 360 },
   recipient: { most: 2, secondsEach: 1_800 },
   all: { most: 100, secondsEach: 36 },
 }
-const mostKept = 10_000
 
 type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
 
-/** Credit that comes back with time, by name. The longest unused names are forgotten first. */
-function createLimits(clock: Clock): { enter(names: readonly string[]): Entry } {
-  const credits = new Map<string, { left: number; at: number }>()
-  const creditOf = (name: string) => {
-    const { most, secondsEach } = rates[(name.split(' ')[0] ?? 'all') as keyof typeof rates]
-    const now = clock.monotonic()
-    const credit = credits.get(name) ?? { left: most, at: now }
-    credit.left = Math.min(most, credit.left + (now - credit.at) / 1000 / secondsEach)
-    credit.at = now
-    credits.delete(name)
-    credits.set(name, credit)
-    return { credit, seconds: (1 - credit.left) * secondsEach }
-  }
+function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
+  const creditOf = createCredits(clock)
   return {
-    enter: (names) => {
-      const all = [...names, 'all'].map(creditOf)
-      for (const oldest of credits.keys()) {
-        if (credits.size <= mostKept) break
-        credits.delete(oldest)
-      }
-      const wait = Math.max(...all.map(({ seconds }) => seconds))
+    enter: (client, recipient) => {
+      const all = [
+        { rate: rates.client, credit: creditOf(`client ${client}`, rates.client) },
+        { rate: rates.recipient, credit: creditOf(`recipient ${recipient}`, rates.recipient) },
+        { rate: rates.all, credit: creditOf('all', rates.all) },
+      ]
+      const wait = Math.max(...all.map(({ rate, credit }) => (1 - credit.left) * rate.secondsEach))
       if (wait > 0) return { kind: 'later', seconds: wait }
       for (const { credit } of all) credit.left -= 1
       return {
