@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { openSqliteLedger } from '../dist/ledger/sqlite.js'
-import { createExports } from '../dist/server/export.js'
+import { createExports } from '../dist/service/export.js'
 import { round } from './statistics.mjs'
 
 const rows = 1_000_000

@@ -42,12 +42,13 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
   workers: { folders: ['core', 'workers'], packages: [] },
   rates: { folders: ['core', 'rates'], packages: [] },
+  server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },
   // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
-  server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'hucre'] },
-  adapters: { folders: ['core', 'server', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
+  service: { folders: ['core', 'server', 'service'], packages: ['zod', 'hucre'] },
+  adapters: { folders: ['core', 'server', 'service', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
   // Files, sockets and upstreams are its business; ledger and chain come through the paywall.
   gateway: {
-    folders: ['core', 'server', 'adapters', 'gateway'],
+    folders: ['core', 'server', 'service', 'adapters', 'gateway'],
     packages: ['node:', 'undici', 'yaml', 'jiti', 'zod'],
   },
   client: { folders: ['core', 'chain', 'client', 'host'], packages: ['@noble/'] },
@@ -56,20 +57,32 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
     packages: ['node:', 'litesvm', 'ws', '@photostructure/sqlite', '@noble/', '@scure/base'],
   },
   cli: {
-    folders: ['core', 'chain', 'client', 'host', 'server', 'adapters', 'ledger', 'localnet', 'gateway', 'cli'],
+    folders: [
+      'core',
+      'chain',
+      'client',
+      'host',
+      'server',
+      'service',
+      'adapters',
+      'ledger',
+      'localnet',
+      'gateway',
+      'cli',
+    ],
     packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],
   },
-  '.': { folders: ['adapters', 'client', 'core', 'server'], packages: [] },
+  '.': { folders: ['adapters', 'client', 'core', 'server', 'service'], packages: [] },
 }
-/** The only files of the server that know which implementations there are. */
+/** The only files of server and service that know which implementations there are. */
 const joiners = [
   'server/assemble.ts',
   'server/assemble-faucet.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
-  'server/assemble-routes.ts',
   'server/assemble-verdict.ts',
-  'server/assemble-webhooks.ts',
+  'service/assemble.ts',
+  'service/assemble-webhooks.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
 /** The parts of the client that live on files, and so in Node only. */
@@ -148,7 +161,7 @@ describe('layers', () => {
     expect(reached.size).toBeGreaterThan(20)
   })
 
-  it.each(['index.ts', 'server/index.ts', 'client/index.ts', 'adapters/node.ts', 'adapters/express.ts'])(
+  it.each(['index.ts', 'server.ts', 'client/index.ts', 'adapters/node.ts', 'adapters/express.ts'])(
     'loads no binary with %s: who does not use it need not have it',
     (entry) => {
       const reached = reachedFrom(entry, (one) => !one.isLazy)

@@ -1,10 +1,10 @@
 /** The service's own addresses for every framework: by `fetch`, and by Node's request and response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Visitor } from '../server/access.ts'
-import { openRoutes } from '../server/assemble-routes.ts'
-import { problem } from '../server/problems.ts'
-import type { Routes } from '../server/routes.ts'
-import type { RoutesOptions } from '../server/routes-options.ts'
+import type { Visitor } from '../service/access.ts'
+import { openRoutes } from '../service/assemble.ts'
+import type { RoutesOptions } from '../service/options.ts'
+import { problem } from '../service/problems.ts'
+import type { Routes } from '../service/routes.ts'
 
 /** Who asks: as the server knows it, or Node's own request, from which that can be read. */
 export type VisitInfo = Partial<Visitor> | { readonly incoming: IncomingMessage }

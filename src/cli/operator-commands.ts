@@ -1,15 +1,8 @@
 /** The commands of those who run a service. */
 import { type Command, Option } from 'commander'
-import type { Run } from './run.ts'
+import { type Commands, networkOption } from './run.ts'
 
-export interface OperatorParts {
-  readonly program: Command
-  readonly command: (name: string, description: string, parent?: Command) => Command
-  readonly networkOption: () => Option
-  readonly run: Run
-}
-
-export function addOperatorCommands({ program, command, networkOption, run }: OperatorParts): void {
+export function addOperatorCommands({ program, command, run }: Commands): void {
   const onLedger = (name: string, description: string, parent: Command) =>
     command(name, description, parent)
       .option('--ledger <url>', 'the ledger of the service (default: PAYSTILE_LEDGER)')

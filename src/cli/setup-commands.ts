@@ -1,17 +1,7 @@
 /** The commands that come before anything is sold: write a configuration, check it, make test tokens. */
-import type { Command, Option } from 'commander'
-import type { Run } from './run.ts'
+import { type Commands, collect, networkOption } from './run.ts'
 
-export interface SetupParts {
-  readonly program: Command
-  readonly command: (name: string, description: string, parent?: Command) => Command
-  readonly networkOption: () => Option
-  /** For options that may be repeated. */
-  readonly collect: (value: string, all: readonly string[]) => readonly string[]
-  readonly run: Run
-}
-
-export function addSetupCommands({ program, command, networkOption, collect, run }: SetupParts): void {
+export function addSetupCommands({ program, command, run }: Commands): void {
   command('init', 'write what `serve` needs: configuration and secret')
     .argument('[directory]', 'where to (default: here)')
     .option('--upstream <url>', 'your own service, which is to be protected')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readRoutesConfig } from '../server/routes-options.ts'
+import { readRoutesConfig } from '../service/options.ts'
 import { planFor } from './plan.ts'
 
 const recipient = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'

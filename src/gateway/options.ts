@@ -1,6 +1,6 @@
 /** What a gateway's configuration may say: SPEC.md's names at the top level, and the same names again in each route. */
 import type { ProviderOptions } from '../server/options.ts'
-import type { RoutesOptions } from '../server/routes-options.ts'
+import type { RoutesOptions } from '../service/options.ts'
 
 /** Options of the paywall that a route may have to itself; left out, the top level's are used. */
 export type RouteOptions = Pick<

@@ -1,5 +1,5 @@
 /** What is wrong with routes taken together: those that hide behind the service's own addresses, or behind each other. */
-import { isOwnPath } from '../server/endpoints.ts'
+import { isOwnPath } from '../service/endpoints.ts'
 import type { Row } from './match.ts'
 import { covers } from './match.ts'
 import type { Problem } from './problems.ts'

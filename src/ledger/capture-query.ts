@@ -2,9 +2,14 @@
  * The list of captures as SQL: one index scan over the payments and one over what was only seen, each in the order asked
  * for and cut at the number asked for. The two databases differ in how they spell a few things.
  */
-import type { CaptureQuery } from '../core/ports.ts'
+import type { Unit } from '../core/allowance.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { Capture, CaptureQuery } from '../core/ports.ts'
+import { parsePositions } from '../core/positions.ts'
+import type { Finality } from './account.ts'
+import { captureOfPayment } from './capture.ts'
 import { checkCount } from './periods.ts'
-import { formatText } from './stored-text.ts'
+import { formatText, parseText } from './stored-text.ts'
 
 export interface Spelling {
   readonly payments: string
@@ -27,6 +32,47 @@ export interface Statement {
 
 export const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
   used, deliveries, positions, finality`
+
+/** As the databases give it: money and, in PostgreSQL, all numbers are text. */
+export interface CaptureRow {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly recipient: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly unit: Unit
+  readonly amount: bigint | string
+  readonly paid_at: bigint | string
+  readonly used: bigint | string
+  readonly deliveries: bigint | string
+  readonly positions: string
+  readonly finality: Finality
+  readonly late: boolean | bigint
+}
+
+export function readCapture(row: CaptureRow): Capture {
+  const { request, payer, recipient, token, unit, finality } = row
+  return captureOfPayment({
+    tx: new Uint8Array(row.tx),
+    request,
+    payer,
+    recipient,
+    endpoint: parseText(row.endpoint),
+    token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    allowance: { unit, amount: BigInt(row.amount) },
+    paidAt: Number(row.paid_at),
+    used: BigInt(row.used),
+    deliveries: BigInt(row.deliveries),
+    positions: parsePositions(row.positions),
+    finality,
+    late: Boolean(row.late),
+  })
+}
 
 /** Undefined where no payment can be among the answers. */
 export function selectPayments(query: CaptureQuery, spelling: Spelling): Statement | undefined {

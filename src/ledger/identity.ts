@@ -53,3 +53,12 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
     )
   }
 }
+
+/** Refuses a ledger whose schema is ahead of the latest that this version knows. */
+export function checkVersion(file: string, version: number, latest: number): void {
+  if (version <= latest) return
+  throw new LedgerConfigurationError(
+    `The ledger ${file} was written by a newer paystile (schema ${version}, this one knows ${latest}): ` +
+      'run that version or a later one.',
+  )
+}

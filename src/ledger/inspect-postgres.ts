@@ -1,10 +1,9 @@
 /** Looks at a PostgreSQL ledger without touching it: every statement only reads. */
-import type { Remembered } from './identity.ts'
 import { checkIdentity, LedgerConfigurationError } from './identity.ts'
 import type { KnownIdentity, LedgerInspection } from './inspection.ts'
 import type { Database } from './postgres-database.ts'
 import { openDatabase } from './postgres-database.ts'
-import { checkDurability, steps } from './postgres-schema.ts'
+import { checkDurability, readMeta, steps } from './postgres-schema.ts'
 
 const timeoutMs = 5_000
 
@@ -36,17 +35,7 @@ export async function inspectServer(url: string, identity: KnownIdentity): Promi
 }
 
 async function look(database: Database, identity: KnownIdentity) {
-  const rows = await database.query('SELECT key, value FROM paystile_meta')
-  const { schema, ...remembered } = Object.fromEntries(rows.map(({ key, value }) => [key, value])) as Remembered & {
-    readonly schema?: string
-  }
-  const version = Number(schema ?? 0)
-  if (version > steps.length) {
-    throw new LedgerConfigurationError(
-      `The ledger ${database.name} was written by a newer paystile (schema ${version}, this one knows ${steps.length}): ` +
-        'run that version or a later one.',
-    )
-  }
+  const { version, remembered } = await readMeta(database.name, database.query)
   checkIdentity(database.name, remembered, {
     ...identity,
     fingerprint: identity.fingerprint ?? remembered.fingerprint ?? '',

@@ -5,7 +5,7 @@
  * transaction that holds the write lock, so two processes that open a file at once make one schema.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { LedgerConfigurationError } from './identity.ts'
+import { checkVersion, LedgerConfigurationError } from './identity.ts'
 
 /**
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
@@ -215,12 +215,7 @@ export function checkOrigin(db: DatabaseSyncInstance, file: string): number {
       `The file ${file} is the database of another program: give the ledger a file of its own.`,
     )
   }
-  if (version > steps.length) {
-    throw new LedgerConfigurationError(
-      `The ledger ${file} was written by a newer paystile (schema ${version}, this one knows ${steps.length}): ` +
-        'run that version or a later one.',
-    )
-  }
+  checkVersion(file, version, steps.length)
   return version
 }
 

@@ -1,12 +1,10 @@
 /** The books in the ledger's PostgreSQL database: sums are read from the rollups, and the list by its indexes. */
-import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Books, Capture, Clock, UsageEvent } from '../core/ports.ts'
-import { parsePositions } from '../core/positions.ts'
-import { checkTx, type Finality, timeOf } from './account.ts'
-import { captureOfPayment, captureOfSighting, mergeCaptures } from './capture.ts'
-import type { Statement } from './capture-query.ts'
-import { paymentColumns, selectPayments, selectSightings } from './capture-query.ts'
+import type { Books, Clock, UsageEvent } from '../core/ports.ts'
+import { checkTx, timeOf } from './account.ts'
+import { captureOfSighting, mergeCaptures } from './capture.ts'
+import type { CaptureRow, Statement } from './capture-query.ts'
+import { paymentColumns, readCapture, selectPayments, selectSightings } from './capture-query.ts'
 import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from './periods.ts'
 import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
 import type { Database } from './postgres-database.ts'
@@ -36,25 +34,6 @@ const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, co
   SELECT at, endpoint, event, $5, sum(count) FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
     AS given (at, endpoint, event, count) GROUP BY at, endpoint, event ORDER BY at, endpoint, event
   ON CONFLICT (at, endpoint, event, lane) DO UPDATE SET count = kept.count + excluded.count`
-
-interface CaptureRow {
-  readonly tx: Uint8Array
-  readonly request: string
-  readonly payer: string
-  readonly recipient: string
-  readonly endpoint: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly worth: string | null
-  readonly unit: Unit
-  readonly amount: string
-  readonly paid_at: string
-  readonly used: string
-  readonly deliveries: string
-  readonly positions: string
-  readonly finality: Finality
-  readonly late: boolean
-}
 
 type LineRow = CountsRow & { readonly at: string; readonly endpoint: string; readonly token: TokenCode }
 
@@ -146,25 +125,4 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       return row?.value
     },
   }
-}
-
-function readCapture(row: CaptureRow): Capture {
-  const { request, payer, recipient, token, unit, finality, late } = row
-  return captureOfPayment({
-    tx: new Uint8Array(row.tx),
-    request,
-    payer,
-    recipient,
-    endpoint: parseText(row.endpoint),
-    token,
-    received: BigInt(row.received),
-    worth: row.worth === null ? undefined : BigInt(row.worth),
-    allowance: { unit, amount: BigInt(row.amount) },
-    paidAt: Number(row.paid_at),
-    used: BigInt(row.used),
-    deliveries: BigInt(row.deliveries),
-    positions: parsePositions(row.positions),
-    finality,
-    late,
-  })
 }

@@ -3,7 +3,7 @@
  * transaction under one lock, so that any number of servers may start at once.
  */
 import type { LedgerIdentity, Remembered } from './identity.ts'
-import { checkIdentity, LedgerConfigurationError } from './identity.ts'
+import { checkIdentity, checkVersion, LedgerConfigurationError } from './identity.ts'
 import type { Database } from './postgres-database.ts'
 
 export const steps: readonly string[] = [
@@ -147,17 +147,7 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
     await query('SELECT pg_advisory_xact_lock($1)', [lock])
     const [found] = await query("SELECT to_regclass('paystile_meta') IS NOT NULL AS known")
     if (!found?.['known']) await query(meta)
-    const rows = await query('SELECT key, value FROM paystile_meta')
-    const { schema, ...remembered } = Object.fromEntries(rows.map(({ key, value }) => [key, value])) as Remembered & {
-      readonly schema?: string
-    }
-    const version = Number(schema ?? 0)
-    if (version > steps.length) {
-      throw new LedgerConfigurationError(
-        `The ledger ${database.name} was written by a newer paystile (schema ${version}, this one knows ${steps.length}): ` +
-          'run that version or a later one.',
-      )
-    }
+    const { version, remembered } = await readMeta(database.name, query)
     checkIdentity(database.name, remembered, identity)
     for (const step of steps.slice(version)) await query(step, [], { timeoutMs: migrationMs })
     const facts = { ...identity, schema: String(steps.length) }
@@ -170,6 +160,20 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
         ])
     }
   })
+}
+
+/** What the ledger remembers of itself. Refuses what a newer version wrote. */
+export async function readMeta(
+  name: string,
+  query: Database['query'],
+): Promise<{ readonly version: number; readonly remembered: Remembered }> {
+  const rows = await query('SELECT key, value FROM paystile_meta')
+  const { schema, ...remembered } = Object.fromEntries(rows.map(({ key, value }) => [key, value])) as Remembered & {
+    readonly schema?: string
+  }
+  const version = Number(schema ?? 0)
+  checkVersion(name, version, steps.length)
+  return { version, remembered }
 }
 
 export async function checkDurability(database: Database): Promise<void> {

@@ -1,13 +1,11 @@
 /** The books in the ledger's SQLite file: sums are read from the rollups, and the list by its indexes. */
 import type { StatementSyncInstance } from '@photostructure/sqlite'
-import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Books, Capture, Clock, Point, UsageEvent } from '../core/ports.ts'
-import { parsePositions } from '../core/positions.ts'
-import { checkTx, type Finality, timeOf } from './account.ts'
-import { captureOfPayment, captureOfSighting, mergeCaptures } from './capture.ts'
-import type { Statement } from './capture-query.ts'
-import { paymentColumns, selectPayments, selectSightings } from './capture-query.ts'
+import type { Books, Clock, Point, UsageEvent } from '../core/ports.ts'
+import { checkTx, timeOf } from './account.ts'
+import { captureOfSighting, mergeCaptures } from './capture.ts'
+import type { CaptureRow, Statement } from './capture-query.ts'
+import { paymentColumns, readCapture, selectPayments, selectSightings } from './capture-query.ts'
 import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from './periods.ts'
 import type { SightingRow } from './sightings.ts'
 import { readSighting, sightingColumns } from './sightings.ts'
@@ -31,25 +29,6 @@ const day = 'at - ((at % 86400000) + 86400000) % 86400000'
 const rangeFrom = (first: number, endpoint?: number) => `SELECT *, ?${first + 3} AS sign FROM rollups
   WHERE grain = ?${first} AND at >= ?${first + 1} AND at < ?${first + 2}${endpoint ? ` AND endpoint = ?${endpoint}` : ''}`
 const isAny = 'HAVING sum(sign * payments) <> 0'
-
-interface CaptureRow {
-  readonly tx: Uint8Array
-  readonly request: string
-  readonly payer: string
-  readonly recipient: string
-  readonly endpoint: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly worth: string | null
-  readonly unit: Unit
-  readonly amount: bigint
-  readonly paid_at: bigint
-  readonly used: bigint
-  readonly deliveries: bigint
-  readonly positions: string
-  readonly finality: Finality
-  readonly late: bigint
-}
 
 type LineRow = CountsRow & { readonly endpoint: string; readonly token: TokenCode }
 
@@ -161,25 +140,4 @@ function readPoint(text: string): Point {
 
 function byToken(one: Point, other: Point): number {
   return one.token < other.token ? -1 : 1
-}
-
-function readCapture(row: CaptureRow): Capture {
-  const { request, payer, recipient, token, unit, amount, used, deliveries, finality } = row
-  return captureOfPayment({
-    tx: new Uint8Array(row.tx),
-    request,
-    payer,
-    recipient,
-    endpoint: parseText(row.endpoint),
-    token,
-    received: BigInt(row.received),
-    worth: row.worth === null ? undefined : BigInt(row.worth),
-    allowance: { unit, amount },
-    paidAt: Number(row.paid_at),
-    used,
-    deliveries,
-    positions: parsePositions(row.positions),
-    finality,
-    late: row.late === 1n,
-  })
 }

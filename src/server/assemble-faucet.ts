@@ -1,4 +1,4 @@
-/** Joins the faucet: to the local chain's own, or to a key that mints on a test network. */
+/** Joins the source of test money: the local chain's own faucet, or to a key that mints on a test network. */
 import { readGenesis } from '../chain/genesis.ts'
 import type { Wallet } from '../chain/keypair.ts'
 import { createMinter } from '../chain/minting.ts'
@@ -6,11 +6,10 @@ import type { Rpc } from '../chain/rpc.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
 import type { Network } from '../core/network.ts'
 import { genesisHashes } from '../core/network.ts'
-import type { Clock, Log, Transport } from '../core/ports.ts'
+import type { Clock, Transport } from '../core/ports.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { ConfigurationError } from './configuration-error.ts'
-import type { Faucet, FaucetOptions, FaucetSource } from './faucet.ts'
-import { createFaucet } from './faucet.ts'
+import type { FaucetOptions, FaucetSource, Give } from './faucet-source.ts'
 import type { AccountKey } from './options.ts'
 
 /** What a faucet needs of the service it belongs to. */
@@ -23,18 +22,12 @@ export interface FaucetSettings extends FaucetOptions {
   readonly urls: readonly string[]
   readonly transport: Transport
   readonly clock: Clock
-  readonly log: Log
 }
 
 const forwardMs = 5_000
 
 /** Throws a `ConfigurationError` for a key that cannot be used, and on mainnet for any. */
-export function openFaucet(settings: FaucetSettings): Faucet {
-  const { network, mints, trustProxy, clock, log } = settings
-  return createFaucet({ network, mints, trustProxy, clock, log, source: sourceOf(settings) })
-}
-
-function sourceOf(settings: FaucetSettings): FaucetSource | undefined {
+export function openFaucetSource(settings: FaucetSettings): FaucetSource | undefined {
   const { network, genesis, rpc, faucetKey, mints, clock } = settings
   const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
   if (isMainnet && faucetKey !== undefined) {
@@ -50,8 +43,6 @@ function sourceOf(settings: FaucetSettings): FaucetSource | undefined {
   }
   return network === 'localnet' ? { kind: 'localnet', forward: (body) => forward(settings, body) } : undefined
 }
-
-type Give = Extract<FaucetSource, { kind: 'key' }>['give']
 
 /** A file is read now, so that the start is refused without it. */
 function openKey(key: AccountKey): Promise<Wallet> {

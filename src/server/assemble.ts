@@ -1,6 +1,6 @@
 /**
- * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. With
- * `assemble-ground.ts` and `assemble-verdict.ts` the only file of the server that knows which implementations there are.
+ * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The
+ * `assemble*.ts` alone know which implementations there are.
  */
 import type { Wallet } from '../chain/keypair.ts'
 import { createOpener } from '../chain/opening.ts'
@@ -26,7 +26,7 @@ import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { startFinality } from '../workers/finality.ts'
-import { openFaucet } from './assemble-faucet.ts'
+import { openFaucetSource } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
@@ -193,7 +193,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const { transport } = http
-    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock, log }
+    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock }
     const parts: ServiceParts = {
       chain: observeChain(chain, trace),
       ledger,
@@ -206,7 +206,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
-      openFaucet: (options) => openFaucet({ ...options, ...faucetGround }),
+      openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
       welcome: ground.welcome,
       encode: createEncoder(),
       log,

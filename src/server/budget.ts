@@ -5,6 +5,8 @@
  */
 import { unknownAddress } from '../core/client-address.ts'
 import type { Clock } from '../core/ports.ts'
+import type { Rate } from './credits.ts'
+import { createCredits } from './credits.ts'
 
 export interface Budget {
   /** Undefined when the client has used up its credit. */
@@ -18,49 +20,22 @@ export interface Visit {
   leave(wasUseful: boolean): void
 }
 
-interface Rate {
-  readonly most: number
-  readonly perSecond: number
-}
-
 /** An office behind one address may hold many payers; one requestId is one payer's. */
-const perAddress: Rate = { most: 30, perSecond: 0.5 }
-const perRequest: Rate = { most: 5, perSecond: 0.2 }
+const perAddress: Rate = { most: 30, secondsEach: 2 }
+const perRequest: Rate = { most: 5, secondsEach: 5 }
 /** Proofs of one address that wait at the same time. */
 const mostAtOnce = 64
-const mostKept = 10_000
-
-interface Credit {
-  left: number
-  at: number
-  waiting: number
-}
 
 export function createBudget(clock: Clock): Budget {
-  const addresses = new Map<string, Credit>()
-  const requests = new Map<string, Credit>()
-
-  const creditOf = (credits: Map<string, Credit>, key: string, { most, perSecond }: Rate): Credit => {
-    const now = clock.monotonic()
-    const credit = credits.get(key) ?? { left: most, at: now, waiting: 0 }
-    credit.left = Math.min(most, credit.left + ((now - credit.at) / 1000) * perSecond)
-    credit.at = now
-    // The longest unused goes first.
-    credits.delete(key)
-    credits.set(key, credit)
-    for (const oldest of credits.keys()) {
-      if (credits.size <= mostKept) break
-      credits.delete(oldest)
-    }
-    return credit
-  }
+  const addresses = createCredits(clock)
+  const requests = createCredits(clock)
 
   return {
     enter: (address, requestId) => {
       // Nobody is refused for what others did whose address is not known either; but nobody is believed at once.
       if (address === unknownAddress) return { isDoubtful: true, leave: () => {} }
-      const client = creditOf(addresses, address, perAddress)
-      const use = creditOf(requests, `${address} ${requestId}`, perRequest)
+      const client = addresses(address, perAddress)
+      const use = requests(`${address} ${requestId}`, perRequest)
       if (client.left < 1 || use.left < 1 || client.waiting >= mostAtOnce) return undefined
       client.waiting += 1
       return {

@@ -27,7 +27,7 @@ import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
-import type { Faucet, FaucetOptions } from './faucet.ts'
+import type { FaucetOptions, FaucetSource } from './faucet-source.ts'
 import type { AccountKey } from './options.ts'
 import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
@@ -58,7 +58,7 @@ export interface ServiceParts {
   /** What tokens are worth, by a source that routes with the same settings share. */
   readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
   /** Test money, on test networks. Throws a `ConfigurationError` for a key that cannot be used. */
-  readonly openFaucet: (options: FaucetOptions) => Faucet
+  readonly openFaucetSource: (options: FaucetOptions) => FaucetSource | undefined
   /** base64url as fast as the platform has it: every 402 passes through. */
   readonly encode: Encode
   readonly log: Log

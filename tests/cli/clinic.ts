@@ -6,7 +6,6 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { stringify } from 'yaml'
-import { main } from '../../src/cli/main.ts'
 import { readKeyring } from '../../src/core/keys.ts'
 import { genesisHashes, knownMints, type Mint, type Network } from '../../src/core/network.ts'
 import { createWallClock } from '../../src/host/clock.ts'
@@ -14,6 +13,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { type Behaviour, createFace, type Face } from '../harness/face.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
+import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 export const clock = createWallClock()
@@ -26,7 +26,6 @@ let upstream: Server
 export let upstreamUrl: string
 export let recipient: KeyPairSigner
 export let directory: string
-let [stdout, stderr] = ['', '']
 
 /** To be called once by each file: a chain, a node, an upstream, and for each test a directory and a recipient. */
 export function useClinic(): void {
@@ -45,14 +44,6 @@ export function useClinic(): void {
     recipient = await newSigner()
     await world.localnet.fund(recipient.address, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n })
     play('devnet')
-    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      stdout += text
-      return true
-    })
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      stderr += text
-      return true
-    })
   })
   afterEach(() => {
     vi.restoreAllMocks()
@@ -124,19 +115,12 @@ export async function beginAnew(): Promise<void> {
 
 /** What a person sees. */
 export async function see(): Promise<{ readonly code: number; readonly text: string }> {
-  ;[stdout, stderr] = ['', '']
-  Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true })
-  try {
-    const code = await main(['doctor', join(directory, 'paystile.yaml')])
-    return { code, text: stdout }
-  } finally {
-    Reflect.deleteProperty(process.stdout, 'isTTY')
-  }
+  const { code, stdout } = await runHere(['doctor', join(directory, 'paystile.yaml')], { isTerminal: true })
+  return { code, text: stdout }
 }
 
 export async function examine(...args: readonly string[]): Promise<Report> {
-  ;[stdout, stderr] = ['', '']
-  const code = await main(['doctor', '--json', ...args])
+  const { code, stdout, stderr } = await runHere(['doctor', '--json', ...args])
   const { checks, next, ok } = JSON.parse(stdout) as Report & { readonly ok: boolean }
   expect(stderr).toBe('')
   expect([code, ok]).toEqual(checks.some(({ level }) => level === 'fail') ? [2, false] : [0, true])

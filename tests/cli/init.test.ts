@@ -3,42 +3,29 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { askAll, type Prompts } from '../../src/cli/init/questions.ts'
-import { main } from '../../src/cli/main.ts'
 import { fetchWith402, initAgentWallet } from '../../src/client/index.ts'
 import { readKeyring } from '../../src/core/keys.ts'
 import { readPlanFile } from '../../src/gateway/file.ts'
 import { openGateway } from '../../src/gateway/gateway.ts'
 import { loadEnvFile } from '../../src/host/env-file.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
+import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 const wallet = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 let directory: string
-let [stdout, stderr] = ['', '']
 
 beforeEach(() => {
   directory = mkdtempSync(join(home.path, 'init-'))
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += text
-    return true
-  })
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += text
-    return true
-  })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
 })
 afterAll(() => home.remove())
 
 async function run(...args: readonly string[]) {
-  ;[stdout, stderr] = ['', '']
-  const code = await main(['init', directory, '--json', ...args])
+  const { code, stdout, stderr } = await runHere(['init', directory, '--json', ...args])
   return { code, text: stdout + stderr, result: stdout === '' ? undefined : JSON.parse(stdout) }
 }
 const read = (name: string) => readFileSync(join(directory, name), 'utf8')
@@ -231,8 +218,7 @@ describe('what is written', () => {
       expect(await gateway.readiness()).toMatchObject({ ready: true, offered: ['USDC'] })
       expect((await fetch(`${url}/api/other`)).status).toBe(404)
       const payer = await initAgentWallet()
-      ;[stdout, stderr] = ['', '']
-      expect(await main(['faucet', payer.address, '--json'])).toBe(0)
+      expect((await runHere(['faucet', payer.address, '--json'])).code).toBe(0)
       const answer = await fetchWith402(`${url}/api/weather`, { wallet: payer, tokens: ['USDC'] })
       expect([answer.status, await answer.text()]).toEqual([200, 'the weather'])
     } finally {

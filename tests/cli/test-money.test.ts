@@ -6,24 +6,22 @@ import { serve } from '@hono/node-server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { createRpc } from '../../src/chain/rpc.ts'
-import { main } from '../../src/cli/main.ts'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { genesisHashes, type Mint } from '../../src/core/network.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/transport.ts'
-import { openFaucet } from '../../src/server/assemble-faucet.ts'
 import { bend, createFace } from '../harness/face.ts'
+import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
+import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'money-'))
 const keyFile = join(directory, 'faucet.json')
 const http = createHttpTransport()
-const log = { info: () => {}, warn: () => {}, error: () => {} }
 let world: World
 let key: string
-let [stdout, stderr] = ['', '']
 
 beforeAll(async () => {
   world = await createWorld()
@@ -31,17 +29,8 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   vi.stubEnv('PAYSTILE_RPC', undefined)
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += text
-    return true
-  })
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += text
-    return true
-  })
 })
 afterEach(() => {
-  vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
 afterAll(async () => {
@@ -51,8 +40,7 @@ afterAll(async () => {
 })
 
 async function run(...args: readonly string[]) {
-  ;[stdout, stderr] = ['', '']
-  const code = await main([...args, '--json'])
+  const { code, stdout, stderr } = await runHere([...args, '--json'])
   return {
     code,
     result: stdout === '' ? undefined : JSON.parse(stdout),
@@ -89,11 +77,8 @@ describe('mints create', () => {
     const { code, result } = await create()
     expect([code, result.made]).toEqual([0, ['USDC', 'NATIVE']])
     expect((await create()).result).toMatchObject({ made: [], mints: result.mints })
-    ;[stdout, stderr] = ['', '']
-    Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true })
-    await main(['mints', 'create', keyFile, '--network', 'localnet', '--rpc', world.localnet.rpcUrl]).finally(() => {
-      Reflect.deleteProperty(process.stdout, 'isTTY')
-    })
+    const again = ['mints', 'create', keyFile, '--network', 'localnet', '--rpc', world.localnet.rpcUrl]
+    const { stdout } = await runHere(again, { isTerminal: true })
     const yaml = parse(stdout.slice(stdout.indexOf('network:')))
     expect(yaml).toEqual({
       network: 'localnet',
@@ -120,9 +105,7 @@ describe('faucet --url', () => {
       transport: http.transport,
       mints,
       faucetKey: keyFile,
-      trustProxy: 0,
       clock: createWallClock(),
-      log,
     })
     const server = serve({ fetch: (request) => faucet(request, { peer: '127.0.0.1' }), port: 0, hostname: '127.0.0.1' })
     await new Promise((resolve) => server.once('listening', resolve))

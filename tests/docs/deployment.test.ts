@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readYaml } from '../../src/gateway/file.ts'
 import { readPlan } from '../../src/gateway/plan.ts'
-import { endpoints } from '../../src/server/endpoints.ts'
+import { endpoints } from '../../src/service/endpoints.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

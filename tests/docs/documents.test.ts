@@ -9,10 +9,10 @@ import { type RefusalRow, refusals } from '../../src/core/errors.ts'
 import { metrics } from '../../src/core/metrics.ts'
 import { readPlan } from '../../src/gateway/plan.ts'
 import { configSchema, routeSchema } from '../../src/gateway/schema.ts'
-import * as answers from '../../src/server/answers.ts'
-import { endpoints } from '../../src/server/endpoints.ts'
-import { problems } from '../../src/server/problems.ts'
-import { pageQuery, seriesQuery, verifyBody } from '../../src/server/queries.ts'
+import * as answers from '../../src/service/answers.ts'
+import { endpoints } from '../../src/service/endpoints.ts'
+import { problems } from '../../src/service/problems.ts'
+import { pageQuery, seriesQuery, verifyBody } from '../../src/service/queries.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -132,7 +132,7 @@ describe('docs/analytics.md', () => {
   })
 
   it('names every option of createPaystileRoutes', () => {
-    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/server/routes-options.ts'))?.[0] ?? ''
+    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/service/options.ts'))?.[0] ?? ''
     const options = [...source.matchAll(/\| '(\w+)'|^ {2}readonly (\w+)\??:/gm)].map(([, one, other]) => one ?? other)
     expect(options.length).toBeGreaterThan(15)
     expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { noticeKinds } from '../../src/core/ports.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/webhooks.ts'
-import { captureColumns } from '../../src/server/capture-format.ts'
+import { captureColumns } from '../../src/service/capture-format.ts'
 import { createReceiver } from '../harness/notices.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

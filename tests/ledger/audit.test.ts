@@ -1,9 +1,9 @@
 /** The books counted again: what does not add up is found, and a rebuild mends it. */
 import { describe, expect, it } from 'vitest'
-import type { Books, FrozenRates, Ledger, PaymentRecord } from '../../src/core/ports.ts'
+import type { FrozenRates, PaymentRecord } from '../../src/core/ports.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { useDesk } from './desk.ts'
+import { booksOf, useDesk } from './desk.ts'
 import type { Place } from './old-places.ts'
 import { places } from './old-places.ts'
 import { createPayment, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
@@ -19,14 +19,9 @@ const rates: FrozenRates = {
   decimals: { USDC: 6, SOL: 9, NATIVE: 9 },
 }
 
-function booksOf({ books }: Ledger): Books {
-  if (!books) throw new Error('this ledger keeps no books')
-  return books
-}
-
 describe.each(stores)('a rebuild of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const books = () => booksOf(desk.ledger)
+  const { books } = desk
 
   it('reckons the worth of every payment anew, by the rates of its moment', async () => {
     const paid: readonly Partial<PaymentRecord>[] = [

@@ -1,6 +1,6 @@
 /** What every store adds up: sums, endpoints, series, usage. */
 import { describe, expect, it } from 'vitest'
-import type { Books, Journal, PaymentRecord } from '../../src/core/ports.ts'
+import type { Books } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
@@ -12,19 +12,7 @@ const midnight = Math.floor(startOfTests / dayMs) * dayMs
 
 describe.each(stores)('the books of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const books = (): Books => {
-    if (!desk.ledger.books) throw new Error('this ledger keeps no books')
-    return desk.ledger.books
-  }
-  const journal = (): Journal => {
-    if (!desk.ledger.journal) throw new Error('this ledger keeps no journal')
-    return desk.ledger.journal
-  }
-  const registered = async (changes: Partial<PaymentRecord> = {}) => {
-    const payment = createPayment(changes)
-    await desk.grantOf(takeOf(payment))
-    return payment
-  }
+  const { books, journal, registered } = desk
 
   describe('sums', () => {
     it('count each payment once, by token, in exact numbers', async () => {

@@ -1,6 +1,6 @@
 /** The list of payments in every store: what was registered, and what was only seen. */
 import { describe, expect, it } from 'vitest'
-import type { Books, Capture, CaptureQuery, Journal, PaymentRecord } from '../../src/core/ports.ts'
+import type { Capture, CaptureQuery, PaymentRecord } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
@@ -12,19 +12,7 @@ const midnight = Math.floor(startOfTests / dayMs) * dayMs
 
 describe.each(stores)('the list of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const books = (): Books => {
-    if (!desk.ledger.books) throw new Error('this ledger keeps no books')
-    return desk.ledger.books
-  }
-  const journal = (): Journal => {
-    if (!desk.ledger.journal) throw new Error('this ledger keeps no journal')
-    return desk.ledger.journal
-  }
-  const registered = async (changes: Partial<PaymentRecord> = {}) => {
-    const payment = createPayment(changes)
-    await desk.grantOf(takeOf(payment))
-    return payment
-  }
+  const { books, journal, registered } = desk
 
   describe('captures', () => {
     const list = (query: Partial<CaptureQuery> = {}) => books().captures({ order: 'latest', most: 100, ...query })

@@ -1,17 +1,21 @@
 /** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
 import { afterEach, beforeEach } from 'vitest'
 import type { Consequence } from '../../src/core/delivery.ts'
-import type { Grant, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
+import type { Books, Grant, Journal, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
 import type { TestClock } from './payments.ts'
-import { createTestClock } from './payments.ts'
+import { createPayment, createTestClock, takeOf } from './payments.ts'
 import type { OpenShelf, Shelf } from './stores.ts'
 
 export interface Desk {
   readonly ledger: Ledger
   readonly clock: TestClock
+  books(): Books
+  journal(): Journal
   kindOf(take: Take): Promise<Taken['kind']>
   stateOf(payment: PaymentRecord): Promise<Standing['state'] | undefined>
   grantOf(take: Take): Promise<Grant>
+  /** A payment of its own, with a first response under way. */
+  registered(changes?: Partial<PaymentRecord>): Promise<PaymentRecord>
   /** Takes, and ends what was granted. */
   use(take: Take, consequence: Consequence, used?: bigint): Promise<boolean>
 }
@@ -35,8 +39,23 @@ export function useDesk(open: OpenShelf): Desk {
     kindOf: async (take) => (await shelf.ledger.take(take)).kind,
     stateOf: async (payment) => (await shelf.ledger.peek(payment.tx))?.state,
     grantOf,
+    books: () => booksOf(shelf.ledger),
+    journal: () => {
+      if (!shelf.ledger.journal) throw new Error('this ledger keeps no journal')
+      return shelf.ledger.journal
+    },
+    registered: async (changes = {}) => {
+      const payment = createPayment(changes)
+      await grantOf(takeOf(payment))
+      return payment
+    },
     use: async (take, consequence, used = 1n) => shelf.ledger.end(await grantOf(take), consequence, used),
   }
+}
+
+export function booksOf({ books }: Ledger): Books {
+  if (!books) throw new Error('this ledger keeps no books')
+  return books
 }
 
 export function granted(taken: Taken): Extract<Taken, { kind: 'granted' }> {

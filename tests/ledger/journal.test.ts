@@ -1,6 +1,6 @@
 /** What every store writes down beside the payments: what was seen on chain, up to where, and what the chain took back. */
 import { describe, expect, it } from 'vitest'
-import type { Journal, Sighting } from '../../src/core/ports.ts'
+import type { Sighting } from '../../src/core/ports.ts'
 import { useDesk } from './desk.ts'
 import { againOf, createPayment, createSighting, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
@@ -9,15 +9,7 @@ const aSighting = (changes: Partial<Sighting> = {}) => createSighting({ received
 
 describe.each(stores)('the journal of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const journal = (): Journal => {
-    if (!desk.ledger.journal) throw new Error('this ledger keeps no journal')
-    return desk.ledger.journal
-  }
-  const registered = async (changes: Parameters<typeof createPayment>[0] = {}) => {
-    const payment = createPayment(changes)
-    await desk.grantOf(takeOf(payment))
-    return payment
-  }
+  const { journal, registered } = desk
 
   describe('what was seen on chain', () => {
     it('is noted once, by whom ever it is seen', async () => {

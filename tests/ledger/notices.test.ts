@@ -20,15 +20,11 @@ function noticesOf({ notices }: Ledger): Notices {
 
 describe.each(stores)('notices of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
+  const { registered } = desk
   const notices = () => noticesOf(desk.ledger)
   const all = async () => (await notices().list({ most: 1000 })).toReversed()
   const kinds = async ({ tx }: { readonly tx: Uint8Array }) =>
     (await all()).filter((notice) => Buffer.compare(notice.tx, tx) === 0).map(({ kind }) => kind)
-  const registered = async (changes: Partial<PaymentRecord> = {}) => {
-    const payment = createPayment(changes)
-    await desk.grantOf(takeOf(payment))
-    return payment
-  }
   const conclude = (payment: PaymentRecord, finality: 'finalized' | 'reverted') =>
     desk.ledger.journal?.conclude([{ tx: payment.tx, finality }])
 

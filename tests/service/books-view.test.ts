@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { TokenCode } from '../../src/core/network.ts'
-import * as answers from '../../src/server/answers.ts'
-import { type BooksParts, readAnalytics, readSeries, readSummary } from '../../src/server/books-view.ts'
-import { createCursors } from '../../src/server/capture-cursor.ts'
+import * as answers from '../../src/service/answers.ts'
+import { type BooksParts, readAnalytics, readSeries, readSummary } from '../../src/service/books-view.ts'
+import { createCursors } from '../../src/service/capture-cursor.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
 const cursors = createCursors(new Uint8Array(32).fill(7))

@@ -1,8 +1,8 @@
 /** Exports of what real stores hold: whatever an endpoint is called, the file says the same as the list. */
 import { describe, expect, it } from 'vitest'
-import { captureColumns, formatCapture } from '../../src/server/capture-format.ts'
-import { createExports } from '../../src/server/export.ts'
-import { readCell } from '../../src/server/export-csv.ts'
+import { captureColumns, formatCapture } from '../../src/service/capture-format.ts'
+import { createExports } from '../../src/service/export.ts'
+import { readCell } from '../../src/service/export-csv.ts'
 import { useDesk } from '../ledger/desk.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { stores } from '../ledger/stores.ts'

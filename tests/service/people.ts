@@ -3,7 +3,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { Facts } from '../../src/core/ports.ts'
 import { createVerifier } from '../../src/host/ed25519.ts'
-import { createSignIn, type SignInParts } from '../../src/server/sign-in.ts'
+import { createSignIn, type SignInParts } from '../../src/service/sign-in.ts'
 import { createHandClock, createShelf } from './stand-ins.ts'
 
 export interface Person {

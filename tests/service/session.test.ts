@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { SignInError, signInWith } from '../../src/client/sign-in.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
-import { createSignIn } from '../../src/server/sign-in.ts'
+import { createSignIn } from '../../src/service/sign-in.ts'
 import { base, cookieOf, createPerson, owner, type Person, setUp, stranger } from './people.ts'
 
 const tokenOf = async (response: Response) => ((await response.json()) as { token: string }).token

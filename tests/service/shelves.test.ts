@@ -1,7 +1,7 @@
 /** Sessions and links on the shelves of real stores. */
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
-import { createExports } from '../../src/server/export.ts'
+import { createExports } from '../../src/service/export.ts'
 import { useDesk } from '../ledger/desk.ts'
 import { stores } from '../ledger/stores.ts'
 import { base, owner, setUp } from './people.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { parseSignIn } from '../../src/core/sign-in-text.ts'
-import { createSignIn } from '../../src/server/sign-in.ts'
+import { createSignIn } from '../../src/service/sign-in.ts'
 import { base, cookieOf, owner, type Person, setUp, stranger } from './people.ts'
 import { createHandClock } from './stand-ins.ts'
 

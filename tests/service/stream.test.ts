@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { Capture } from '../../src/core/ports.ts'
-import { createCursors } from '../../src/server/capture-cursor.ts'
 import { createChanges } from '../../src/server/changes.ts'
-import { createStream } from '../../src/server/stream.ts'
+import { createCursors } from '../../src/service/capture-cursor.ts'
+import { createStream } from '../../src/service/stream.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }

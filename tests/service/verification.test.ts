@@ -1,7 +1,7 @@
 /** `POST /verify-payment` on a real chain: right answers, nothing used up, nothing told to those it does not concern. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
-import * as answers from '../../src/server/answers.ts'
+import * as answers from '../../src/service/answers.ts'
 import type { Face } from '../harness/face.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { memo } from '../harness/world.ts'

@@ -9,8 +9,9 @@ import { decodeAddress } from '../../src/core/base58.ts'
 import { genesisHashes, knownMints, type Mint, type MintTable } from '../../src/core/network.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/transport.ts'
-import { type FaucetSettings, openFaucet } from '../../src/server/assemble-faucet.ts'
+import type { FaucetSettings } from '../../src/server/assemble-faucet.ts'
 import { bend, createFace, type Face } from '../harness/face.ts'
+import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 
@@ -18,7 +19,6 @@ const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'faucet-'))
 const clock = createWallClock()
 const http = createHttpTransport()
-const log = { info: () => {}, warn: () => {}, error: () => {} }
 const genesis = genesisHashes.devnet as string
 const seed = new Uint8Array(32).fill(7)
 let world: World
@@ -65,9 +65,7 @@ const settings = (more: Partial<FaucetSettings> = {}): FaucetSettings => ({
   transport: http.transport,
   mints,
   faucetKey: keyFile,
-  trustProxy: 0,
   clock,
-  log,
   ...more,
 })
 const ask = async (faucet: ReturnType<typeof openFaucet>, body: unknown) => {

@@ -11,10 +11,10 @@ import { fetchWith402, initAgentWallet } from '../../src/client/index.ts'
 import { genesisHashes, type MintTable } from '../../src/core/network.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/transport.ts'
-import { openFaucet } from '../../src/server/assemble-faucet.ts'
 import { readConfig } from '../../src/server/config.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { bend, createFace, type Face } from '../harness/face.ts'
+import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { serveNode } from '../harness/stand.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
@@ -77,9 +77,7 @@ it.each(['USDC', 'NATIVE', 'SOL'] as const)('a stranger gets %s from the faucet 
       transport: http.transport,
       mints,
       faucetKey: join(directory, 'faucet.json'),
-      trustProxy: 0,
       clock,
-      log,
     })
     const body = JSON.stringify({ address: wallet.address })
     const filled = await faucet(new Request('http://shop/faucet', { method: 'POST', body }), { peer: '192.0.2.1' })

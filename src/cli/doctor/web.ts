@@ -4,7 +4,7 @@ import https from 'node:https'
 import { createServer } from 'node:net'
 import type { Network } from '../../core/network.ts'
 import type { Plan, UpstreamPlan } from '../../gateway/plan.ts'
-import { endpoints } from '../../server/endpoints.ts'
+import { endpoints } from '../../service/endpoints.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const timeoutMs = 5_000

@@ -13,7 +13,7 @@ import {
   type TokenCode,
   tokenCodes,
 } from '../../core/network.ts'
-import { isOwnPath } from '../../server/endpoints.ts'
+import { isOwnPath } from '../../service/endpoints.ts'
 
 export interface Answers {
   readonly upstream: string

@@ -4,9 +4,9 @@
  */
 import { decodeSignature } from '../core/base58.ts'
 import type { CaptureMark, Log } from '../core/ports.ts'
+import type { Changes } from '../server/changes.ts'
 import type { BooksParts } from './books-view.ts'
 import { feedRecordOf, revenueTokenOf } from './books-view.ts'
-import type { Changes } from './changes.ts'
 import { plainHeaders, problem } from './problems.ts'
 
 export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf'> {

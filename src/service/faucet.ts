@@ -5,47 +5,22 @@
  * one recipient and all together may ask for is limited: the tokens cost nothing, but SOL of the key's own goes with them.
  */
 import { readClientAddress } from '../core/client-address.ts'
-import type { FaucetOrder, Portions } from '../core/faucet-order.ts'
+import type { Portions } from '../core/faucet-order.ts'
 import { readFaucetOrder } from '../core/faucet-order.ts'
 import type { MintTable, Network } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
-import type { AccountKey } from './options.ts'
+import type { Rate } from '../server/credits.ts'
+import { createCredits } from '../server/credits.ts'
+import type { FaucetSource, Forward, Gift, Give } from '../server/faucet-source.ts'
+import type { Visitor } from './access.ts'
 
-/** Who is at the other end, as far as the server can tell. */
-export interface FaucetVisitor {
-  readonly peer?: string | undefined
-}
+export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
-export type Faucet = (request: Request, visitor: FaucetVisitor) => Promise<Response>
-
-export type Gift =
-  | { readonly kind: 'landed'; readonly tx: string }
-  | { readonly kind: 'failed'; readonly why: string }
-  | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
-
-export type FaucetSource =
-  /** Has the faucet of a local chain answer. Undefined where the node is of another chain, or does not answer. */
-  | {
-      readonly kind: 'localnet'
-      readonly forward: (body: string) => Promise<{ readonly status: number; readonly text: string } | undefined>
-    }
-  /** Gives by a key. Has to ask the nodes for their chain with every call. */
-  | {
-      readonly kind: 'key'
-      readonly give: (order: Pick<FaucetOrder, 'units'> & { readonly recipient: string }) => Promise<Gift>
-    }
-
-/** What whoever offers a faucet has to say. */
-export interface FaucetOptions {
+export interface FaucetParts {
+  readonly network: Network
   readonly mints: MintTable
-  /** The key that owns the mints: the path of a key file, 64 secret bytes, or a wallet. A localnet needs none. */
-  readonly faucetKey: AccountKey | undefined
   /** How many proxies stand in front. */
   readonly trustProxy: number
-}
-
-export interface FaucetParts extends Omit<FaucetOptions, 'faucetKey'> {
-  readonly network: Network
   /** Where the money comes from; without one there is no faucet. */
   readonly source: FaucetSource | undefined
   readonly clock: Clock
@@ -74,9 +49,9 @@ export function createFaucet(parts: FaucetParts): Faucet {
   }
 }
 
-type Answer = (body: string, request: Request, visitor: FaucetVisitor) => Promise<Response>
+type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
-function forwardTo(forward: Extract<FaucetSource, { kind: 'localnet' }>['forward']): Answer {
+function forwardTo(forward: Forward): Answer {
   return async (body) => {
     const answer = await forward(body).catch(() => undefined)
     if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
@@ -84,17 +59,14 @@ function forwardTo(forward: Extract<FaucetSource, { kind: 'localnet' }>['forward
   }
 }
 
-function giveBy(
-  { network, mints, trustProxy, clock, log }: FaucetParts,
-  give: Extract<FaucetSource, { kind: 'key' }>['give'],
-): Answer {
+function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: Give): Answer {
   const limits = createLimits(clock)
   return async (body, request, { peer }) => {
     const order = readFaucetOrder(body, keyPortions, mints)
     if (typeof order === 'string') return say(400, order)
     const { address, units, amounts } = order
     const client = readClientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
-    const entry = limits.enter([`client ${client}`, `recipient ${address}`])
+    const entry = limits.enter(client, address)
     if (entry.kind === 'later') {
       const minutes = Math.ceil(entry.seconds / 60)
       return say(429, `That was enough for now; come back in ${minutes} minutes.`, {
@@ -112,42 +84,25 @@ function giveBy(
   }
 }
 
-interface Rate {
-  readonly most: number
-  readonly secondsEach: number
-}
-
 /** A classroom behind one address is served; a script that makes up recipients is not. */
 const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
   client: { most: 10, secondsEach: 360 },
   recipient: { most: 2, secondsEach: 1_800 },
   all: { most: 100, secondsEach: 36 },
 }
-const mostKept = 10_000
 
 type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
 
-/** Credit that comes back with time, by name. The longest unused names are forgotten first. */
-function createLimits(clock: Clock): { enter(names: readonly string[]): Entry } {
-  const credits = new Map<string, { left: number; at: number }>()
-  const creditOf = (name: string) => {
-    const { most, secondsEach } = rates[(name.split(' ')[0] ?? 'all') as keyof typeof rates]
-    const now = clock.monotonic()
-    const credit = credits.get(name) ?? { left: most, at: now }
-    credit.left = Math.min(most, credit.left + (now - credit.at) / 1000 / secondsEach)
-    credit.at = now
-    credits.delete(name)
-    credits.set(name, credit)
-    return { credit, seconds: (1 - credit.left) * secondsEach }
-  }
+function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
+  const creditOf = createCredits(clock)
   return {
-    enter: (names) => {
-      const all = [...names, 'all'].map(creditOf)
-      for (const oldest of credits.keys()) {
-        if (credits.size <= mostKept) break
-        credits.delete(oldest)
-      }
-      const wait = Math.max(...all.map(({ seconds }) => seconds))
+    enter: (client, recipient) => {
+      const all = [
+        { rate: rates.client, credit: creditOf(`client ${client}`, rates.client) },
+        { rate: rates.recipient, credit: creditOf(`recipient ${recipient}`, rates.recipient) },
+        { rate: rates.all, credit: creditOf('all', rates.all) },
+      ]
+      const wait = Math.max(...all.map(({ rate, credit }) => (1 - credit.left) * rate.secondsEach))
       if (wait > 0) return { kind: 'later', seconds: wait }
       for (const { credit } of all) credit.left -= 1
       return {

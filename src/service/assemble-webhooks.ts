@@ -4,11 +4,11 @@ import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import type { Webhook } from '../core/webhooks.ts'
 import { createWebhookPoster } from '../host/webhooks.ts'
+import type { ServiceHandle } from '../server/paywall.ts'
+import type { Service } from '../server/service.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
 import { formatCapture } from './capture-format.ts'
-import type { ServiceHandle } from './paywall.ts'
 import { mintsOf } from './routes.ts'
-import type { Service } from './service.ts'
 
 export interface Telling {
   stop(): Promise<void>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { knownMints, type Network } from '../core/network.ts'
-import { createFaucet, type FaucetParts, type Gift } from './faucet.ts'
+import type { Gift } from '../server/faucet-source.ts'
+import { createFaucet, type FaucetParts } from './faucet.ts'
 
 const address = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const other = '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM'

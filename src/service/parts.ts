@@ -1,7 +1,7 @@
 /** What the service's own addresses are made of, and what a request to one of them brings along. */
 import type { MintTable } from '../core/network.ts'
+import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
-import type { Service } from './service.ts'
 
 export interface Visit {
   readonly request: Request

@@ -7,21 +7,22 @@ import type { SheetsPort } from '../core/sheets.ts'
 import { createWallClock } from '../host/clock.ts'
 import { openGoogleSheets } from '../host/google-sheets.ts'
 import { createHttpTransport } from '../host/transport.ts'
+import { handleFor, openLog } from '../server/assemble.ts'
+import { ConfigurationError } from '../server/configuration-error.ts'
+import type { Service } from '../server/service.ts'
 import type { Visitor } from './access.ts'
-import { handleFor, openLog } from './assemble.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
-import { ConfigurationError } from './configuration-error.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
+import { createFaucet } from './faucet.ts'
+import type { RoutesConfig, RoutesOptions, SheetsOption } from './options.ts'
+import { readRoutesConfig } from './options.ts'
+import type { RoutesParts } from './parts.ts'
 import { answer, problem } from './problems.ts'
-import type { RoutesParts } from './route-parts.ts'
-import { alive } from './route-table.ts'
 import type { Routes } from './routes.ts'
 import { createRoutes, mintsOf, ownersOf } from './routes.ts'
-import type { RoutesConfig, RoutesOptions, SheetsOption } from './routes-options.ts'
-import { readRoutesConfig } from './routes-options.ts'
-import type { Service } from './service.ts'
 import { createSignIn } from './sign-in.ts'
+import { alive } from './table.ts'
 
 /**
  * The service's own addresses without a framework: analytics, verification, health and discovery.
@@ -68,8 +69,9 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
   const { network } = service.config
-  const give = service.openFaucet({ mints: mintsOf(service, mints), faucetKey, trustProxy })
-  const faucet: RoutesParts['faucet'] = (request, visitor) => give(request, visitor)
+  const known = mintsOf(service, mints)
+  const source = service.openFaucetSource({ mints: known, faucetKey })
+  const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }

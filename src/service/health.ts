@@ -1,11 +1,11 @@
 /** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
 import { signatureBytes } from '../core/base58.ts'
+import type { Readiness } from '../server/selling.ts'
+import { joinReports } from '../server/selling.ts'
+import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
 import { isLocalVisit, mayRead } from './access.ts'
 import { answer, problem, respond } from './problems.ts'
-import type { Readiness } from './selling.ts'
-import { joinReports } from './selling.ts'
-import type { Service } from './service.ts'
 
 export interface ReadinessAnswer extends Readiness {
   readonly ready: boolean

@@ -2,9 +2,9 @@
 import { encodeBase58 } from '../core/base58.ts'
 import type { MintTable } from '../core/network.ts'
 import { testModeOf } from '../core/test-mode.ts'
-import type { CatalogEntry } from './catalog.ts'
+import type { CatalogEntry } from '../server/catalog.ts'
+import type { Service } from '../server/service.ts'
 import { endpoints } from './endpoints.ts'
-import type { Service } from './service.ts'
 
 export interface DiscoveryParts {
   readonly service: Pick<Service, 'catalog' | 'config' | 'genesis' | 'identity'>

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { refusals } from '../core/errors.ts'
 import type { MintTable } from '../core/network.ts'
+import type { CatalogEntry } from '../server/catalog.ts'
 import { problemBody } from './answers.ts'
-import type { CatalogEntry } from './catalog.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { offerOf } from './discovery.ts'
 

@@ -1,0 +1,24 @@
+/** The commands that run something: the demo, the gateway, a chain. */
+import type { Commands } from './run.ts'
+
+export function addServiceCommands({ command, run }: Commands): void {
+  command('demo', 'run paid resources on a chain of their own, to try everything out')
+    .option('--port <number>', 'port of the service (default: 8402, or a free one)')
+    .option('--keep', 'keep chain, ledger and wallet for the next time')
+    .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
+    .action(run(async () => (await import('./demo.ts')).demo))
+
+  command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')
+    .argument('[file]', 'configuration (default: paystile.yaml, paystile.config.ts or their kin in this directory)')
+    .option('--port <number>', 'port to listen on, instead of the one in the file')
+    .option('--host <address>', 'address to listen on, instead of the one in the file')
+    .option('--check', 'read the file, tell what is wrong with it, and serve nothing')
+    .option('--schema', 'print the JSON Schema of the file, for editors')
+    .action(run(async () => (await import('./serve.ts')).serve))
+
+  command('localnet', 'run a Solana chain on this machine')
+    .option('--port <number>', 'JSON-RPC port; the next one is used too (default: 8899, or a free pair)')
+    .option('--keep', 'keep the chain for the next time')
+    .option('--slot-ms <number>', 'length of a slot in milliseconds (default: 400)')
+    .action(run(async () => (await import('./localnet.ts')).localnet))
+}
