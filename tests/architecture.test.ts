@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .filter((file) => /\.tsx?$/.test(file) && !/\.(test|d)\.tsx?$/.test(file))
   .map((file) => file.replaceAll('\\', '/'))
 
 interface Import {
@@ -50,6 +50,11 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   gateway: {
     folders: ['core', 'server', 'service', 'adapters', 'gateway'],
     packages: ['node:', 'undici', 'yaml', 'jiti', 'zod'],
+  },
+  // They run in a browser, and get everything else from the service they were loaded from.
+  pages: {
+    folders: ['core', 'pages'],
+    packages: ['preact', '@preact/signals', 'uplot', '@wallet-standard/', '@solana/wallet-standard-features'],
   },
   client: { folders: ['core', 'chain', 'client', 'host'], packages: ['@noble/'] },
   localnet: {
@@ -179,8 +184,8 @@ describe('ways of writing', () => {
     expect(files.filter((file) => vague.test(file))).toEqual([])
   })
 
-  it('nobody but the two clocks asks for the time', () => {
-    const clocks = ['host/clock.ts', 'localnet/clock.ts']
+  it('nobody but the clocks asks for the time', () => {
+    const clocks = ['host/clock.ts', 'localnet/clock.ts', 'pages/look/clock.ts']
     const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
     expect(asking.filter((file) => !clocks.includes(file))).toEqual([])
   })

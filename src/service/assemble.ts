@@ -6,12 +6,14 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import type { SheetsPort } from '../core/sheets.ts'
 import { createWallClock } from '../host/clock.ts'
 import { openGoogleSheets } from '../host/google-sheets.ts'
+import { readPage } from '../host/pages.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { Service } from '../server/service.ts'
 import type { Visitor } from './access.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
+import { createDashboard } from './dashboard.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
 import { createFaucet } from './faucet.ts'
@@ -72,7 +74,8 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const known = mintsOf(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet }
+  const dashboard = createDashboard(readPage('dashboard'))
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
