@@ -5,6 +5,7 @@
  * demands memos looks for it.
  */
 import {
+  AccountRole,
   type Address,
   address,
   appendTransactionMessageInstructions,
@@ -51,6 +52,8 @@ export interface PaymentOrder extends Lifetime {
   readonly requestId: string
   /** Opens the recipient's token account at the payer's cost where it does not exist yet. */
   readonly createAccount?: boolean
+  /** An address that the transfer only mentions, as Solana Pay has it, so that it can be found by it. */
+  readonly reference?: string
 }
 
 export interface SignedPayment {
@@ -64,6 +67,12 @@ export interface SignedPayment {
 const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
 /** What a unit of computation is worth to the payer, in millionths of a lamport. */
 const microLamports = 10_000n
+
+/** The same for a wallet that is elsewhere: the whole transaction with an empty signature, base64. */
+export async function draftPayment(order: PaymentOrder, payer: string): Promise<string> {
+  const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
+  return getBase64Decoder().decode(unsigned(compose(instructions, order, payer)))
+}
 
 /** Builds and signs. The signature is known from here on: write it down before sending. */
 export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
@@ -85,10 +94,7 @@ export async function signInstructions(
   check: (data: readonly Uint8Array[]) => void = () => {},
 ): Promise<SignedPayment> {
   const message = compose(instructions, lifetime, wallet.address)
-  const unsigned = new Uint8Array(1 + signatureBytes + message.length)
-  unsigned[0] = 1
-  unsigned.set(message, 1 + signatureBytes)
-  const bytes = await wallet.signTransaction(unsigned)
+  const bytes = await wallet.signTransaction(unsigned(message))
   const decoding = decodeTransaction(bytes)
   if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
   const { signatures, keys, instructions: signed, lifetime: blockhash } = decoding.transaction
@@ -104,6 +110,14 @@ export async function signInstructions(
     signature: encodeBase58(signature),
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
   }
+}
+
+/** A transaction of one signer, who has not signed yet. */
+function unsigned(message: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(1 + signatureBytes + message.length)
+  bytes[0] = 1
+  bytes.set(message, 1 + signatureBytes)
+  return bytes
 }
 
 /** The message bytes that the payer has to sign. */
@@ -166,7 +180,8 @@ async function transferInstructions(order: PaymentOrder, payer: string): Promise
   const signer = createNoopSigner(address(payer))
   const memo = memoInstruction(order.requestId)
   if (token.asset === 'SOL') {
-    return [memo, getTransferSolInstruction({ source: signer, destination: address(recipient), amount: token.units })]
+    const transfer = getTransferSolInstruction({ source: signer, destination: address(recipient), amount: token.units })
+    return [memo, mentioning(transfer, order.reference)]
   }
   const { asset, decimals, units: amount, tokenProgram } = token
   if (tokenProgram === undefined) throw new TypeError('a mint needs its token program')
@@ -177,9 +192,16 @@ async function transferInstructions(order: PaymentOrder, payer: string): Promise
     { source, mint, destination, authority: signer, amount, decimals },
     { programAddress },
   )
-  if (!order.createAccount) return [memo, transfer]
+  const found = mentioning(transfer, order.reference)
+  if (!order.createAccount) return [memo, found]
   const open = openInstruction(payer, destination, recipient, { address: asset, tokenProgram })
-  return [open, memo, transfer]
+  return [open, memo, found]
+}
+
+function mentioning(instruction: Instruction, reference: string | undefined): Instruction {
+  if (reference === undefined) return instruction
+  const mention = { address: address(reference), role: AccountRole.READONLY }
+  return { ...instruction, accounts: [...(instruction.accounts ?? []), mention] }
 }
 
 export function memoInstruction(text: string): Instruction {

@@ -43,6 +43,11 @@ export async function readLifetime(rpc: Rpc): Promise<Lifetime | undefined> {
   return { blockhash, lastValidBlockHeight }
 }
 
+/** Whether a block is recent enough to build on. A durable nonce is none: what is built on it can land at any time. */
+export async function isRecentBlock({ call }: Rpc, blockhash: string): Promise<boolean> {
+  return resultValue(await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])) === true
+}
+
 /** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
 export async function submit(rpc: Rpc, payment: SignedPayment): Promise<Submission> {
   const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })

@@ -1,7 +1,7 @@
 /** What core, chain and server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
 import type { Allowance } from './allowance.ts'
 import type { Consequence } from './delivery.ts'
-import type { TokenCode } from './network.ts'
+import type { Mint, TokenCode } from './network.ts'
 import type { RateTable } from './rates.ts'
 import type { Effect } from './verify.ts'
 
@@ -118,6 +118,47 @@ export type Opening =
   | { readonly kind: 'failed'; readonly why: string }
   /** It was tried a short while ago. */
   | { readonly kind: 'resting' }
+
+/** A payment that somebody else is to sign. */
+export interface PaymentDraft {
+  /** Who pays, and signs. */
+  readonly account: string
+  readonly recipient: string
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly units: bigint
+  readonly requestId: string
+  /** An address that is only mentioned, so that the payment can be found by it. */
+  readonly reference: string
+}
+
+export type Drafting =
+  /** The transaction without its signature, base64. */
+  | { readonly kind: 'transaction'; readonly transaction: string }
+  /** The wallet has too little of the token, or of SOL for the fee. */
+  | { readonly kind: 'short'; readonly of: 'token' | 'fee'; readonly has: bigint; readonly needs: bigint }
+  | { readonly kind: 'impossible'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+/** A signed transaction, as far as it can be read without running it. */
+export interface SignedDraft {
+  /** Base64. */
+  readonly wire: string
+  readonly signature: string
+  readonly lastValidBlockHeight: number
+}
+
+export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }
+
+/** Drafts payments for people who pay with a wallet of their own, and sends what they signed. It has no key. */
+export interface Cashier {
+  draft(draft: PaymentDraft): Promise<Drafting>
+  /** Reads what a wallet signed; undefined unless everybody has signed it who must, and its memo is the requestId. */
+  read(bytes: Uint8Array, requestId: string): Promise<SignedDraft | undefined>
+  send(signed: SignedDraft): Promise<Posting>
+  /** `over`: it failed, or can no longer land, so that another may be made. */
+  fateOf(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>
+}
 
 /** What the ledger keeps of a payment. People appear as pseudonyms only. */
 export interface PaymentRecord {

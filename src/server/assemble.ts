@@ -21,6 +21,7 @@ import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { readKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
+import { readPage } from '../host/pages.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
@@ -204,6 +205,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       genesis,
       inspect: createInspector(rpc, genesis),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
+      cashier: createCashier({ rpc, verifier, genesis }),
+      checkoutFiles: readCheckoutFiles(),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
       openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
@@ -240,6 +243,13 @@ async function walletFor(key: AccountKey): Promise<Wallet> {
   const wallet = await walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
   if (wallet) return wallet
   throw new TypeError('accountKey must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
+}
+
+/** What Vite made of the page. Without it the page works all the same, as it does without JavaScript. */
+function readCheckoutFiles(): CheckoutFiles {
+  const files = readPage('checkout')
+  const textOf = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
+  return { script: textOf('checkout.js'), style: textOf('checkout.css') }
 }
 
 /** Whatever kept the ledger from opening, customers are told that it is the ledger. */

@@ -9,7 +9,7 @@ import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Mint, MintTable, TokenCode } from '../core/network.ts'
-import type { Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
+import type { Cashier, Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { RateTable } from '../core/rates.ts'
@@ -23,6 +23,7 @@ import type { Budget } from './budget.ts'
 import type { Catalog } from './catalog.ts'
 import { createCatalog } from './catalog.ts'
 import type { Changes } from './changes.ts'
+import type { CheckoutDesk } from './checkout.ts'
 import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
@@ -33,6 +34,12 @@ import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
 import type { UsageBook } from './usage.ts'
+
+/** The page's script and style sheet. */
+export interface CheckoutFiles {
+  readonly script: string
+  readonly style: string
+}
 
 /** What `assemble` brings together. */
 export interface ServiceParts {
@@ -47,6 +54,10 @@ export interface ServiceParts {
   /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
   readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
+  /** Helps people to pay with wallets of their own. */
+  readonly cashier: Cashier
+  /** What the checkout page is made of, besides what the server writes; empty where it was not built. */
+  readonly checkoutFiles: CheckoutFiles
   /** What nodes say of a recipient and of what it is to be paid in. */
   readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
   /** Opens the recipient's account for a mint at the cost of a key. */
@@ -115,6 +126,8 @@ export interface Service extends ServiceParts {
   routeOf(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
+  /** Where purchases at each route stand, by the route's tag in hex. */
+  readonly desks: Map<string, CheckoutDesk>
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void
@@ -162,6 +175,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     config,
     tags,
     watched: new Map(),
+    desks: new Map(),
     catalog: createCatalog(),
     changes,
     listen: (listener) => {

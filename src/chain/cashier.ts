@@ -1,0 +1,80 @@
+/**
+ * Payments for people whose wallet is elsewhere, in their browser or on their phone: what they sign is drafted here, and
+ * what they signed is read and sent. Nothing here can sign.
+ */
+import { getBase64Decoder } from '@solana/kit'
+import { encodeBase58 } from '../core/base58.ts'
+import { equalBytes } from '../core/mac.ts'
+import type { Cashier, Drafting, PaymentDraft, Verifier } from '../core/ports.ts'
+import { readFunds } from './balances.ts'
+import { draftPayment } from './payment.ts'
+import type { Rpc } from './rpc.ts'
+import { fateOf, isRecentBlock, readLifetime, submit } from './send.ts'
+import { decodeTransaction, verifySignatures } from './transaction.ts'
+
+/** What a signature and its priority may take from a wallet besides the price, in lamports. */
+const feeReserve = 15_000n
+/** An account that holds less than this does not exist. */
+const smallestBalance = 890_880n
+
+export interface CashierParts {
+  readonly rpc: Rpc
+  readonly verifier: Verifier
+  readonly genesis: string
+}
+
+export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier {
+  return {
+    draft: async (draft) => {
+      const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
+      if (short) return short
+      if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
+      const { account, recipient, mint, units, requestId, reference } = draft
+      const token = mint
+        ? { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }
+        : { asset: 'SOL', decimals: 9, units }
+      const transaction = await draftPayment({ ...lifetime, token, recipient, requestId, reference }, account)
+      return { kind: 'transaction', transaction }
+    },
+    read: async (bytes, requestId) => {
+      const decoding = decodeTransaction(bytes)
+      if (decoding.kind === 'malformed') return undefined
+      const { transaction } = decoding
+      const memo = new TextEncoder().encode(requestId)
+      if (!transaction.instructions.some(({ data }) => equalBytes(data, memo))) return undefined
+      const [signature] = transaction.signatures
+      if (!signature || !verifySignatures(transaction, verifier)) return undefined
+      // The wallet may have taken another block than we gave it, but none that is valid for longer than the latest.
+      const block = encodeBase58(transaction.lifetime)
+      const [lifetime, isRecent] = await Promise.all([readLifetime(rpc), isRecentBlock(rpc, block)])
+      if (!lifetime || !isRecent) return undefined
+      const { lastValidBlockHeight } = lifetime
+      return { wire: getBase64Decoder().decode(bytes), signature: encodeBase58(signature), lastValidBlockHeight }
+    },
+    send: (signed) => submit(rpc, signed),
+    fateOf: async (signed) => {
+      const fate = await fateOf({ rpc, genesis }, signed)
+      if (fate.kind === 'landed') return 'landed'
+      return fate.kind === 'unknown' ? 'open' : 'over'
+    },
+  }
+}
+
+/** Why the wallet cannot pay, where it cannot. */
+async function findShortage(
+  rpc: Rpc,
+  draft: PaymentDraft,
+): Promise<Exclude<Drafting, { kind: 'transaction' }> | undefined> {
+  const { account, recipient, mint, units } = draft
+  const funds = await readFunds(rpc, { wallet: account, recipient, mints: mint ? [mint] : [] })
+  if (funds.kind === 'unavailable') return funds
+  const [token] = funds.tokens
+  const balance = mint ? (token?.units ?? 0n) : funds.lamports
+  if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
+  const needed = feeReserve + (mint ? 0n : units)
+  if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
+  if (token && !token.recipientReady) return { kind: 'impossible', why: 'the seller has no account for this token' }
+  if (!mint && funds.recipientLamports + units < smallestBalance)
+    return { kind: 'impossible', why: "the amount is too small to open the seller's empty wallet" }
+  return undefined
+}
