@@ -4,12 +4,14 @@ import { compareMarks } from './capture.ts'
 import { tell } from './memory-notices.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
-import { mostUnproven } from './sightings.ts'
+import { mostSightedFor, mostUnproven } from './sightings.ts'
 
 export function createMemoryJournal(room: Room, now: () => number): Journal {
   const { entries, seen, told } = room
   const marks = new Map<string, Mark>()
   const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
+  const unclaimed = () =>
+    [...seen.values()].filter(({ tx, slot }) => slot > 0 && entries.get(keyOf(tx))?.account.late !== false)
   const dropOldest = () => {
     const unproven = [...seen.values()].filter(({ slot }) => slot === 0)
     const marked = unproven.map(({ tx, paidAt }) => ({ tx, at: paidAt })).sort(compareMarks)
@@ -35,10 +37,15 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
     },
     async unclaimed(most) {
       now()
-      const unclaimed = [...seen.values()].filter(
-        ({ tx, slot }) => slot > 0 && entries.get(keyOf(tx))?.account.late !== false,
-      )
-      return unclaimed.sort((left, right) => right.slot - left.slot).slice(0, most)
+      return unclaimed()
+        .sort((left, right) => right.slot - left.slot)
+        .slice(0, most)
+    },
+    async sightedFor(request) {
+      now()
+      const own = unclaimed().filter((sighting) => request !== '' && sighting.request === request)
+      const ordered = own.sort((one, other) => other.slot - one.slot || Buffer.compare(other.tx, one.tx))
+      return ordered.slice(0, mostSightedFor)
     },
     async unfinal(most, fromSlot = 0) {
       now()

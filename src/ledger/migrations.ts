@@ -188,6 +188,10 @@ export const steps: readonly string[] = [
   CREATE INDEX notices_at ON notices (at);
   CREATE INDEX notices_state ON notices (state, at);
   `,
+  // What was paid for a requestId and not claimed yet is found by it.
+  `
+  CREATE INDEX unclaimed_request ON unclaimed (request, slot) WHERE request <> '';
+  `,
 ]
 
 const fullSynchronous = 2

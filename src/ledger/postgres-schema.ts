@@ -126,6 +126,9 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
   CREATE INDEX paystile_notices_at ON paystile_notices (at);
   CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
+  // What was paid for a requestId and not claimed yet is found by it.
+  `
+  CREATE INDEX paystile_unclaimed_request ON paystile_unclaimed (request, slot) WHERE request <> ''`,
 ]
 
 /** A ledger of many payments takes its time to be brought up to date, once. */

@@ -11,6 +11,9 @@ import { newPath } from './files.ts'
 import { createTestClock, identity, type TestClock } from './payments.ts'
 import { postgresServer } from './stores.ts'
 
+/** Rows are written as versions up to this one wrote them. A later one has brought them further since. */
+const lastWritten = 3
+
 /** A payment with what has become of it. */
 export interface Kept {
   readonly payment: PaymentRecord
@@ -50,7 +53,7 @@ async function makeFile(old?: Old): Promise<Place> {
   const path = newPath()
   if (old) {
     const db = new DatabaseSync(path)
-    for (const step of sqliteSteps.slice(0, old.schema)) db.exec(step)
+    for (const step of sqliteSteps.slice(0, Math.min(old.schema, lastWritten))) db.exec(step)
     db.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${old.schema}`)
     const insert = (table: string, row: Row) => {
       const names = Object.keys(row)
@@ -67,6 +70,7 @@ async function makeFile(old?: Old): Promise<Place> {
       insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
     insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     insert('meta', { key: 'network', value: identity.network })
+    for (const step of sqliteSteps.slice(lastWritten, old.schema)) db.exec(step)
     db.close()
   }
   return placeOf(path, async (statement) => {
@@ -89,7 +93,7 @@ async function makeDatabase(old?: Old): Promise<Place> {
       const values = Object.values(row).map((value) => (typeof value === 'bigint' ? String(value) : value))
       return database.query(`INSERT INTO ${table} (${names.join()}) VALUES (${marks})`, values)
     }
-    for (const step of postgresSteps.slice(0, old.schema)) await database.query(step)
+    for (const step of postgresSteps.slice(0, Math.min(old.schema, lastWritten))) await database.query(step)
     await database.query('CREATE TABLE paystile_meta (key text PRIMARY KEY, value text NOT NULL)')
     await insert('paystile_meta', { key: 'schema', value: String(old.schema) })
     for (const kept of old.kept) {
@@ -104,6 +108,7 @@ async function makeDatabase(old?: Old): Promise<Place> {
     for (const { paidAt, endpoint: _, claimableUntil: __, ...seen } of old.seen)
       await insert('paystile_sightings', { ...seen, paid_at: paidAt })
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
+    for (const step of postgresSteps.slice(lastWritten, old.schema)) await database.query(step)
     await database.close()
   }
   return placeOf(url, async (statement) => {

@@ -39,6 +39,7 @@ describe('a statement on a SQLite ledger', () => {
     const plans = await plansOf(async ({ books, journal, notices, shelf, ...ledger }) => {
       await ledger.take(takeOf(createPayment()))
       await journal?.unclaimed(10)
+      await journal?.sightedFor('request-1')
       await notices?.start()
       await notices?.sweep(10)
       await notices?.list({ most: 10 })
@@ -67,6 +68,10 @@ describe('a statement on a SQLite ledger', () => {
               await books?.captures({ order, most: 10, ...(status && { status }), ...filter, ...place })
       await books?.capture(after.tx)
     })
+    const sighted = plans.filter(({ sql }) => sql.includes('request = ? AND'))
+    expect(sighted.map(({ steps }) => steps[0])).toEqual([
+      expect.stringContaining('INDEX unclaimed_request (request=?'),
+    ])
     const captures = plans.filter(({ sql }) => /ORDER BY paid_at (ASC|DESC), tx/.test(sql))
     expect(captures.length).toBeGreaterThan(100)
     expect(plans.filter(({ sql, steps }) => !/ORDER BY id LIMIT/.test(sql) && steps.some(isWholeScan))).toEqual([])
