@@ -42,7 +42,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
   workers: { folders: ['core', 'workers'], packages: [] },
   rates: { folders: ['core', 'rates'], packages: [] },
-  server: { folders: ['core', 'dialects', 'server'], packages: ['zod'] },
+  server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'uqr'] },
   // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
   service: { folders: ['core', 'server', 'service'], packages: ['zod', 'hucre'] },
   adapters: { folders: ['core', 'server', 'service', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },

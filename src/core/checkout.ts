@@ -1,6 +1,6 @@
 /**
  * What the checkout page and the service say to each other. The page asks at the address it was loaded from, with this
- * header: a page of another site cannot send it, and the resource itself is never touched by it.
+ * header: the resource itself is never touched by it, and nothing is used up.
  *
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
  * `submit; requestId=…; transaction=<base64url>`.

@@ -2,6 +2,7 @@
  * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The
  * `assemble*.ts` alone know which implementations there are.
  */
+import { createCashier } from '../chain/cashier.ts'
 import type { Wallet } from '../chain/keypair.ts'
 import { createOpener } from '../chain/opening.ts'
 import { createInspector } from '../chain/receiver.ts'
@@ -40,7 +41,7 @@ import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
 import { createPendingBook } from './pending.ts'
-import type { Service, ServiceParts } from './service.ts'
+import type { CheckoutFiles, Service, ServiceParts } from './service.ts'
 import { createService } from './service.ts'
 import { noteSightings } from './sightings.ts'
 import { createUsageBook } from './usage.ts'

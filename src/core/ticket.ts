@@ -1,0 +1,59 @@
+/**
+ * What a browser is given to keep while a person pays: the requestId and the secret by which its payment is claimed, and
+ * those of the price before, for which a payment may still be on its way. A cookie that scripts cannot read, for one address.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from './base64url.ts'
+import { requestIdPattern } from './request-id.ts'
+
+export interface Ticket {
+  readonly requestId: string
+  readonly secret: string
+}
+
+const secretPattern = /^[A-Za-z0-9_-]{32}$/
+/** The present one and the one before. */
+const mostTickets = 2
+
+/** Each address with its query has a name of its own: one that is bought must not push out another. */
+export function cookieName(target: string): string {
+  return `paystile_${encodeBase64url(sha256(new TextEncoder().encode(target))).slice(0, 16)}`
+}
+
+/** The tickets in a `Cookie` header, the present one first. What cannot be read is none. */
+export function readTickets(header: string | undefined, target: string): readonly Ticket[] {
+  const name = `${cookieName(target)}=`
+  const cookie = (header ?? '').split(';').find((part) => part.trim().startsWith(name))
+  const parts = cookie?.trim().slice(name.length).split('~') ?? []
+  return parts.slice(0, mostTickets).flatMap((part) => {
+    const [requestId = '', secret = '', ...rest] = part.split('.')
+    const isTicket = requestIdPattern.test(requestId) && secretPattern.test(secret) && rest.length === 0
+    return isTicket ? [{ requestId, secret }] : []
+  })
+}
+
+/** A `Set-Cookie` header. Without tickets it takes the cookie back. */
+export function formatTickets(
+  tickets: readonly Ticket[],
+  { target, seconds, isSecure }: { readonly target: string; readonly seconds: number; readonly isSecure: boolean },
+): string {
+  const value = tickets
+    .slice(0, mostTickets)
+    .map(({ requestId, secret }) => `${requestId}.${secret}`)
+    .join('~')
+  return [
+    `${cookieName(target)}=${value}`,
+    `Path=${pathOf(target)}`,
+    `Max-Age=${tickets.length === 0 ? 0 : Math.max(0, Math.floor(seconds))}`,
+    'HttpOnly',
+    'SameSite=Lax',
+    ...(isSecure ? ['Secure'] : []),
+  ].join('; ')
+}
+
+/** The path of an address, as far as a cookie can name it. */
+function pathOf(target: string): string {
+  const [path = '/'] = target.split('?', 1)
+  const plain = /^\/[\x21-\x3a\x3c-\x7e]*/.exec(path)?.[0] ?? '/'
+  return plain === path ? path : plain.slice(0, plain.lastIndexOf('/') + 1)
+}
