@@ -77,7 +77,7 @@ export function matches(pattern: Pattern, path: Path): boolean {
 }
 
 /** Whether some upstream would take the path for one of this pattern: those that ignore case, for example. */
-export function mayMatch(pattern: Pattern, path: Path): boolean {
+function mayMatch(pattern: Pattern, path: Path): boolean {
   const loosely = { ...path, endsWithSlash: pattern.endsWithSlash }
   return compare(pattern, loosely, (segment, text) => segment.loose === loosen(text))
 }

@@ -15,7 +15,7 @@ import type { GatewayConfig } from './options.ts'
 import type { Place, Problem } from './problems.ts'
 import { describeIssue, nameOf, readIssue } from './problems.ts'
 import type { ReadConfig } from './schema.ts'
-import { configSchema, namesAt } from './schema.ts'
+import { configSchema, headerName, namesAt } from './schema.ts'
 import { checkTable } from './table.ts'
 
 export interface UpstreamPlan {
@@ -249,7 +249,7 @@ function readUpstream(
 }
 
 function whyNoHeader(name: string): string | undefined {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(name)) return 'is not the name of a header'
+  if (!headerName.test(name)) return 'is not the name of a header'
   return isKeptHeader(name) ? 'is a header that the gateway writes itself' : undefined
 }
 

@@ -27,7 +27,7 @@ const amount = z.union([number, text], { error: 'must be a number or decimal tex
 const names = z.array(text, { error: 'must be a list of names' })
 const anything = z.custom<unknown>((value) => value !== undefined)
 
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
+export const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 const header = text.regex(headerName, { error: 'must be the name of a header' })
 
 const upstream = text
@@ -102,7 +102,7 @@ const routeOptions = {
     .optional(),
 }
 
-export const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export const routeSchema = z.strictObject({
   path: text,

@@ -9,13 +9,8 @@ type NamedRow = Row & { readonly path: string }
 export function checkTable(rows: readonly NamedRow[]): readonly Problem[] {
   return rows.flatMap((row, index) => {
     const place = ['routes', index, 'path']
-    if (
-      isOwnPath(
-        decodeURIComponent(row.path)
-          .toLowerCase()
-          .replace(/(.)\/$/, '$1'),
-      )
-    ) {
+    const plain = decodeURIComponent(row.path).toLowerCase()
+    if (isOwnPath(plain.replace(/(.)\/$/, '$1'))) {
       return [{ place, why: `is an address of the service itself, which comes first; choose another than ${row.path}` }]
     }
     const first = rows.findIndex((other) => covers(other.pattern, row.pattern) && overlap(other, row).length > 0)

@@ -46,8 +46,6 @@ export interface Found extends Holding {
   readonly leases: ReadonlyMap<bigint, Lease>
 }
 
-export type Rows = ReturnType<typeof prepareRows>
-
 export function prepareRows(db: DatabaseSyncInstance) {
   const prepare = (sql: string): StatementSyncInstance => {
     const statement = db.prepare(sql)

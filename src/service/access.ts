@@ -5,6 +5,7 @@
 import type { Network } from '../core/network.ts'
 import { endpoints } from './endpoints.ts'
 import { problem } from './problems.ts'
+import { isLocalName } from './sites.ts'
 
 /** Who is at the other end of the connection, as the server knows and not as the request says. */
 export interface Visitor {
@@ -32,7 +33,7 @@ export interface AccessParts {
 export type Admit = (request: Request, visitor: Visitor) => Promise<Access>
 
 export function createAccess({ network, owners, sessionOf, publicUrl }: AccessParts): Admit {
-  const isPrivate = publicUrl === undefined || localName.test(new URL(publicUrl).host)
+  const isPrivate = publicUrl === undefined || isLocalName(new URL(publicUrl).host)
   const mayBeOpen = network !== 'mainnet' && isPrivate
   return async (request, visitor) => {
     const wallet = (await sessionOf?.(request))?.wallet
@@ -58,7 +59,6 @@ export function turnAway(access: Access): Response {
   })
 }
 
-const localName = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 /** What a proxy adds. One that adds nothing has to be told by the server's address: it must not listen on loopback. */
 const forwarding =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-original-host|(?:true|fly|fastly|x|x-cluster)-client-ip|cf-.*|x-envoy-.*)$/i
@@ -66,9 +66,9 @@ const forwarding =
 /** A person at this machine, or a program of theirs. */
 export function isLocalVisit(request: Request, visitor: Visitor): boolean {
   if (!visitor.isLoopback) return false
-  if (!localName.test(request.headers.get('host') ?? '')) return false
+  if (!isLocalName(request.headers.get('host') ?? '')) return false
   const origin = request.headers.get('origin')
-  if (origin !== null && !localName.test(origin.replace(/^https?:\/\//, ''))) return false
+  if (origin !== null && !isLocalName(origin.replace(/^https?:\/\//, ''))) return false
   if (request.headers.get('sec-fetch-site') === 'cross-site') return false
   return ![...request.headers.keys()].some((name) => forwarding.test(name))
 }

@@ -1,6 +1,5 @@
 /** Joins webhooks to a service: whoever listens is told from the moment on at which it has started. */
 import type { MintTable } from '../core/network.ts'
-import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import type { Webhook } from '../core/webhooks.ts'
 import { createWebhookPoster } from '../host/webhooks.ts'
@@ -8,7 +7,7 @@ import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
 import { formatCapture } from './capture-format.ts'
-import { mintsOf } from './routes.ts'
+import { decimalsFor } from './routes.ts'
 
 export interface Telling {
   stop(): Promise<void>
@@ -59,14 +58,14 @@ function startTelling(service: Service, webhooks: readonly Webhook[], mints: Min
     log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
     return undefined
   }
+  const decimals = decimalsFor(service, mints)
   const poster = createWebhookPoster({ network: config.network })
   const worker = startWebhooks({
     notices,
     books,
     webhooks,
     post: poster.post,
-    describe: (capture) =>
-      formatCapture(capture, (token) => decimalsOf(token, mintsOf(service, mints)), config.reportToken),
+    describe: (capture) => formatCapture(capture, decimals, config.reportToken),
     clock,
     log,
     meter,

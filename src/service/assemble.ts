@@ -1,6 +1,4 @@
 /** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
-import type { TokenCode } from '../core/network.ts'
-import { decimalsOf } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { SheetsPort } from '../core/sheets.ts'
@@ -11,7 +9,6 @@ import { createHttpTransport } from '../host/transport.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { Service } from '../server/service.ts'
-import type { Visitor } from './access.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import { createDashboard } from './dashboard.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
@@ -22,7 +19,7 @@ import { readRoutesConfig } from './options.ts'
 import type { RoutesParts } from './parts.ts'
 import { answer, problem } from './problems.ts'
 import type { Routes } from './routes.ts'
-import { createRoutes, mintsOf, ownersOf } from './routes.ts'
+import { createRoutes, decimalsFor, mintsOf, ownersOf } from './routes.ts'
 import { createSignIn } from './sign-in.ts'
 import { alive } from './table.ts'
 
@@ -80,9 +77,14 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   if (!books) return { ...common, signIn }
-  const decimals = (token: TokenCode) => decimalsOf(token, mintsOf(service, mints))
   const stores = { books, shelf, clock, log, key }
-  const exports = createExports({ ...stores, decimalsOf: decimals, publicUrl, linkTtlSeconds, sheets })
+  const exports = createExports({
+    ...stores,
+    decimalsOf: decimalsFor(service, mints),
+    publicUrl,
+    linkTtlSeconds,
+    sheets,
+  })
   return { ...common, signIn, exports }
 }
 
@@ -106,5 +108,3 @@ function notStarted(request: Request, error: unknown, log: Log): Response {
   log.warn('not started', { why: error instanceof Error ? error.message : String(error) })
   return problem(code)
 }
-
-export type { Routes, RoutesOptions, Visitor }

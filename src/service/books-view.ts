@@ -18,7 +18,7 @@ import { usageEvents } from '../core/ports.ts'
 import { worthDecimals } from '../core/worth.ts'
 import type { Cursors } from './capture-cursor.ts'
 import type { DecimalsOf } from './capture-format.ts'
-import { formatCapture, withoutTransaction } from './capture-format.ts'
+import { formatCapture, revenueTokenOf, withoutTransaction } from './capture-format.ts'
 import type { PageQuery, SeriesQuery, SummaryQuery } from './queries.ts'
 
 export interface BooksParts {
@@ -39,11 +39,7 @@ const topEndpoints = 10
 const linesPerView = 100
 /** How many of what is open now are counted. */
 const mostCounted = 1_000
-export const mostPoints = 2_000
-
-export async function revenueTokenOf(books: Books): Promise<TokenCode> {
-  return (await books.reportToken()) ?? 'USDC'
-}
+const mostPoints = 2_000
 
 /** A record of the feed: no transaction in it. */
 export function feedRecordOf(

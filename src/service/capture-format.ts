@@ -5,7 +5,7 @@
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Capture, CaptureStatus } from '../core/ports.ts'
+import type { Books, Capture, CaptureStatus } from '../core/ports.ts'
 import { worthDecimals } from '../core/worth.ts'
 
 /** SPEC.md's second spelling of a status, for the feed. */
@@ -79,6 +79,11 @@ export function formatCapture(capture: Capture, decimalsOf: DecimalsOf, revenueT
     recipient: capture.recipient,
     tx: encodeBase58(capture.tx),
   }
+}
+
+/** The token in which worth is told. */
+export async function revenueTokenOf(books: Pick<Books, 'reportToken'>): Promise<TokenCode> {
+  return (await books.reportToken()) ?? 'USDC'
 }
 
 /** For the feed and the stream. */

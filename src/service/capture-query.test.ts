@@ -13,7 +13,7 @@ const problemsOf = (query: string) => {
 
 describe('the query of captures', () => {
   it('is empty for an empty address', () => {
-    expect(readCaptureFilter(new URLSearchParams())).toEqual({ kind: 'query', query: {} })
+    expect(readCaptureFilter(new URLSearchParams())).toEqual({ kind: 'input', input: {} })
   })
 
   it('takes every filter, and both spellings of a status', () => {
@@ -25,14 +25,14 @@ describe('the query of captures', () => {
       token: 'USDC',
       status: 'confirmed',
     }
-    expect(readCaptureFilter(new URLSearchParams(text))).toEqual({ kind: 'query', query: filter })
-    expect(readCaptureFilter(new URLSearchParams('status=pending'))).toMatchObject({ query: { status: 'pending' } })
+    expect(readCaptureFilter(new URLSearchParams(text))).toEqual({ kind: 'input', input: filter })
+    expect(readCaptureFilter(new URLSearchParams('status=pending'))).toMatchObject({ input: { status: 'pending' } })
   })
 
   it('is the same after it was written and read again', () => {
     const filter = { from: 1_700_000_000_123, to: 1_800_000_000_000, endpoint: 'GET /a&b=c#d', token: 'SOL' } as const
     const again = new URLSearchParams(formatCaptureFilter(filter).toString())
-    expect(readCaptureFilter(again)).toEqual({ kind: 'query', query: filter })
+    expect(readCaptureFilter(again)).toEqual({ kind: 'input', input: filter })
   })
 
   it('tells all that is wrong at once', () => {
@@ -53,7 +53,7 @@ describe('the query of captures', () => {
   })
 
   it('leaves names of an export to the export, and refuses those of a page there', () => {
-    expect(readCaptureFilter(new URLSearchParams('format=csv'), ['format'])).toEqual({ kind: 'query', query: {} })
+    expect(readCaptureFilter(new URLSearchParams('format=csv'), ['format'])).toEqual({ kind: 'input', input: {} })
     expect(readCaptureFilter(new URLSearchParams('limit=3'), ['format']).kind).toBe('problems')
   })
 })

@@ -1,6 +1,7 @@
 /** Which payments somebody asks for: the filter of the list and of every export, and its way back into an address. */
 import type { TokenCode } from '../core/network.ts'
 import type { CaptureStatus } from '../core/ports.ts'
+import type { Input } from './inputs.ts'
 import { readQuery } from './inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
 
@@ -14,17 +15,12 @@ export interface CaptureFilter {
   readonly status?: CaptureStatus
 }
 
-/** `problems` names all that is wrong, each in one sentence with what to write instead. */
-export type Reading<Value> =
-  | { readonly kind: 'query'; readonly query: Value }
-  | { readonly kind: 'problems'; readonly problems: readonly string[] }
-
 /** What an export asks for, read as the list reads it. `others` are names that the caller reads itself. */
-export function readCaptureFilter(params: URLSearchParams, others: readonly string[] = []): Reading<CaptureFilter> {
+export function readCaptureFilter(params: URLSearchParams, others: readonly string[] = []): Input<CaptureFilter> {
   const reading = readQuery(filterQuery(others), params)
   if (reading.kind === 'problems') return reading
   const given = Object.entries(reading.input).filter(([name, value]) => value !== undefined && !others.includes(name))
-  return { kind: 'query', query: Object.fromEntries(given) }
+  return { kind: 'input', input: Object.fromEntries(given) }
 }
 
 /** The same filter as a query again, in one spelling. */

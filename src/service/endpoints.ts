@@ -1,4 +1,7 @@
-/** The service's own addresses. They come before every resource: a route that would hide behind one is refused at start. */
+/**
+ * The service's own addresses. They come before every resource: a route that would hide behind one is refused at start.
+ * Nothing is at `webhooks`, `dashboard` and `pay` yet; they are kept free.
+ */
 export const endpoints = {
   verifyPayment: '/verify-payment',
   captures: '/analytics',

@@ -9,7 +9,7 @@ import type { CaptureRecord } from './capture-format.ts'
 import type { Pages } from './export-rows.ts'
 
 /** Excel takes a file without it for the code page of the country. */
-export const byteOrderMark = '\ufeff'
+const byteOrderMark = '\ufeff'
 
 /** The signs at which formulas begin, and their full-width twins, which Japanese Excel takes for the same. */
 const signs = '=+\\-@\uff1d\uff0b\uff0d\uff20'
@@ -31,7 +31,7 @@ export function readCell(text: string): string {
   return inside.replace(guardedPiece, '$1')
 }
 
-export function csvLine(cells: readonly string[]): string {
+function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 

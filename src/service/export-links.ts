@@ -36,7 +36,7 @@ export interface LinkParts {
 }
 
 export const usualLinkSeconds = 7 * 24 * 3_600
-export const mostLinks = 100
+const mostLinks = 100
 const prefix = 'link:'
 
 export function createLinks({ shelf, clock, key, ttlSeconds }: LinkParts): Links {
@@ -62,7 +62,7 @@ export function createLinks({ shelf, clock, key, ttlSeconds }: LinkParts): Links
       const kept = id === undefined ? undefined : readKept((await shelf.get(`${prefix}${id}`)) ?? '')
       if (id === undefined || !kept) return undefined
       const reading = readCaptureFilter(new URLSearchParams(kept.query))
-      return reading.kind === 'query' ? { id, filter: reading.query } : undefined
+      return reading.kind === 'input' ? { id, filter: reading.input } : undefined
     },
     isOpen: async (id) => (await shelf.get(`${prefix}${id}`)) !== undefined,
     revoke: (id) => shelf.remove(`${prefix}${id}`),

@@ -1,7 +1,7 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
 import type { Books, Capture } from '../core/ports.ts'
 import type { CaptureRecord, DecimalsOf } from './capture-format.ts'
-import { formatCapture } from './capture-format.ts'
+import { formatCapture, revenueTokenOf } from './capture-format.ts'
 import type { CaptureFilter } from './capture-query.ts'
 
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
@@ -14,11 +14,11 @@ export interface Rows {
   readonly isAllowed?: () => Promise<boolean>
 }
 
-export const rowsPerPage = 1_000
+const rowsPerPage = 1_000
 
 /** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
 export async function* readPages({ books, filter, decimalsOf, isAllowed }: Rows): Pages {
-  const revenueToken = (await books.reportToken()) ?? 'USDC'
+  const revenueToken = await revenueTokenOf(books)
   let last: Capture | undefined
   for (;;) {
     const page = await books.captures({

@@ -6,7 +6,7 @@ import type { CaptureRecord } from './capture-format.ts'
 import type { Pages } from './export-rows.ts'
 
 /** Excel's limit of 1,048,576 rows in a sheet, less the header. What is more goes on in the next sheet. */
-export const rowsPerSheet = 1_048_575
+const rowsPerSheet = 1_048_575
 
 const widths: Readonly<Partial<Record<keyof CaptureRecord, number>>> = {
   timestamp: 25,

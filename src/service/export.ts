@@ -42,7 +42,7 @@ export interface Exports {
   handleLinks(request: Request): Promise<Response>
 }
 
-export const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const
+const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const
 type Download = Exclude<(typeof exportFormats)[number], 'sheets'>
 
 /** With it a pseudonym can be looked up on chain, so it goes to who signed in and not to who has a link. */
@@ -106,9 +106,9 @@ export function createExports(parts: ExportParts): Exports {
       ]
       if (reading.kind === 'problems' || !format) return problem('query_invalid', { problems: wrong })
       if (request.method === 'POST')
-        return format === 'sheets' ? push(parts, pagesOf(reading.query)) : notAllowed('GET')
-      if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.query, owner })
-      return download('owner', format, pagesOf(reading.query))
+        return format === 'sheets' ? push(parts, pagesOf(reading.input)) : notAllowed('GET')
+      if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.input, owner })
+      return download('owner', format, pagesOf(reading.input))
     },
     handleLinks: async (request) => {
       const path = new URL(request.url).pathname

@@ -28,7 +28,7 @@ export interface FaucetParts {
 }
 
 /** What a key gives at once: enough to try everything, and little of its own SOL. */
-export const keyPortions: Portions = {
+const keyPortions: Portions = {
   SOL: { usual: '0.01', most: '0.01' },
   USDC: { usual: '10', most: '10' },
   NATIVE: { usual: '100', most: '100' },

@@ -2,6 +2,9 @@
 import type { MintTable } from '../core/network.ts'
 import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
+import type { Exports } from './export.ts'
+import type { Faucet } from './faucet.ts'
+import type { SignIn } from './sign-in.ts'
 
 export interface Visit {
   readonly request: Request
@@ -11,22 +14,6 @@ export interface Visit {
   access(): Promise<Access>
   /** Looked up anew, for answers that last. */
   accessNow(): Promise<Access>
-}
-
-/** Another part of the service behind an address of its own. */
-export type Seam = (request: Request, visit: Visit) => Promise<Response>
-
-export interface SignInSeam {
-  handle(request: Request, visitor: Visitor): Promise<Response>
-  sessionOf(request: Request): Promise<{ readonly wallet: string } | undefined>
-}
-
-export interface ExportsSeam {
-  /** Whether a link takes the place of a sign-in. */
-  hasLink(request: Request): boolean
-  /** `owner` is the wallet that is signed in, or '' at the machine itself. */
-  handle(request: Request, owner: string): Promise<Response>
-  handleLinks(request: Request): Promise<Response>
 }
 
 export interface RoutesParts {
@@ -39,11 +26,9 @@ export interface RoutesParts {
   readonly publicUrl: string | undefined
   /** Whether anybody may read metrics. */
   readonly hasOpenMetrics: boolean
-  readonly signIn?: SignInSeam | undefined
-  readonly exports?: ExportsSeam | undefined
-  /** Only for owners. */
-  readonly webhooks?: Seam | undefined
-  readonly faucet?: ((request: Request, visitor: Visitor) => Promise<Response>) | undefined
-  readonly dashboard?: Seam | undefined
-  readonly pay?: Seam | undefined
+  /** Missing where the ledger has no shelf. */
+  readonly signIn?: SignIn | undefined
+  /** Missing where the ledger has no shelf or keeps no books. */
+  readonly exports?: Exports | undefined
+  readonly faucet?: Faucet | undefined
 }

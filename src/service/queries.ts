@@ -53,11 +53,10 @@ function inOrder<Query extends { readonly from?: number | undefined; readonly to
 }
 const notInOrder = { error: 'from must be before to' }
 
-export const views = ['records', 'usage', 'revenue', 'tokens'] as const
-export type View = (typeof views)[number]
+const views = ['records', 'usage', 'revenue', 'tokens'] as const
 
-export const usualPageSize = 50
-export const mostPerPage = 500
+const usualPageSize = 50
+const mostPerPage = 500
 
 function parseLimit(text: string): number | undefined {
   return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostPerPage ? Number(text) : undefined

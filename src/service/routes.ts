@@ -13,6 +13,7 @@ import type { Access, Visitor } from './access.ts'
 import { createAccess, mayRead, turnAway } from './access.ts'
 import type { BooksParts } from './books-view.ts'
 import { createCursors } from './capture-cursor.ts'
+import type { DecimalsOf } from './capture-format.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { recipientsOf } from './discovery.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
@@ -40,7 +41,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     clock,
     cursors: createCursors(service.keyring.serviceKey),
     flush: service.usage.flush,
-    decimalsOf: (token) => decimalsOf(token, mints()),
+    decimalsOf: decimalsFor(service, parts.mints),
   }
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
   const admit = createAccess({
@@ -89,6 +90,11 @@ export function createRoutes(parts: RoutesParts): Routes {
 export function mintsOf({ config, catalog }: Service, configured: MintTable): MintTable {
   const sold = catalog.entries().map((entry) => entry.mints)
   return Object.assign({}, knownMints[config.network], configured, ...sold)
+}
+
+/** By the mints of the moment: what is sold may change. */
+export function decimalsFor(service: Service, configured: MintTable): DecimalsOf {
+  return (token) => decimalsOf(token, mintsOf(service, configured))
 }
 
 /** The wallets that may read what a service earns. */

@@ -83,7 +83,7 @@ function isOwnPage(request: Request, sites: Sites): boolean {
   return request.headers.has('sec-fetch-site') || request.headers.has('origin')
 }
 
-export function bearerOf(request: Request): string | undefined {
+function bearerOf(request: Request): string | undefined {
   return /^Bearer +([\w-]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
 }
 

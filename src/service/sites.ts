@@ -13,7 +13,10 @@ export interface Sites {
   isOwn(origin: string, request: Request): boolean
 }
 
-const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
+/** Whether a `Host` is this machine's own. */
+export function isLocalName(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i.test(host)
+}
 
 export function createSites(publicUrl: string | undefined, origins: readonly string[] = []): Sites {
   const known = [...(publicUrl === undefined ? [] : [publicUrl]), ...origins].map((text): Site => {
@@ -25,7 +28,7 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
     const name = (request.headers.get('host') ?? host).toLowerCase()
     // A proxy in front may ask under another name than the browser did.
     if (known.length > 0) return known.find((site) => site.host === name) ?? known[0]
-    return loopback.test(name) ? { host: name, origin: `${protocol}//${name}` } : undefined
+    return isLocalName(name) ? { host: name, origin: `${protocol}//${name}` } : undefined
   }
   return {
     of,
@@ -36,5 +39,5 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
 
 /** Plain http at this machine: the only place without TLS where a browser is let in by a cookie. */
 export function isPlainLoopback({ host, origin }: Site): boolean {
-  return origin.startsWith('http:') && loopback.test(host)
+  return origin.startsWith('http:') && isLocalName(host)
 }

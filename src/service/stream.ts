@@ -6,7 +6,8 @@ import { decodeSignature } from '../core/base58.ts'
 import type { CaptureMark, Log } from '../core/ports.ts'
 import type { Changes } from '../server/changes.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf, revenueTokenOf } from './books-view.ts'
+import { feedRecordOf } from './books-view.ts'
+import { revenueTokenOf } from './capture-format.ts'
 import { plainHeaders, problem } from './problems.ts'
 
 export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf'> {

@@ -5,16 +5,18 @@ import type { Access } from './access.ts'
 import { mayRead, turnAway } from './access.ts'
 import * as answers from './answers.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf, readAnalytics, readSeries, readSummary, revenueTokenOf } from './books-view.ts'
+import { feedRecordOf, readAnalytics, readSeries, readSummary } from './books-view.ts'
+import { revenueTokenOf } from './capture-format.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { llmsText, wellKnownDocument } from './discovery.ts'
 import { endpoints } from './endpoints.ts'
+import type { Exports } from './export.ts'
 import type { Health } from './health.ts'
 import { metricsEndpoint } from './health.ts'
 import { readQuery } from './inputs.ts'
 import type { Documented } from './openapi.ts'
 import { openapiDocument } from './openapi.ts'
-import type { RoutesParts, Seam, Visit } from './parts.ts'
+import type { RoutesParts, Visit } from './parts.ts'
 import { answer, problem, respond } from './problems.ts'
 import { filterQuery, noQuery, pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
 import type { PaymentStream } from './stream.ts'
@@ -43,18 +45,18 @@ const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max
 export function routeTable(parts: TableParts): readonly Row[] {
   const rows = [...paymentRows(parts), ...analyticsRows(parts), ...healthRows(parts), ...discoveryRows(parts)]
   const documented = rows.filter(({ method }) => method !== '*')
-  const seams = seamDocuments(parts.routes)
+  const others = partDocuments(parts.routes)
   const openapi: Row = {
     method: 'GET',
     path: endpoints.openapi,
     summary: 'This document',
     isPrivate: false,
     handle: () => {
-      const all = [...documented, openapi, ...seams]
+      const all = [...documented, openapi, ...others]
       return answer(openapiDocument(parts.discovery, all), { headers: open })
     },
   }
-  return [...rows, openapi, ...seamRows(parts.routes)]
+  return [...rows, openapi, ...partRows(parts.routes)]
 }
 
 function paymentRows({ verification }: TableParts): readonly Row[] {
@@ -217,7 +219,7 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
 }
 
 /** What is said of parts that tell methods apart themselves. */
-function seamDocuments({ signIn, exports }: RoutesParts): readonly Documented[] {
+function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] {
   const one = (method: string, path: string, summary: string, more: Partial<Documented> = {}): Documented => {
     return { method, path, summary, isPrivate: false, ...more }
   }
@@ -245,29 +247,23 @@ function seamDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
   ]
 }
 
-/** Addresses of other parts. Where a part is missing, there is nothing. */
-function seamRows({ signIn, exports, webhooks, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
-  const row = (path: string, isPrivate: boolean, handle: Row['handle']): Row => {
-    return { method: '*', path, summary: '', isPrivate, isWhole: true, handle }
+/** Addresses of parts that tell methods apart themselves. Where a part is missing, there is nothing. */
+function partRows({ signIn, exports, faucet }: RoutesParts): readonly Row[] {
+  const row = (path: string, handle: Row['handle']): Row => {
+    return { method: '*', path, summary: '', isPrivate: false, isWhole: true, handle }
   }
-  const seam = (path: string, isPrivate: boolean, part: Seam | undefined): readonly Row[] =>
-    part ? [row(path, isPrivate, (visit) => part(visit.request, visit))] : []
-  const signInRows = signIn
-    ? [endpoints.signIn, endpoints.signOut].map((path) =>
-        row(path, false, ({ request, visitor }) => signIn.handle(request, visitor)),
-      )
-    : []
   return [
-    ...signInRows,
+    ...(signIn
+      ? [endpoints.signIn, endpoints.signOut].map((path) =>
+          row(path, ({ request, visitor }) => signIn.handle(request, visitor)),
+        )
+      : []),
     ...(exports ? exportRows(exports) : []),
-    ...seam(endpoints.webhooks, true, webhooks),
-    ...seam(endpoints.faucet, false, faucet && ((request, { visitor }) => faucet(request, visitor))),
-    ...seam(endpoints.dashboard, false, dashboard),
-    ...seam(endpoints.pay, false, pay),
+    ...(faucet ? [row(endpoints.faucet, ({ request, visitor }) => faucet(request, visitor))] : []),
   ]
 }
 
-function exportRows(exports: NonNullable<RoutesParts['exports']>): readonly Row[] {
+function exportRows(exports: Exports): readonly Row[] {
   const row = { method: '*', summary: '' }
   return [
     {
