@@ -2,6 +2,7 @@
 import type { MintTable } from '../core/network.ts'
 import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
+import type { Dashboard } from './dashboard.ts'
 import type { Exports } from './export.ts'
 import type { Faucet } from './faucet.ts'
 import type { SignIn } from './sign-in.ts'
@@ -31,4 +32,5 @@ export interface RoutesParts {
   /** Missing where the ledger has no shelf or keeps no books. */
   readonly exports?: Exports | undefined
   readonly faucet?: Faucet | undefined
+  readonly dashboard?: Dashboard | undefined
 }
