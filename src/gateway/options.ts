@@ -27,6 +27,7 @@ export type RouteOptions = Pick<
   | 'settlementToken'
   | 'autoConversion'
   | 'cors'
+  | 'checkout'
   | 'retired'
 >
 

@@ -93,6 +93,7 @@ const routeOptions = {
   settlementToken: token.optional(),
   autoConversion: flag.optional(),
   cors: flag.optional(),
+  checkout: flag.optional(),
   retired: z
     .strictObject({
       recipients: names.optional(),

@@ -65,6 +65,7 @@ export interface RouteConfig {
   readonly endpoint: NamedEndpoint | undefined
   readonly envelope: Envelope
   readonly cors: boolean
+  readonly checkout: boolean
   readonly retiredRecipients: readonly string[]
   readonly retiredScopes: readonly string[]
   readonly retiredBinds: readonly Bind[]
@@ -168,6 +169,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       endpoint: read.endpoint,
       envelope: read.envelope,
       cors: read.cors,
+      checkout: read.checkout,
       retiredRecipients: retired.recipients,
       retiredScopes: retired.scopes,
       retiredBinds: retired.binds,

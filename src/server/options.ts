@@ -109,6 +109,8 @@ export interface ProviderOptions {
   readonly envelope?: Envelope
   /** False leaves cross-origin headers and preflights to the application. */
   readonly cors?: boolean
+  /** False answers browsers as all others, with JSON, instead of the page on which people pay. */
+  readonly checkout?: boolean
   /** Former recipients, scopes and bindings whose payments may still be claimed. */
   readonly retired?: {
     readonly recipients?: readonly string[]

@@ -3,52 +3,30 @@
  * translate to and from it.
  */
 
-import { isOneRequest, isShared } from '../core/allowance.ts'
 import { encodeBase58 } from '../core/base58.ts'
-import { readClientAddress } from '../core/client-address.ts'
-import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { createMeter } from '../core/metrics.ts'
-import { formatUnits } from '../core/money.ts'
-import { decimalsOf } from '../core/network.ts'
-import type { Log, UsageEvent } from '../core/ports.ts'
+import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import type { Dialect } from '../dialects/dialect.ts'
 import { native } from '../dialects/native.ts'
-import type { Admission } from './admit.ts'
-import { admit } from './admit.ts'
 import { entryOf } from './catalog.ts'
+import { createDesk } from './checkout.ts'
+import { createVisits } from './checkout-visit.ts'
 import type { Config } from './config.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
-import { endpointOf } from './endpoint.ts'
-import type { PaywallEvent } from './events.ts'
-import type { FreeCounter } from './free.ts'
+import type { Entry, Stand } from './entering.ts'
+import { enterRoute, noLedger, notStarted } from './entering.ts'
 import { createFreeCounter } from './free.ts'
-import { paidHeaders } from './paid-headers.ts'
-import type { Pass } from './pass.ts'
-import { openPass } from './pass.ts'
-import type { Probe } from './probe.ts'
+import type { Gate } from './passing.ts'
 import { startProbe } from './probe.ts'
 import { readinessOf, reportOn } from './readiness.ts'
-import type { Case } from './reading.ts'
-import type { Quoted, Route } from './route.ts'
 import { createRoute } from './route.ts'
-import type { Running } from './running.ts'
 import { createRunning } from './running.ts'
 import type { Readiness, ReadinessReport } from './selling.ts'
 import type { Service } from './service.ts'
-import { tellOne } from './service.ts'
 import { watchRoute } from './sightings.ts'
-import type { OpenWindow, OpenWindows } from './windows.ts'
 import { createOpenWindows } from './windows.ts'
-
-export interface Admitted {
-  readonly kind: 'admitted'
-  /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
-  readonly pass: Pass | undefined
-}
-export type Entry = Answer | Admitted
 
 export interface Paywall {
   /** Synchronous for an unpaid request, once the service is up. */
@@ -93,7 +71,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const probe = startProbe(service, config.route)
       const route = createRoute(service, config.route, dialect, probe)
       const windows = createOpenWindows(service.clock, config.route)
-      stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows }
+      const desk = createDesk(service, route, probe)
+      const visits = config.route.checkout && service.ledger.shelf ? createVisits(service, desk) : undefined
+      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), visits)
+      stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
       })
@@ -162,172 +143,4 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
-}
-
-const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
-const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
-const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
-
-/** A route, and whether what it sells can be charged as configured. */
-interface Stand {
-  readonly route: Route
-  readonly probe: Probe
-  readonly free: FreeCounter | undefined
-  readonly windows: OpenWindows
-}
-
-interface Gate {
-  readonly dialect: Dialect
-  readonly listener: ((event: PaywallEvent) => unknown) | undefined
-  /** What closing waits for, proofs that are looked at and responses up to their end in the ledger, and how to break it off. */
-  readonly running: Running
-  open: boolean
-}
-
-function tell({ listener }: Gate, { log }: Service, event: PaywallEvent): void {
-  if (listener) tellOne(listener, event, log)
-}
-
-function use({ usage }: Service, { config }: Route, incoming: Incoming, event: UsageEvent): void {
-  usage.count(endpointOf(config.endpoint, incoming), event)
-}
-
-/** What somebody without a proof is told: as a rule, the price. */
-function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
-  const { route, probe, free } = stand
-  const { method, target } = incoming
-  const { config } = route
-  if (admitted.get(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
-  if (free) {
-    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
-    if (free.admit(address)) {
-      admitted.set(incoming.request, gate)
-      tell(gate, service, { kind: 'free', method, target })
-      use(service, route, incoming, 'free')
-      return { kind: 'admitted', pass: undefined }
-    }
-  }
-  // Who has paid already is served all the same.
-  const state = probe.state()
-  if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
-  const answer = (quoted: Quoted | Refusal): Answer => {
-    if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
-    const { requestId, price: amount } = quoted
-    service.usage.count(quoted.endpoint, 'challenged')
-    // Nobody listening is the usual case, and this is the path of every unpaid request.
-    if (gate.listener)
-      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
-    return quoted.answer
-  }
-  const fail = (error: unknown): Answer => {
-    service.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
-    return gate.dialect.refusal(misconfigured)
-  }
-  try {
-    const quoted = route.quote(incoming)
-    return quoted instanceof Promise ? quoted.then(answer).catch(fail) : answer(quoted)
-  } catch (error) {
-    return fail(error)
-  }
-}
-
-function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
-  const { route, windows } = stand
-  const window = gate.open && !admitted.has(incoming.request) ? windows.find(incoming) : undefined
-  if (window) {
-    const visit: Case = { service, route, incoming, proof: window.proof }
-    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window) }
-  }
-  const reading = gate.dialect.readProof(incoming)
-  const { method, target } = incoming
-  if (reading === undefined) return challenge(gate, service, stand, incoming)
-  const turnAway = (refusal: Refusal, requestId?: string): Answer => {
-    service.meter.count('paystile_proofs_total', { outcome: refusal.code })
-    use(service, route, incoming, 'refused')
-    tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
-    return gate.dialect.refusal(refusal, requestId)
-  }
-  if (reading.kind === 'malformed')
-    return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
-  const { proof } = reading
-  const before = admitted.get(incoming.request)
-  if (before === gate) return { kind: 'admitted', pass: undefined }
-  if (before) {
-    service.log.error('two paywalls before one resource', {
-      target,
-      why: 'one payment opens one of them; mount only one',
-    })
-    return turnAway(refuse('handler_failed'), proof.requestId)
-  }
-  if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
-  const visit: Case = { service, route, incoming, proof }
-  const done = gate.running.begin()
-  return admit(visit)
-    .then((admission): Entry => {
-      if (admission.kind === 'refused') return turnAway(admission, proof.requestId)
-      windows.keep(incoming, proof, admission)
-      return { kind: 'admitted', pass: passFor(gate, visit, admission) }
-    })
-    .finally(done)
-}
-
-/** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
-const admitted = new WeakMap<object, Gate>()
-
-function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWindow): Pass {
-  const { service, route, incoming, proof } = visit
-  const { method, target } = incoming
-  const { token, received, payer, first } = admission
-  admitted.set(incoming.request, gate)
-  service.meter.count('paystile_proofs_total', { outcome: 'admitted' })
-  const amount = window?.amount ?? formatUnits(received, decimalsOf(token, route.config.mints) ?? 0)
-  if (window) window.amount = amount
-  if (gate.listener)
-    tell(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount, token, payer, first })
-  service.changes.note(proof.tx)
-  const finished = gate.running.begin(() => pass.lose('the service is stopping'))
-  const cors = route.config.cors && incoming.header('origin') !== undefined ? corsHeaders : undefined
-
-  const pass = openPass({
-    admission,
-    method,
-    envelope: route.config.envelope,
-    ledger: service.ledger,
-    clock: service.clock,
-    log: service.log,
-    leaseMs: route.config.leaseMs,
-    facts: () => {
-      if (window?.facts) return window.facts
-      const { unit } = admission.allowance
-      const request = service.pseudonyms.request(proof.requestId)
-      const facts = { tx: proof.tx, request, payer, token, amount, unit, isOnce: isOneRequest(admission.allowance) }
-      if (window) window.facts = facts
-      return facts
-    },
-    mismatch: () => {
-      const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
-      return { ...answer, headers: { ...answer.headers, ...cors } }
-    },
-    headersFor: (status) => {
-      if (!window || status >= 400) return { ...cors, ...paidHeaders(status, visit, admission, amount) }
-      window.headers ??= paidHeaders(status, visit, admission, amount)
-      return cors ? { ...cors, ...window.headers } : window.headers
-    },
-    onEnd: (consequence, recorded) => {
-      if (gate.listener) tell(gate, service, { kind: 'ended', target, tx: proof.tx, consequence })
-      const isDelivered = consequence === 'settle'
-      use(service, route, incoming, isDelivered ? 'delivered' : 'undelivered')
-      // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
-      if (isDelivered && !first && isShared(admission.allowance)) use(service, route, incoming, 'reused')
-      // Nothing was held, so nothing is written down.
-      if (!admission.grant) return finished()
-      service.ending.set(proof.tx, recorded)
-      void recorded.finally(() => {
-        if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
-        service.changes.note(proof.tx)
-        finished()
-      })
-    },
-  })
-  return pass
 }

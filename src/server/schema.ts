@@ -109,6 +109,7 @@ export const schema = z.strictObject({
   description: z.string().max(200, 'must be at most 200 characters').optional(),
   envelope: z.enum(envelopes).default('none'),
   cors: flag.default(true),
+  checkout: flag.default(true),
   retired: z
     .strictObject({
       recipients: z.array(address).default([]),

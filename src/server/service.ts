@@ -24,12 +24,12 @@ import type { Catalog } from './catalog.ts'
 import { createCatalog } from './catalog.ts'
 import type { Changes } from './changes.ts'
 import { createChanges } from './changes.ts'
-import type { CheckoutDesk } from './checkout.ts'
 import type { ServiceConfig } from './config.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
 import type { FaucetOptions, FaucetSource } from './faucet-source.ts'
 import type { AccountKey } from './options.ts'
+import type { PayDesk } from './pay-desk.ts'
 import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
@@ -126,8 +126,8 @@ export interface Service extends ServiceParts {
   routeOf(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
-  /** Where purchases at each route stand, by the route's tag in hex. */
-  readonly desks: Map<string, CheckoutDesk>
+  /** Where people pay for what a route sells, by the route's tag in base58. */
+  readonly desks: Map<string, PayDesk>
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void

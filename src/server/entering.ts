@@ -1,0 +1,191 @@
+/**
+ * A request at a route: without a proof it is told the price, or shown the page on which people pay; with one, its payment
+ * is looked at.
+ */
+import { readClientAddress } from '../core/client-address.ts'
+import type { Refusal } from '../core/errors.ts'
+import { refuse } from '../core/errors.ts'
+import type { Answer, Incoming } from '../core/http.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import { admit } from './admit.ts'
+import type { CheckoutVisits } from './checkout-visit.ts'
+import { isForPeople } from './checkout-visit.ts'
+import type { FreeCounter } from './free.ts'
+import type { Pass } from './pass.ts'
+import type { Gate } from './passing.ts'
+import { admitted, passFor, tell, use } from './passing.ts'
+import type { Probe } from './probe.ts'
+import type { Case } from './reading.ts'
+import type { Quoted, Route } from './route.ts'
+import type { Service } from './service.ts'
+import type { OpenWindows } from './windows.ts'
+
+export interface Admitted {
+  readonly kind: 'admitted'
+  /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
+  readonly pass: Pass | undefined
+}
+export type Entry = Answer | Admitted
+
+export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
+export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
+const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
+
+/** A route, and whether what it sells can be charged as configured. */
+export interface Stand {
+  readonly route: Route
+  readonly probe: Probe
+  readonly free: FreeCounter | undefined
+  readonly windows: OpenWindows
+  /** People who pay in a browser. Undefined where there is no page for them. */
+  readonly visits: CheckoutVisits | undefined
+}
+
+/** What somebody without a proof is told: as a rule, the price. */
+function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route, probe, free, visits } = stand
+  const { method, target } = incoming
+  const { config } = route
+  if (admitted.get(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  if (free) {
+    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
+    if (free.admit(address)) {
+      admitted.set(incoming.request, gate)
+      tell(gate, service, { kind: 'free', method, target })
+      use(service, route, incoming, 'free')
+      return { kind: 'admitted', pass: undefined }
+    }
+  }
+  if (visits && isForPeople(incoming)) return receive(gate, service, stand, visits, incoming)
+  // Who has paid already is served all the same.
+  const state = probe.state()
+  if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+  const answer = (quoted: Quoted | Refusal): Answer => {
+    if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
+    const { requestId, price: amount } = quoted
+    service.usage.count(quoted.endpoint, 'challenged')
+    // Nobody listening is the usual case, and this is the path of every unpaid request.
+    if (gate.listener)
+      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+    return quoted.answer
+  }
+  const fail = (error: unknown): Answer => {
+    service.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
+    return gate.dialect.refusal(misconfigured)
+  }
+  try {
+    const quoted = route.quote(incoming)
+    return quoted instanceof Promise ? quoted.then(answer).catch(fail) : answer(quoted)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** Somebody in a browser: served for a payment that was made there, or shown the page. */
+async function receive(
+  gate: Gate,
+  service: Service,
+  stand: Stand,
+  visits: CheckoutVisits,
+  incoming: Incoming,
+): Promise<Entry> {
+  try {
+    const found = await visits.find(incoming)
+    const paid = found.find(({ proof }) => proof)
+    if (paid?.proof) {
+      const entry = await show(gate, { service, route: stand.route, incoming, proof: paid.proof }, stand.windows)
+      if (entry.kind === 'admitted') return entry
+      // Whatever is in the way of it, the page tells, and goes on asking.
+      if (entry.status >= 500) return entry
+    }
+    const state = stand.probe.state()
+    if (state !== 'good' && found.length === 0)
+      return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+    const page = await visits.page(incoming, found)
+    return page.kind === 'answer' ? page : gate.dialect.refusal(page)
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return gate.dialect.refusal(refuse('ledger_unavailable'))
+    service.log.error('not priced', {
+      target: incoming.target,
+      why: error instanceof Error ? error.message : String(error),
+    })
+    return gate.dialect.refusal(misconfigured)
+  }
+}
+
+export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route, windows } = stand
+  const window = gate.open && !admitted.has(incoming.request) ? windows.find(incoming) : undefined
+  if (window) {
+    const visit: Case = { service, route, incoming, proof: window.proof }
+    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window) }
+  }
+  const reading = gate.dialect.readProof(incoming)
+  const { target } = incoming
+  if (reading === undefined) {
+    const order = stand.visits && incoming.header('payment-checkout')
+    if (stand.visits && order !== undefined) return attend(gate, service, stand.visits, order, incoming)
+    return challenge(gate, service, stand, incoming)
+  }
+  const turnAway = (refusal: Refusal, requestId?: string): Answer =>
+    turnAwayFrom(gate, service, route, incoming, refusal, requestId)
+  if (reading.kind === 'malformed')
+    return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
+  const { proof } = reading
+  const before = admitted.get(incoming.request)
+  if (before === gate) return { kind: 'admitted', pass: undefined }
+  if (before) {
+    service.log.error('two paywalls before one resource', {
+      target,
+      why: 'one payment opens one of them; mount only one',
+    })
+    return turnAway(refuse('handler_failed'), proof.requestId)
+  }
+  if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
+  return show(gate, { service, route, incoming, proof }, windows)
+}
+
+/** What a proof comes to. */
+function show(gate: Gate, visit: Case, windows: OpenWindows): Promise<Entry> {
+  const { service, route, incoming, proof } = visit
+  const done = gate.running.begin()
+  return admit(visit)
+    .then((admission): Entry => {
+      if (admission.kind === 'refused') return turnAwayFrom(gate, service, route, incoming, admission, proof.requestId)
+      windows.keep(incoming, proof, admission)
+      return { kind: 'admitted', pass: passFor(gate, visit, admission) }
+    })
+    .finally(done)
+}
+
+function turnAwayFrom(
+  gate: Gate,
+  service: Service,
+  route: Route,
+  incoming: Incoming,
+  refusal: Refusal,
+  requestId?: string,
+): Answer {
+  const { method, target } = incoming
+  service.meter.count('paystile_proofs_total', { outcome: refusal.code })
+  use(service, route, incoming, 'refused')
+  tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
+  return gate.dialect.refusal(refusal, requestId)
+}
+
+/** The script of the checkout page asks something. */
+async function attend(
+  gate: Gate,
+  { log }: Service,
+  visits: CheckoutVisits,
+  order: string,
+  incoming: Incoming,
+): Promise<Answer> {
+  try {
+    const answer = await visits.answer(order, incoming)
+    return answer.kind === 'answer' ? answer : gate.dialect.refusal(answer)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) log.error('checkout failed', { why: String(error) })
+    return gate.dialect.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
+  }
+}

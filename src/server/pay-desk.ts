@@ -1,0 +1,15 @@
+/** What `/pay` needs of a route to sell for it: by the requestId alone, wherever the resource is. */
+import type { Preparation } from '../core/checkout.ts'
+import type { Refusal } from '../core/errors.ts'
+import type { Answer, Incoming } from '../core/http.ts'
+
+export interface PayDesk {
+  /** What is sold, for people. */
+  readonly title: string
+  /** The page on which a requestId is paid for another program, which asked for it; undefined for one that is none of ours. */
+  payPage(requestId: string, incoming: Incoming): Promise<Answer | undefined>
+  /** What the page's script asks. */
+  answer(header: string, incoming: Incoming): Promise<Answer | Refusal>
+  /** A transaction for a wallet on a phone, in the token of the price or the first that is accepted. */
+  draft(requestId: string, account: string, incoming: Incoming): Promise<Preparation | Refusal>
+}
