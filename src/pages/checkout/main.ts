@@ -1,4 +1,127 @@
 /** The checkout page's script: the page itself is written by the server, and this brings it to life. */
 import './checkout.css'
+import type { CheckoutFacts, CheckoutState } from '../../core/checkout.ts'
+import { isPayable } from '../../core/checkout-words.ts'
+import { monotonic } from '../look/clock.ts'
+import { remainingMs, startCountdown } from './countdown.ts'
+import { pay, type Till } from './payment.ts'
+import { type Heard, keepAsking } from './rhythm.ts'
+import { isEnded, isOffered, type Scene, tell } from './scene.ts'
+import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
+import { ask } from './service.ts'
+import { startChoice } from './view.ts'
+import { type Purse, watchWallets } from './wallets.ts'
+import * as words from './words.ts'
 
-document.documentElement.dataset['live'] = ''
+const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
+const { requestId } = facts
+let scene: Scene = { standing: facts.standing, isDown: false, isOver: false }
+let purses: readonly Purse[] = []
+let isChoosing = false
+let failures = 0
+
+function change(part: Partial<Scene>): void {
+  scene = { ...scene, ...part }
+  show(tell(scene, facts, monotonic()), isOffered(scene))
+  disableChoices(scene.step?.isBusy === true)
+}
+
+function drawWallets(): void {
+  if (isChoosing) return
+  const { amount, token } = choice.price()
+  offerWallets(purses, `${amount} ${token}`, (purse) => void start(purse))
+  disableChoices(scene.step?.isBusy === true)
+}
+
+/** A second click finds it under way, and does nothing. */
+async function start(purse: Purse): Promise<void> {
+  if (scene.step?.isBusy || !isOffered(scene)) return
+  const till: Till = {
+    facts,
+    price: choice.price(),
+    under: (notice) => change({ step: { notice, isBusy: true } }),
+    end: (notice) => change({ step: notice && { notice, isBusy: false } }),
+    choose: async (accounts) => {
+      isChoosing = true
+      try {
+        return await offerAccounts(accounts)
+      } finally {
+        isChoosing = false
+        find('notice').focus()
+        drawWallets()
+      }
+    },
+    learn,
+    sent: (tx) => {
+      change({ sent: { tx, at: monotonic() }, step: undefined })
+      hurry()
+    },
+    down: (isDown) => change({ isDown }),
+    objection: () => {
+      if (!isPayable(scene.standing)) return words.paidMeanwhile
+      return remainingMs(facts) > 0 ? undefined : words.expiredMeanwhile
+    },
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  }
+  await pay(purse, till)
+}
+
+function learn(standing: CheckoutState): void {
+  change({ standing, isDown: false })
+  if (standing.state === 'paid') finish()
+}
+
+/** The resource comes by a reload. Where that was tried and this page came again, people decide for themselves. */
+function finish(): void {
+  if (facts.then === 'return' || wasOpened()) return
+  change({ last: words.opening })
+  location.reload()
+  // A download leaves the page where it is.
+  setTimeout(() => change({ last: words.downloaded }), 3_000)
+}
+
+function wasOpened(): boolean {
+  try {
+    const last = sessionStorage.getItem('paystile')
+    sessionStorage.setItem('paystile', requestId)
+    return last === requestId
+  } catch {
+    return false
+  }
+}
+
+async function listen(): Promise<Heard> {
+  const answer = await ask<CheckoutState>({ kind: 'status', requestId, ...(scene.sent && { tx: scene.sent.tx }) })
+  if (isEnded(scene)) return 'ended'
+  const isUnderWay = scene.sent !== undefined || scene.step?.isBusy === true
+  if (answer.kind === 'refused' && !isUnderWay) {
+    change({ last: words.outdated(answer.detail) })
+    return 'ended'
+  }
+  if (answer.kind !== 'answer') {
+    failures += 1
+    // One that is lost says nothing.
+    if (failures > 1) change({ isDown: true })
+    return 'failed'
+  }
+  failures = 0
+  const isNews = answer.value.state !== scene.standing.state
+  learn(answer.value)
+  if (isEnded(scene)) return 'ended'
+  return isNews || isUnderWay || answer.value.state === 'confirming' ? 'lively' : 'quiet'
+}
+
+const choice = startChoice(facts, (isDown) => {
+  change({ isDown })
+  drawWallets()
+})
+watchWallets(facts, (found) => {
+  purses = found
+  drawWallets()
+})
+change({})
+const hurry = isEnded(scene) ? () => {} : keepAsking(listen)
+startCountdown(facts, () => {
+  change({ isOver: true })
+  hurry()
+})

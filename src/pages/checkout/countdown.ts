@@ -1,0 +1,38 @@
+/** The time that is left, by the service's clock. */
+import type { CheckoutFacts } from '../../core/checkout.ts'
+import { monotonic } from '../look/clock.ts'
+import { find, say } from './screen.ts'
+
+const closeSeconds = 60
+
+/** The service read its clock after the page was asked for, so that the page is rather early than late. */
+export function remainingMs({ expiresAt, now }: Pick<CheckoutFacts, 'expiresAt' | 'now'>): number {
+  return expiresAt - now - monotonic()
+}
+
+/** Calls back once, when the time is over. */
+export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
+  const place = find('time')
+  let wasClose = remainingMs(facts) < closeSeconds * 1_000
+  const tick = (): void => {
+    const left = remainingMs(facts)
+    if (left <= 0) {
+      onOver()
+      return
+    }
+    const seconds = Math.ceil(left / 1_000)
+    const isClose = seconds <= closeSeconds
+    place.textContent = ` \u00b7 price holds for ${clockFace(seconds)}`
+    place.classList.toggle('close', isClose)
+    if (isClose && !wasClose) say('One minute is left to pay')
+    wasClose = isClose
+    setTimeout(tick, left % 1_000 || 1_000)
+  }
+  tick()
+}
+
+export function clockFace(seconds: number): string {
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`
+}

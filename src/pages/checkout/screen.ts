@@ -1,0 +1,117 @@
+/** What is seen: the notice, the wallets' buttons, and where the keyboard goes when something disappears. */
+import type { WalletAccount } from '@wallet-standard/base'
+import type { Notice } from '../../core/checkout-words.ts'
+import { iconOf, type Purse } from './wallets.ts'
+
+export function find<T extends Element = HTMLElement>(id: string): T {
+  return document.getElementById(id) as unknown as T
+}
+
+/** Texts are only ever set as texts: nothing in them can become markup. */
+export function make<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  set: Partial<HTMLElementTagNameMap[K]> = {},
+  ...inside: readonly (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const element = Object.assign(document.createElement(name), set)
+  element.append(...inside)
+  return element
+}
+
+const title = document.title
+let shown = ''
+
+/** Shows a notice, or none. What has not changed is left alone, so that it is not read out again. */
+export function show(notice: Notice | undefined, isOffered: boolean): void {
+  const text = JSON.stringify([notice, isOffered])
+  if (text === shown) return
+  shown = text
+  const [place, pay] = [find('notice'), find('pay')]
+  const isLosing = place.contains(document.activeElement) || (!isOffered && pay.contains(document.activeElement))
+  document.title = notice ? `${notice.title} - ${title}` : title
+  place.replaceChildren(...(notice ? [draw(notice)] : []))
+  pay.hidden = !isOffered
+  find('time').hidden = !isOffered
+  if (isLosing) place.focus()
+}
+
+function draw({ tone, title: head, text, tx, command, action }: Notice): HTMLElement {
+  const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
+  if (command !== undefined) box.append(copyable(command, 'Command'))
+  if (tx !== undefined) box.append(make('p', {}, 'Transaction ', make('code', {}, tx)))
+  // An empty address is that of the page itself.
+  if (action !== undefined) box.append(make('a', { className: tone === 'busy' ? '' : 'button', href: '' }, action))
+  return box
+}
+
+function copyable(text: string, name: string): HTMLElement {
+  const code = make('code', {}, text)
+  return make('p', { className: 'copy' }, code, copyButton(code, name))
+}
+
+/** A button that copies what the element says, and says so itself. */
+export function copyButton(code: HTMLElement, name: string): HTMLElement {
+  const button = make('button', { type: 'button', ariaLabel: `Copy ${name.toLowerCase()}` }, 'Copy')
+  button.onclick = async () => {
+    const isCopied = await copy(code)
+    say(isCopied ? `${name} copied` : 'Press Ctrl+C to copy')
+    button.textContent = isCopied ? 'Copied' : 'Selected'
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 2_000)
+  }
+  return button
+}
+
+/** Pages without TLS have no clipboard: what is to be copied is selected for them. */
+async function copy(code: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(code.textContent ?? '')
+    return true
+  } catch {
+    getSelection()?.selectAllChildren(code)
+    return document.execCommand('copy')
+  }
+}
+
+/** For those who listen; the eye sees it elsewhere. */
+export function say(text: string): void {
+  find('said').textContent = text
+}
+
+/** One button for each wallet. */
+export function offerWallets(purses: readonly Purse[], price: string, onPay: (purse: Purse) => void): void {
+  const buttons = purses.map((purse) => {
+    const icon = iconOf(purse)
+    const words = purses.length > 1 ? `Pay with ${purse.name}` : `Pay ${price} with ${purse.name}`
+    const button = make('button', { type: 'button', className: 'button pays' }, make('span', {}, words))
+    if (icon !== undefined) button.prepend(make('img', { src: icon, alt: '', width: 24, height: 24 }))
+    button.onclick = () => onPay(purse)
+    return button
+  })
+  const none = 'No wallet was found in this browser. Pay with your phone, or by hand.'
+  find('wallets').replaceChildren(...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, none)]))
+}
+
+/** They keep their place in the order of the keyboard, and do nothing. */
+export function disableChoices(isBusy: boolean): void {
+  for (const button of find('wallets').querySelectorAll('.pays')) button.ariaDisabled = String(isBusy)
+  for (const input of document.querySelectorAll<HTMLInputElement>('#tokens input')) input.disabled = isBusy
+}
+
+/** Resolves with the account that was chosen, and fails when none was. */
+export function offerAccounts(accounts: readonly WalletAccount[]): Promise<WalletAccount> {
+  return new Promise((resolve, reject) => {
+    const button = (words: string, act: () => void) =>
+      make('button', { type: 'button', className: 'button plain', onclick: act }, words)
+    const buttons = accounts.map((account) => {
+      const short = `${account.address.slice(0, 4)}...${account.address.slice(-4)}`
+      return button(account.label ? `${account.label} (${short})` : short, () => resolve(account))
+    })
+    find('wallets').replaceChildren(
+      ...buttons,
+      button('Cancel', () => reject(new Error('cancelled'))),
+    )
+    buttons[0]?.focus()
+  })
+}

@@ -1,0 +1,55 @@
+/** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
+import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout.ts'
+import { qrPath, qrSize } from '../../core/qr-path.ts'
+import { copyButton, find, say } from './screen.ts'
+import { ask } from './service.ts'
+
+export interface Choice {
+  price(): CheckoutToken
+}
+
+/** Brings the choice and the copy buttons to life. */
+export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void): Choice {
+  let chosen = facts.tokens[0] ?? { token: 'USDC', amount: '' }
+  find<HTMLDetailsElement>('hand').open = false
+  for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
+    code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
+  const fields = document.getElementById('tokens')
+  find('amount').textContent = chosen.amount
+  if (fields) {
+    fields.hidden = false
+    // A browser may remember another choice than the one the page was written with.
+    const radios = [...fields.querySelectorAll('input')]
+    for (const radio of radios) radio.checked = radio.value === chosen.token
+    fields.onchange = async () => {
+      const wanted = facts.tokens.find(({ token }) => radios.some((radio) => radio.checked && radio.value === token))
+      if (!wanted) return
+      const answer = await ask<CheckoutView>({ kind: 'view', requestId: facts.requestId, token: wanted.token })
+      // Meanwhile yet another may have been chosen.
+      if (!radios.some((radio) => radio.checked && radio.value === wanted.token)) return
+      if (answer.kind === 'answer') {
+        chosen = wanted
+        write(wanted, answer.value)
+        say(`The price is ${wanted.amount} ${wanted.token}`)
+      } else for (const radio of radios) radio.checked = radio.value === chosen.token
+      onChange(answer.kind === 'down')
+    }
+  }
+  return { price: () => chosen }
+}
+
+function write({ amount, token }: CheckoutToken, { uri, rows }: CheckoutView): void {
+  const size = qrSize(rows)
+  const [qr, link, mint] = [find<SVGElement>('qr'), find<HTMLAnchorElement>('link'), find('mint')]
+  qr.setAttribute('viewBox', `0 0 ${size} ${size}`)
+  qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
+  qr.firstElementChild?.setAttribute('d', qrPath(rows))
+  if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
+  const [big, code] = find('price').children
+  if (big) big.textContent = amount
+  if (code) code.textContent = token
+  find('amount').textContent = amount
+  mint.textContent = /[?&]spl-token=(\w+)/.exec(uri)?.[1] ?? ''
+  const row = mint.closest('div')
+  if (row) row.hidden = mint.textContent === ''
+}

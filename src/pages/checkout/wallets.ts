@@ -1,0 +1,56 @@
+/** The wallets of this browser, as they announce themselves by the Wallet Standard's two events. */
+import type {
+  SolanaSignAndSendTransactionFeature,
+  SolanaSignTransactionFeature,
+} from '@solana/wallet-standard-features'
+import type { Wallet, WalletAccount } from '@wallet-standard/base'
+import type { CheckoutFacts } from '../../core/checkout.ts'
+
+interface Connecting {
+  readonly 'standard:connect': { connect(): Promise<{ readonly accounts: readonly WalletAccount[] }> }
+}
+
+export type Features = Connecting & Partial<SolanaSignTransactionFeature & SolanaSignAndSendTransactionFeature>
+export type Purse = Omit<Wallet, 'features'> & { readonly features: Features }
+
+export const signs = 'solana:signTransaction'
+export const sends = 'solana:signAndSendTransaction'
+
+/** Calls back now and whenever a wallet comes or goes, with those that can pay here. */
+export function watchWallets({ network, chain }: CheckoutFacts, onChange: (purses: readonly Purse[]) => void): void {
+  const known = new Set<Wallet>()
+  const canPay = ({ features, chains }: Wallet): boolean =>
+    'standard:connect' in features &&
+    (signs in features || sends in features) &&
+    // A chain of this machine is one that few wallets can be switched to.
+    (network === 'localnet' ? chains.includes(chain as Wallet['chains'][number]) : chains.some(isSolana))
+  const tell = () => onChange([...known].filter(canPay) as unknown as readonly Purse[])
+  const api = {
+    register: (...wallets: readonly Wallet[]) => {
+      for (const wallet of wallets) known.add(wallet)
+      tell()
+      return () => {
+        for (const wallet of wallets) known.delete(wallet)
+        tell()
+      }
+    },
+  }
+  addEventListener('wallet-standard:register-wallet', (event) =>
+    (event as CustomEvent<(registrar: typeof api) => void>).detail(api),
+  )
+  dispatchEvent(new CustomEvent('wallet-standard:app-ready', { detail: api }))
+  tell()
+}
+
+const isSolana = (chain: string): boolean => chain.startsWith('solana:')
+
+/** Pictures come with the wallet, or not at all. */
+export function iconOf({ icon }: Pick<Wallet, 'icon'>): string | undefined {
+  return /^data:image\/(svg\+xml|webp|png|gif);/.test(icon) ? icon : undefined
+}
+
+/** People say no in many ways. */
+export function isDeclined(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
+  return code === 4001 || /reject|declin|denied|cancel|closed/i.test(String(message))
+}
