@@ -17,6 +17,7 @@ import { createFaucet } from './faucet.ts'
 import type { RoutesConfig, RoutesOptions, SheetsOption } from './options.ts'
 import { readRoutesConfig } from './options.ts'
 import type { RoutesParts } from './parts.ts'
+import { createPayRoute } from './pay.ts'
 import { answer, problem } from './problems.ts'
 import type { Routes } from './routes.ts'
 import { createRoutes, decimalsFor, mintsOf, ownersOf } from './routes.ts'
@@ -71,8 +72,11 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const known = mintsOf(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
-  const dashboard = createDashboard(readPage('dashboard'))
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard }
+  const files = readPage('dashboard')
+  const dashboard = createDashboard(files)
+  const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
+  const pay = createPayRoute({ service, publicUrl, icon })
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

@@ -3,7 +3,6 @@
  * from the other addresses, which ask who reads.
  */
 import { endpoints } from './endpoints.ts'
-import type { Visit } from './parts.ts'
 import { plainHeaders, problem } from './problems.ts'
 
 export interface File {
@@ -33,10 +32,10 @@ const security = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
 
-export type Dashboard = (visit: Visit) => Response
+export type Dashboard = (request: Request, url: URL) => Response
 
 export function createDashboard(files: ReadonlyMap<string, File>): Dashboard {
-  return ({ request, url }) => {
+  return (request, url) => {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
     const path = url.pathname.slice(endpoints.dashboard.length + 1)

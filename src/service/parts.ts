@@ -5,6 +5,7 @@ import type { Access, Visitor } from './access.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Exports } from './export.ts'
 import type { Faucet } from './faucet.ts'
+import type { PayRoute } from './pay.ts'
 import type { SignIn } from './sign-in.ts'
 
 export interface Visit {
@@ -33,4 +34,5 @@ export interface RoutesParts {
   readonly exports?: Exports | undefined
   readonly faucet?: Faucet | undefined
   readonly dashboard?: Dashboard | undefined
+  readonly pay?: PayRoute | undefined
 }

@@ -248,7 +248,7 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
 }
 
 /** Addresses of parts that tell methods apart themselves. Where a part is missing, there is nothing. */
-function partRows({ signIn, exports, faucet, dashboard }: RoutesParts): readonly Row[] {
+function partRows({ signIn, exports, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
   const row = (path: string, handle: Row['handle']): Row => {
     return { method: '*', path, summary: '', isPrivate: false, isWhole: true, handle }
   }
@@ -260,7 +260,8 @@ function partRows({ signIn, exports, faucet, dashboard }: RoutesParts): readonly
       : []),
     ...(exports ? exportRows(exports) : []),
     ...(faucet ? [row(endpoints.faucet, ({ request, visitor }) => faucet(request, visitor))] : []),
-    ...(dashboard ? [row(endpoints.dashboard, dashboard)] : []),
+    ...(dashboard ? [row(endpoints.dashboard, ({ request, url }) => dashboard(request, url))] : []),
+    ...(pay ? [row(endpoints.pay, ({ request, url, visitor }) => pay(request, url, visitor))] : []),
   ]
 }
 
