@@ -64,7 +64,13 @@ function pathOf(target: string): string {
 }
 
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, answer.headers)
+  if (answer.headers['Set-Cookie'] === undefined) response.writeHead(answer.status, answer.headers)
+  else {
+    const { 'Set-Cookie': cookie, ...others } = answer.headers
+    // Beside the cookies that the application has set by then.
+    response.appendHeader('Set-Cookie', cookie)
+    response.writeHead(answer.status, others)
+  }
   response.end(answer.body, 'latin1')
 }
 

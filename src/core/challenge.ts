@@ -49,6 +49,8 @@ export interface Offer {
   readonly genesis?: string
   readonly allowance: Allowance
   readonly description?: string
+  /** Where people can pay for a requestId that is put behind it; without one, a wallet's link stands there. */
+  readonly payPage?: string
 }
 
 export interface ChallengeParts {
@@ -80,7 +82,7 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
     ...(description !== undefined && { description }),
   }).slice(1, -1)
   const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
-  const payHead = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
+  const payHead = offer.payPage ?? `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
 
   const bought = isOneRequest(allowance)
     ? ''

@@ -28,5 +28,5 @@ export function transferLink({ recipient, amount, mint, requestId, label }: Tran
 
 /** A transaction request: the wallet asks this address for the transaction. It has to be public, and https. */
 export function transactionLink(url: string): string {
-  return `solana:${url.includes('?') ? encodeURIComponent(url) : url}`
+  return `solana:${encodeURIComponent(url)}`
 }

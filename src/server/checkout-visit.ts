@@ -112,9 +112,9 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, then: 'return' })
       return pageOf(service, desk, purchase, facts)
     },
-    draft: async (requestId, account, incoming) => {
+    draft: async (requestId, account, wanted, incoming) => {
       const purchase = desk.open(requestId)
-      const token = purchase && desk.tokensOf(purchase)[0]?.token
+      const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
       return purchase && token ? desk.prepare(purchase, token, account, incoming) : refuse('unknown_request')
     },
     answer: async (header, incoming) => {

@@ -25,7 +25,7 @@ import type { SignedDraft } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
-import { referenceOf, transferLink } from '../core/solana-pay.ts'
+import { referenceOf, transactionLink, transferLink } from '../core/solana-pay.ts'
 import { grossFor } from '../core/transfer-fee.ts'
 import type { Quote } from '../core/verify.ts'
 import { judge } from '../core/verify.ts'
@@ -246,7 +246,11 @@ export function createDesk(service: Service, route: Route, probe: Probe): Checko
     if (amount === undefined) return undefined
     const { requestId, recipient } = purchase
     const label = route.config.description ?? 'paystile'
-    const uri = transferLink({ recipient, amount, mint: mintOf(token, mints)?.address, requestId, label })
+    const { publicUrl } = service
+    // Where wallets can ask us, we draft the transaction; elsewhere they put it together by what the link says.
+    const uri = publicUrl?.startsWith('https:')
+      ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
+      : transferLink({ recipient, amount, mint: mintOf(token, mints)?.address, requestId, label })
     return { uri, rows: encodeQr(uri) }
   }
 

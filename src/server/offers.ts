@@ -45,6 +45,8 @@ interface Market {
   readonly rates: RateTable
   readonly spread: number
   readonly offered: ReadonlyMap<TokenCode, Offering>
+  /** The service's own addresses may be mounted after its first challenge. */
+  readonly publicUrl: string | undefined
 }
 
 export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
@@ -57,10 +59,11 @@ export function createOffers(service: Service, config: RouteConfig, dialect: Dia
     for: (deal) => {
       const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
       // Both stay the same objects for as long as they say the same.
-      if (rates !== market?.rates || offered !== market.offered) {
+      const { publicUrl } = service
+      if (rates !== market?.rates || offered !== market.offered || publicUrl !== market.publicUrl) {
         known.clear()
         last = undefined
-        market = { rates, offered, spread: parts.rates.spread }
+        market = { rates, offered, spread: parts.rates.spread, publicUrl }
       }
       // The usual case is one deal for all.
       if (last?.deal === deal) return last.offer
@@ -79,7 +82,7 @@ function prepare(
   config: RouteConfig,
   dialect: Dialect,
   routeTag: Uint8Array,
-  { rates, spread, offered }: Market,
+  { rates, spread, offered, publicUrl }: Market,
   { price, allowance }: Deal,
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
@@ -109,6 +112,7 @@ function prepare(
     allowance,
     ...(network === 'localnet' && { genesis: service.genesis }),
     ...(description !== undefined && { description }),
+    ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
   }
   return {
     seal: prepareSeal(terms, service.sealWith(recipient), service.encode),

@@ -2,6 +2,7 @@
 import type { Preparation } from '../core/checkout.ts'
 import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
+import type { TokenCode } from '../core/network.ts'
 
 export interface PayDesk {
   /** What is sold, for people. */
@@ -10,6 +11,11 @@ export interface PayDesk {
   payPage(requestId: string, incoming: Incoming): Promise<Answer | undefined>
   /** What the page's script asks. */
   answer(header: string, incoming: Incoming): Promise<Answer | Refusal>
-  /** A transaction for a wallet on a phone, in the token of the price or the first that is accepted. */
-  draft(requestId: string, account: string, incoming: Incoming): Promise<Preparation | Refusal>
+  /** A transaction for a wallet on a phone; without a token, in that of the price or the first that is accepted. */
+  draft(
+    requestId: string,
+    account: string,
+    token: TokenCode | undefined,
+    incoming: Incoming,
+  ): Promise<Preparation | Refusal>
 }

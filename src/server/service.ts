@@ -128,6 +128,8 @@ export interface Service extends ServiceParts {
   readonly watched: Map<string, WatchedAccount>
   /** Where people pay for what a route sells, by the route's tag in base58. */
   readonly desks: Map<string, PayDesk>
+  /** Where the service's own addresses are, if they are in this process and known from outside. */
+  publicUrl: string | undefined
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   tell(event: PaywallEvent): void
@@ -176,6 +178,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     tags,
     watched: new Map(),
     desks: new Map(),
+    publicUrl: undefined,
     catalog: createCatalog(),
     changes,
     listen: (listener) => {

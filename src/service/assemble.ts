@@ -72,6 +72,7 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const known = mintsOf(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
+  service.publicUrl ??= publicUrl
   const files = readPage('dashboard')
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes

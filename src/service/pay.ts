@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
+import { isTokenCode } from '../core/network.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { PayDesk } from '../server/pay-desk.ts'
 import type { Service } from '../server/service.ts'
@@ -41,7 +42,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
       const allowed = { 'Access-Control-Allow-Methods': 'GET, POST', 'Access-Control-Allow-Headers': 'Content-Type' }
       return new Response(null, { status: 204, headers: { ...open, ...allowed, Allow: 'GET, HEAD, POST, OPTIONS' } })
     }
-    if (method === 'POST') return draft(desk, name, request, incoming)
+    if (method === 'POST') return draft(desk, { request, url, requestId: name, incoming })
     if (method !== 'GET' && method !== 'HEAD') return problem('method_not_allowed', { headers: { Allow: 'GET, POST' } })
     const order = request.headers.get('payment-checkout')
     if (order !== null) return responseOf(await desk.answer(order, incoming))
@@ -53,12 +54,21 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
   }
 }
 
-async function draft(desk: PayDesk, requestId: string, request: Request, incoming: Incoming): Promise<Response> {
+interface Order {
+  readonly request: Request
+  readonly url: URL
+  readonly requestId: string
+  readonly incoming: Incoming
+}
+
+async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order): Promise<Response> {
+  const token = url.searchParams.get('token') ?? undefined
+  if (token !== undefined && !isTokenCode(token)) return problem('query_invalid', { headers: open })
   const reading = await readJsonBody(request)
   if (reading.kind === 'wrong') return problem(reading.code, { detail: reading.detail, headers: open })
   const body = orderBody.safeParse(reading.value)
   if (!body.success) return problem('body_invalid', { detail: 'Send {"account": "<address>"}.', headers: open })
-  const drafted = await desk.draft(requestId, body.data.account, incoming)
+  const drafted = await desk.draft(requestId, body.data.account, token, incoming)
   if ('code' in drafted) return problem(drafted.code, { headers: open })
   if (drafted.kind === 'transaction')
     return answer({ transaction: drafted.transaction, message: desk.title }, { headers: open })
