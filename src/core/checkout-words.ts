@@ -16,7 +16,10 @@ export interface Notice {
   readonly command?: string
 }
 
-const keep = 'keep the transaction below, and ask the seller to return it.'
+/** Digits of a price above which it is written smaller. */
+export const longPrice = 9
+
+const keep = 'To get back what you sent, show this transaction to the seller.'
 
 /** Undefined when there is nothing to say: somebody is about to pay for the first time. */
 export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'then' | 'isAgain'>): Notice | undefined {
@@ -56,15 +59,15 @@ export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'then'
         tone: 'warn',
         title: 'Too little was paid',
         text:
-          `${state.received} ${state.token} arrived, and the price is ${state.required} ${state.token}. ` +
-          `It does not count as a part of the price: pay the whole price below in one payment. For what you sent, ${keep}`,
+          `${state.received} ${state.token} arrived, but the price is ${state.required} ${state.token}. ` +
+          `A part does not count: pay the whole price below, in one payment. ${keep}`,
         tx: state.tx,
       }
     case 'late':
       return {
         tone: 'warn',
         title: 'Paid too late',
-        text: `The payment arrived after the price had expired, and cannot be accepted: ${keep}${ask}`,
+        text: `The payment arrived after the price had expired, and cannot be accepted. ${keep}${ask}`,
         tx: state.tx,
         ...onward,
       }
@@ -72,7 +75,7 @@ export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'then'
       return {
         tone: 'warn',
         title: 'This payment cannot be accepted',
-        text: `${sentence(state.why)} For what you sent, ${keep}`,
+        text: `${sentence(state.why)} ${keep}`,
         tx: state.tx,
       }
     case 'expired':

@@ -3,7 +3,7 @@
  * nothing. The script in it only brings it to life.
  */
 import type { CheckoutFacts, CheckoutView } from '../core/checkout.ts'
-import { isPayable, noticeOf } from '../core/checkout-words.ts'
+import { isPayable, longPrice, noticeOf } from '../core/checkout-words.ts'
 import { qrPath, qrSize } from '../core/qr-path.ts'
 import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './checkout-escape.ts'
 
@@ -19,7 +19,7 @@ export interface CheckoutParts {
 const mark =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>paystile</title><rect width="32" height="32" rx="8" fill="#4f3cc9"/><path d="M9 24V8h7.5a5.5 5.5 0 0 1 0 11H9" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23.5" r="2.6" fill="#8ff0c4"/></svg>'
 const icon = `data:image/svg+xml,${encodeURIComponent(mark)}`
-const longestText = 160
+const longestText = 120
 
 /** The whole document, as ASCII. Every value in it may come from a stranger. */
 export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
@@ -41,7 +41,7 @@ ${banner(facts)}<main>
 <header>
 <p class="seller"><bdi>${escapeHtml(clip(facts.seller))}</bdi></p>
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
-<p id="price"><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
+<p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
 <p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price holds until ${until(facts)}</span></p>
 </header>
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
@@ -63,7 +63,7 @@ ${byHand(facts, parts.view)}
 
 function banner({ network }: CheckoutFacts): string {
   if (network === 'mainnet') return ''
-  return `<p class="test"><b>Test network</b> ${escapeHtml(network)}: no real money is paid here.</p>\n`
+  return `<aside><b>Test network</b> (${escapeHtml(network)}): no real money</aside>\n`
 }
 
 function notice(facts: CheckoutFacts): string {
@@ -106,7 +106,7 @@ function byHand(facts: CheckoutFacts, { uri }: CheckoutView): string {
     `<div${isHidden ? ' hidden' : ''}><dt>${name}</dt><dd><code id="${id}">${escapeHtml(value)}</code></dd></div>`
   return `<details id="hand" open><summary>Pay by hand</summary>
 <p>Send exactly this in one payment, from a wallet of your own that can add a memo. Without the memo the payment cannot be matched to you.</p>
-<dl>${row('To', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
+<dl>${row('Address', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
 <noscript><p><b>After paying, reload this page.</b></p></noscript></details>`
 }
 
@@ -116,7 +116,7 @@ function promise({ then }: CheckoutFacts): string {
     : 'One payment is enough. If you close this page after paying, open the same address again in this browser: your payment is kept for you.'
 }
 
-/** For people, and for those without a script: the service&rsquo;s time, to the minute it ends in. */
+/** For people, and for those without a script: the service's time. */
 function until({ expiresAt }: CheckoutFacts): string {
   const iso = new Date(expiresAt).toISOString()
   return `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`

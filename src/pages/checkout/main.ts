@@ -23,19 +23,18 @@ let failures = 0
 function change(part: Partial<Scene>): void {
   scene = { ...scene, ...part }
   show(tell(scene, facts, monotonic()), isOffered(scene))
-  disableChoices(scene.step?.isBusy === true)
+  disableChoices(scene.step?.isBusy === true, scene.isDown)
 }
 
 function drawWallets(): void {
   if (isChoosing) return
-  const { amount, token } = choice.price()
-  offerWallets(purses, `${amount} ${token}`, (purse) => void start(purse))
-  disableChoices(scene.step?.isBusy === true)
+  offerWallets(purses, (purse) => void start(purse))
+  disableChoices(scene.step?.isBusy === true, scene.isDown)
 }
 
 /** A second click finds it under way, and does nothing. */
 async function start(purse: Purse): Promise<void> {
-  if (scene.step?.isBusy || !isOffered(scene)) return
+  if (scene.step?.isBusy || scene.isDown || !isOffered(scene)) return
   const till: Till = {
     facts,
     price: choice.price(),
@@ -111,10 +110,7 @@ async function listen(): Promise<Heard> {
   return isNews || isUnderWay || answer.value.state === 'confirming' ? 'lively' : 'quiet'
 }
 
-const choice = startChoice(facts, (isDown) => {
-  change({ isDown })
-  drawWallets()
-})
+const choice = startChoice(facts, (isDown) => change({ isDown }))
 watchWallets(facts, (found) => {
   purses = found
   drawWallets()

@@ -80,11 +80,10 @@ export function say(text: string): void {
 }
 
 /** One button for each wallet. */
-export function offerWallets(purses: readonly Purse[], price: string, onPay: (purse: Purse) => void): void {
+export function offerWallets(purses: readonly Purse[], onPay: (purse: Purse) => void): void {
   const buttons = purses.map((purse) => {
     const icon = iconOf(purse)
-    const words = purses.length > 1 ? `Pay with ${purse.name}` : `Pay ${price} with ${purse.name}`
-    const button = make('button', { type: 'button', className: 'button pays' }, make('span', {}, words))
+    const button = make('button', { type: 'button', className: 'button pays' }, `Pay with ${purse.name}`)
     if (icon !== undefined) button.prepend(make('img', { src: icon, alt: '', width: 24, height: 24 }))
     button.onclick = () => onPay(purse)
     return button
@@ -93,10 +92,10 @@ export function offerWallets(purses: readonly Purse[], price: string, onPay: (pu
   find('wallets').replaceChildren(...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, none)]))
 }
 
-/** They keep their place in the order of the keyboard, and do nothing. */
-export function disableChoices(isBusy: boolean): void {
-  for (const button of find('wallets').querySelectorAll('.pays')) button.ariaDisabled = String(isBusy)
-  for (const input of document.querySelectorAll<HTMLInputElement>('#tokens input')) input.disabled = isBusy
+/** Nothing else begins while one thing is under way. The wallets keep their place in the order of the keyboard. */
+export function disableChoices(isBusy: boolean, isDown: boolean): void {
+  for (const button of find('wallets').querySelectorAll('.pays')) button.ariaDisabled = String(isBusy || isDown)
+  for (const part of document.querySelectorAll<HTMLElement>('#tokens,.phone,#hand')) part.inert = isBusy
 }
 
 /** Resolves with the account that was chosen, and fails when none was. */

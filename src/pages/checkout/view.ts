@@ -1,5 +1,6 @@
 /** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout.ts'
+import { longPrice } from '../../core/checkout-words.ts'
 import { qrPath, qrSize } from '../../core/qr-path.ts'
 import { copyButton, find, say } from './screen.ts'
 import { ask } from './service.ts'
@@ -45,7 +46,9 @@ function write({ amount, token }: CheckoutToken, { uri, rows }: CheckoutView): v
   qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
   qr.firstElementChild?.setAttribute('d', qrPath(rows))
   if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
-  const [big, code] = find('price').children
+  const price = find('price')
+  const [big, code] = price.children
+  price.classList.toggle('long', amount.length > longPrice)
   if (big) big.textContent = amount
   if (code) code.textContent = token
   find('amount').textContent = amount

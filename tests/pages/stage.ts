@@ -1,0 +1,160 @@
+/** A service that only plays one: it writes the real checkout page, and answers its orders as the test says. */
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encode } from 'uqr'
+import type {
+  CheckoutFacts,
+  CheckoutOrder,
+  CheckoutState,
+  CheckoutView,
+  Preparation,
+  Sending,
+} from '../../src/core/checkout.ts'
+import { checkoutHeader, parseOrder } from '../../src/core/checkout.ts'
+import { knownMints, mintOf, type TokenCode } from '../../src/core/network.ts'
+import { readPage } from '../../src/host/pages.ts'
+import { renderCheckout } from '../../src/server/checkout-page.ts'
+
+export const requestId = 'AQEBZvxnIAAAA4QRIjNEVWZ3iJkAESIzRFVmd4iZqrvM3e7_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka'
+export const recipient = 'GfEsNwVbqJcDwR1vLDVZ4aQ1TcW3RkqPHmZq2Ao8iYbT'
+export const signature = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'
+
+const ttlMs = 15 * 60_000
+
+export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
+  const now = Date.UTC(2026, 4, 12, 14, 30)
+  return {
+    requestId,
+    network: 'devnet',
+    chain: 'solana:devnet',
+    recipient,
+    seller: 'api.weather.example',
+    what: 'Hourly forecast for any place on Earth',
+    buys: 'one request',
+    tokens: [{ token: 'USDC', amount: '0.01' }],
+    now,
+    expiresAt: now + ttlMs,
+    standing: { state: 'waiting' },
+    then: 'reload',
+    isAgain: false,
+    ...more,
+  }
+}
+
+/** A link with everything in it that a real one has. */
+export function viewOf(facts: CheckoutFacts, token: TokenCode | undefined = facts.tokens[0]?.token): CheckoutView {
+  const mint = token === undefined ? undefined : mintOf(token, knownMints.devnet)
+  const amount = facts.tokens.find((one) => one.token === token)?.amount ?? '0'
+  const uri =
+    `solana:${facts.recipient}?amount=${amount}${mint ? `&spl-token=${mint.address}` : ''}` +
+    `&reference=9vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu&label=${encodeURIComponent(facts.seller)}&memo=${facts.requestId}`
+  const { data } = encode(uri, { ecc: 'L', border: 0 })
+  return { uri, rows: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) }
+}
+
+export function policyOf(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+/** The built files, as the service would have them. */
+export function builtParts(): { readonly script: string; readonly style: string } {
+  const files = readPage('checkout')
+  const read = (name: string): string => Buffer.from(files.get(name)?.bytes ?? '').toString()
+  return { script: read('checkout.js'), style: read('checkout.css') }
+}
+
+export interface Reply {
+  readonly status?: number
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+export interface Stage {
+  readonly url: string
+  /** Written into the page at the next load. */
+  facts: CheckoutFacts
+  /** What a status order is answered with. */
+  standing: CheckoutState
+  prepared: Preparation
+  sent: Sending
+  /** Instead of everything: an answer with this status, or none at all. */
+  trouble: number | 'silence' | undefined
+  /** What a browser gets instead of the checkout page: what was bought. */
+  resource: Reply | undefined
+  /** Held back until the test lets go. */
+  gate: Promise<void>
+  readonly orders: CheckoutOrder[]
+  count(kind: CheckoutOrder['kind']): number
+  close(): Promise<void>
+}
+
+export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stage> {
+  const facts = factsOf(more)
+  const server = createServer(async (request, response) => {
+    const header = request.headers[checkoutHeader.toLowerCase()]
+    const order = typeof header === 'string' ? parseOrder(header) : undefined
+    if (order) stage.orders.push(order)
+    if (header !== undefined) await stage.gate
+    if (stage.trouble === 'silence') return response.destroy()
+    const reply = stage.trouble === undefined ? replyTo(header, order) : problem(stage.trouble)
+    response.writeHead(reply.status ?? 200, {
+      'content-type': reply.type ?? 'application/json',
+      'cache-control': 'no-store',
+      ...reply.headers,
+    })
+    return response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body), 'latin1')
+  })
+  const replyTo = (header: unknown, order: CheckoutOrder | undefined): Reply => {
+    if (header === undefined) return stage.resource ?? document(stage.facts)
+    if (order?.requestId !== stage.facts.requestId) return problem(400)
+    if (order.kind === 'status') return { body: stage.standing }
+    if (order.kind === 'view') return { body: viewOf(stage.facts, order.token) }
+    return { body: order.kind === 'prepare' ? stage.prepared : stage.sent }
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const stage: Stage = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
+    facts,
+    standing: facts.standing,
+    prepared: { kind: 'transaction', transaction: Buffer.alloc(300, 7).toString('base64') },
+    sent: { kind: 'sent', tx: signature },
+    trouble: undefined,
+    resource: undefined,
+    gate: Promise.resolve(),
+    orders: [],
+    count: (kind) => stage.orders.filter((order) => order.kind === kind).length,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return stage
+}
+
+function document(facts: CheckoutFacts): Reply {
+  const nonce = randomBytes(16).toString('base64')
+  return {
+    status: 402,
+    type: 'text/html; charset=utf-8',
+    headers: { 'content-security-policy': policyOf(nonce) },
+    body: renderCheckout(facts, { ...builtParts(), nonce, view: viewOf(facts) }),
+  }
+}
+
+const problem = (status: number): Reply => ({
+  status,
+  type: 'application/problem+json',
+  body: { status, code: 'trouble', retryable: status >= 500, detail: 'The requestId is not one of this service.' },
+})
