@@ -85,6 +85,7 @@ const joiners = [
   'server/assemble-faucet.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
+  'server/assemble-test-payer.ts',
   'server/assemble-verdict.ts',
   'service/assemble.ts',
   'service/assemble-webhooks.ts',

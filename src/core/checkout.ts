@@ -3,7 +3,7 @@
  * header: the resource itself is never touched by it, and nothing is used up.
  *
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
- * `submit; requestId=…; transaction=<base64url>`.
+ * `submit; requestId=…; transaction=<base64url>`; on a local chain also `test; requestId=…; token=…`.
  */
 import type { Network, TokenCode } from './network.ts'
 import { isTokenCode } from './network.ts'
@@ -90,6 +90,8 @@ export type CheckoutOrder =
   | { readonly kind: 'view'; readonly requestId: string; readonly token: TokenCode }
   | { readonly kind: 'prepare'; readonly requestId: string; readonly token: TokenCode; readonly account: string }
   | { readonly kind: 'submit'; readonly requestId: string; readonly transaction: string }
+  /** Pays with test money, where money is worth nothing. */
+  | { readonly kind: 'test'; readonly requestId: string; readonly token: TokenCode }
 
 const longestOrder = 4_096
 
@@ -111,7 +113,7 @@ export function parseOrder(header: string): CheckoutOrder | undefined {
   }
   if (kind === 'submit') return transaction === undefined ? undefined : { kind, requestId, transaction }
   if (!isTokenCode(token)) return undefined
-  if (kind === 'view') return { kind, requestId, token }
+  if (kind === 'view' || kind === 'test') return { kind, requestId, token }
   return kind === 'prepare' && account !== undefined ? { kind, requestId, token, account } : undefined
 }
 

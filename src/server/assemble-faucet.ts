@@ -60,7 +60,10 @@ async function walletOf(source: unknown): Promise<Wallet> {
 }
 
 /** The node is asked for its chain every time: at an address where a local chain ran there may be another today. */
-async function forward({ rpc, genesis, urls, transport }: FaucetSettings, body: string) {
+export async function forward(
+  { rpc, genesis, urls, transport }: Pick<FaucetSettings, 'rpc' | 'genesis' | 'urls' | 'transport'>,
+  body: string,
+) {
   const [url] = urls
   const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
   if (url === undefined || named[0] !== genesis) return undefined

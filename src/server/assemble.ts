@@ -32,6 +32,7 @@ import { openFaucetSource } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
+import { openTestPayer } from './assemble-test-payer.ts'
 import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
@@ -210,6 +211,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       checkoutFiles: readCheckoutFiles(),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
+      testPayer: openTestPayer(faucetGround),
       openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
       welcome: ground.welcome,
       encode: createEncoder(),

@@ -33,6 +33,7 @@ import type { PayDesk } from './pay-desk.ts'
 import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
+import type { TestPayer } from './test-payer.ts'
 import type { UsageBook } from './usage.ts'
 
 /** The page's script and style sheet. */
@@ -68,6 +69,8 @@ export interface ServiceParts {
   }) => Promise<Opening>
   /** What tokens are worth, by a source that routes with the same settings share. */
   readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
+  /** On a local chain, somebody who pays to try things out. */
+  readonly testPayer: TestPayer | undefined
   /** Test money, on test networks. Throws a `ConfigurationError` for a key that cannot be used. */
   readonly openFaucetSource: (options: FaucetOptions) => FaucetSource | undefined
   /** base64url as fast as the platform has it: every 402 passes through. */

@@ -269,6 +269,21 @@ describe('a payment with a wallet in the browser', () => {
   })
 })
 
+describe('a payment with test money', () => {
+  it('is made for whoever tries it out on a local chain', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const before = await revenue()
+    const order = () => visitor.order({ kind: 'test', requestId, token: 'USDC' })
+    expect(await order()).toMatchObject({ kind: 'sent' })
+    await visitor.until(requestId, 'paid')
+    expect(await order()).toMatchObject({ kind: 'state', state: 'paid' })
+    expect((await visitor.go()).text).toBe('the secret')
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+})
+
 describe('what the page asks', () => {
   it('is answered for requestIds of this route only, and bad words are told as such', async () => {
     const { url } = await open()

@@ -1,0 +1,276 @@
+/** People pay in a real browser, on a real chain: with a wallet, with a phone, over reloads, tabs and restarts. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { KeyPairSigner } from '@solana/kit'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { CheckoutFacts } from '../../src/core/checkout.ts'
+import type { Content, Handler } from '../harness/adapters.ts'
+import type { Browser, Tab } from '../harness/browser.ts'
+import { openBrowser } from '../harness/browser.ts'
+import type { Shop } from '../harness/shop.ts'
+import { eventually } from '../harness/shop.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand, serveNode } from '../harness/stand.ts'
+import { memo } from '../harness/world.ts'
+import type { RealWallet } from './real-wallet.ts'
+import { installRealWallet } from './real-wallet.ts'
+
+const contents: Readonly<Record<string, Content>> = {
+  '/page': {
+    headers: { 'Content-Type': 'text/html' },
+    body: '<!doctype html><title>bought</title><h1>A paid page</h1><script>document.title = "its script ran"</script>',
+  },
+  '/json': { headers: { 'Content-Type': 'application/json' }, body: '{"answer":42}' },
+  '/file': {
+    headers: { 'Content-Type': 'application/zip', 'Content-Disposition': 'attachment; filename="a.zip"' },
+    body: 'PK-not-really',
+  },
+}
+const handler: Handler = (target) => contents[target] ?? { status: 404 }
+
+let stand: Stand
+let browser: Browser
+let shop: Shop
+beforeAll(async () => {
+  stand = await createStand()
+  browser = await openBrowser()
+  shop = await stand.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+  await stand?.close()
+})
+
+interface Customer extends Tab {
+  readonly wallet: RealWallet
+  readonly signer: KeyPairSigner
+}
+
+async function customer(options: Parameters<Browser['page']>[0] = {}, signer?: KeyPairSigner): Promise<Customer> {
+  const person = signer ?? (await stand.world.person())
+  const tab = await browser.page(options)
+  const wallet = await installRealWallet(tab.page.context(), person)
+  return { ...tab, wallet, signer: person }
+}
+
+const payButton = (page: Page) => page.getByRole('button', { name: /Realwallet/ })
+const heading = (page: Page, name: RegExp) => page.getByRole('heading', { name })
+
+async function factsOf(page: Page): Promise<CheckoutFacts> {
+  return JSON.parse((await page.locator('#facts').textContent()) ?? '') as CheckoutFacts
+}
+
+/** As a phone pays, of which the page knows nothing. */
+async function payFromPhone({ requestId, recipient }: CheckoutFacts, units = 10_000n): Promise<string> {
+  const { world, payer } = stand
+  return world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', units)], payer)
+}
+
+/** What a wallet has, in base units of USDC. */
+async function balanceOf(owner: string): Promise<bigint> {
+  const { world } = stand
+  const account = await world.tokenAccount(owner, world.usdc)
+  const params = [account, { commitment: 'confirmed' }]
+  const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', params)
+  return BigInt(value.amount)
+}
+
+it('a page is bought with a wallet, and its own script runs', async () => {
+  const { page, signer, complaints, close } = await customer()
+  const before = await balanceOf(signer.address)
+  await page.goto(`${shop.url}/page`)
+  expect(await page.getByText('The weekly report').count()).toBeGreaterThan(0)
+  await payButton(page).click()
+  await heading(page, /A paid page/).waitFor()
+  expect(await page.title()).toBe('its script ran')
+  expect(before - (await balanceOf(signer.address))).toBe(10_000n)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('a document is bought after the person declined once, and nothing was paid for that', async () => {
+  const { page, signer, wallet, complaints, close } = await customer()
+  const before = await balanceOf(signer.address)
+  await page.goto(`${shop.url}/json`)
+  wallet.decline()
+  await payButton(page).click()
+  await heading(page, /declined/).waitFor()
+  expect(await balanceOf(signer.address)).toBe(before)
+  await payButton(page).click()
+  await page.getByText('{"answer":42}').waitFor()
+  expect(before - (await balanceOf(signer.address))).toBe(10_000n)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('a download downloads', async () => {
+  const { page, complaints, close } = await customer()
+  await page.goto(`${shop.url}/file`)
+  const [download] = await Promise.all([page.waitForEvent('download'), payButton(page).click()])
+  expect(download.suggestedFilename()).toBe('a.zip')
+  expect(await download.failure()).toBeNull()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('a payment from the phone is noticed by the page, which needs nothing more', async () => {
+  const { page, complaints, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  await payFromPhone(await factsOf(page))
+  await heading(page, /A paid page/).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('whoever closes the tab after paying and comes back is served', async () => {
+  const { page, complaints, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  const facts = await factsOf(page)
+  await page.goto('about:blank')
+  await payFromPhone(facts)
+  await page.goto(`${shop.url}/page`)
+  await heading(page, /A paid page/).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('a wallet without money is told what is missing, and asked for nothing', async () => {
+  const { page, signer, wallet, close } = await customer()
+  const { world } = stand
+  const all = await balanceOf(signer.address)
+  await world.send([await world.transfer(signer, world.recipient.address, 'USDC', all)], signer)
+  await page.goto(`${shop.url}/page`)
+  await payButton(page).click()
+  await heading(page, /Too little money/).waitFor()
+  expect(wallet.asked()).toBe(0)
+  await close()
+})
+
+it('too little from the phone is told, and does not open the door', async () => {
+  const { page, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  await payFromPhone(await factsOf(page), 4_000n)
+  await heading(page, /Too little was paid/).waitFor()
+  await close()
+})
+
+it('a double click, and a second tab, pay once', async () => {
+  const { page, signer, close } = await customer()
+  const before = await balanceOf(signer.address)
+  await page.goto(`${shop.url}/page`)
+  const second = await page.context().newPage()
+  await second.goto(`${shop.url}/page`)
+  expect((await factsOf(second)).requestId).toBe((await factsOf(page)).requestId)
+  await Promise.all([payButton(page).dblclick(), payButton(second).click()])
+  const shown = Promise.race([page, second].map((one) => heading(one, /A paid page/).waitFor()))
+  await shown
+  stand.world.localnet.advanceSlots(200)
+  await eventually(
+    async () => before - (await balanceOf(signer.address)),
+    (spent) => spent === 10_000n,
+  )
+  await close()
+})
+
+it('a reload in the middle goes on where it was', async () => {
+  const { page, signer, wallet, close } = await customer()
+  const before = await balanceOf(signer.address)
+  await page.goto(`${shop.url}/page`)
+  const isSubmit = (headers: Record<string, string>) => headers['payment-checkout']?.startsWith('submit') === true
+  const sent = page.waitForResponse((response) => isSubmit(response.request().headers()))
+  await payButton(page).click()
+  await sent
+  await page.reload()
+  await heading(page, /A paid page/).waitFor()
+  expect(before - (await balanceOf(signer.address))).toBe(10_000n)
+  expect(wallet.asked()).toBe(1)
+  await close()
+})
+
+it('a price that has expired is replaced, and nobody pays the old one', async () => {
+  const { page, wallet, close } = await customer()
+  const short = await stand.open({ watch: true, challengeTtlSeconds: 120 }, serveNode, handler)
+  await page.goto(`${short.url}/page`)
+  const { requestId } = await factsOf(page)
+  stand.world.localnet.advance(121)
+  await heading(page, /expired/).waitFor()
+  await page.getByRole('link', { name: /new price/ }).click()
+  await eventually(
+    async () => (await factsOf(page)).requestId,
+    (fresh) => fresh !== requestId,
+  )
+  await payButton(page).click()
+  await heading(page, /A paid page/).waitFor()
+  expect(wallet.asked()).toBe(1)
+  await close()
+})
+
+it('the page outlives a restart of the service', async () => {
+  const options = { ledger: join(stand.directory, 'pages.sqlite'), secret: `1:${'cd'.repeat(32)}`, watch: true }
+  const first = await stand.open(options, serveNode, handler)
+  // The address stays while the server behind it is replaced.
+  let target = first.url
+  const front: Server = createServer((request, response) => {
+    fetch(`${target}${request.url}`, { headers: request.headers as Record<string, string>, redirect: 'manual' })
+      .then(async (answer) => {
+        const skipped = ['content-encoding', 'transfer-encoding', 'connection', 'keep-alive', 'content-length']
+        const headers = [...answer.headers].filter(([name]) => !skipped.includes(name))
+        response.writeHead(answer.status, headers.flat())
+        response.end(Buffer.from(await answer.arrayBuffer()))
+      })
+      .catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+  const { page, close } = await customer()
+  await page.goto(`${url}/page`)
+  const facts = await factsOf(page)
+  await first.stop()
+  await heading(page, /cannot be reached/).waitFor()
+  await payFromPhone(facts)
+  const second = await stand.open(options, serveNode, handler)
+  target = second.url
+  await heading(page, /A paid page/).waitFor()
+  await close()
+  front.closeAllConnections()
+  front.close()
+})
+
+it('works with the keyboard alone, in the dark, on a narrow screen, and for a screen reader', async () => {
+  const { page, complaints, violations, close } = await customer({
+    colorScheme: 'dark',
+    viewport: { width: 360, height: 740 },
+  })
+  await page.goto(`${shop.url}/page`)
+  await payButton(page).waitFor()
+  expect(await violations()).toEqual([])
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  expect(overflow).toBeLessThanOrEqual(0)
+  for (let step = 0; step < 30; step += 1) {
+    await page.keyboard.press('Tab')
+    if (await payButton(page).evaluate((button) => button === document.activeElement)) break
+  }
+  await page.keyboard.press('Enter')
+  await heading(page, /A paid page/).waitFor()
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('tells address, amount and memo without JavaScript', async () => {
+  const { page, close } = await customer({ javaScriptEnabled: false })
+  await page.goto(`${shop.url}/page`)
+  const { requestId, recipient } = await factsOf(page)
+  const text = (await page.locator('body').innerText()).replaceAll(/\s/g, '')
+  for (const fact of [requestId, recipient, '0.01USDC']) expect(text).toContain(fact)
+  await payFromPhone({ requestId, recipient } as CheckoutFacts)
+  await eventually(
+    async () => {
+      await page.reload()
+      return page.title()
+    },
+    (title) => title === 'bought',
+  )
+  await close()
+})
