@@ -7,6 +7,7 @@
 import { encodeBase64url } from '../core/base64url.ts'
 import type { CheckoutFacts, CheckoutState } from '../core/checkout.ts'
 import { checkoutHeader, parseOrder } from '../core/checkout.ts'
+import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -17,8 +18,11 @@ import { formatAccept, hashClaim } from '../core/proof.ts'
 import type { Ticket } from '../core/ticket.ts'
 import { formatTickets, readTickets } from '../core/ticket.ts'
 import { formatAllowance } from './allowance-text.ts'
-import type { CheckoutDesk, Purchase, Standing } from './checkout.ts'
+import type { CheckoutDesk } from './checkout.ts'
 import { renderCheckout } from './checkout-page.ts'
+import type { Purchase, Standing } from './checkout-standing.ts'
+import type { Rate } from './credits.ts'
+import { createCredits } from './credits.ts'
 import type { PayDesk } from './pay-desk.ts'
 import type { Service } from './service.ts'
 
@@ -40,6 +44,8 @@ export interface Found {
 }
 
 export interface CheckoutVisits extends PayDesk {
+  /** Whether this client may have a page now. Others are answered as programs are, which costs next to nothing. */
+  mayEnter(incoming: Incoming): boolean
   /** The tickets of this browser for this request, the present one first. */
   find(incoming: Incoming): Promise<readonly Found[]>
   /** The page: for the price of a ticket that is still good, or for a new one. */
@@ -49,7 +55,14 @@ export interface CheckoutVisits extends PayDesk {
 export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
   const { route } = desk
   const { clock } = service
-  const isGood = ({ request }: Purchase): boolean => clock.now() < (request.issuedAt + request.ttlSeconds) * 1000
+  const creditOf = createCredits(clock)
+  const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
+    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+    const credit = creditOf(`${what} ${address}`, rates[what])
+    if (credit.left < 1) return false
+    credit.left -= 1
+    return true
+  }
 
   const openTicket = async (ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined> => {
     const purchase = desk.open(ticket.requestId)
@@ -71,6 +84,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   }
 
   return {
+    mayEnter: (incoming) => spend(incoming, 'page'),
     find: async (incoming) => {
       const found: Found[] = []
       for (const ticket of readTickets(incoming.header('cookie'), incoming.target)) {
@@ -84,19 +98,15 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       return found
     },
     page: async (incoming, found) => {
-      // Something is on its way, or the price stands: the same page again. What was used up begins anew.
-      const kept = found.find(({ standing }) => lasting.includes(standing.state.state))
-      const good = kept ?? found.find(({ purchase, standing }) => isGood(purchase) && standing.state.state !== 'used')
-      const current = good ?? (await issue(incoming))
+      const { shown, isKept } = choose(found, clock.now())
+      const current = shown ?? (await issue(incoming))
       if ('code' in current) return current
-      const before = found.filter(
-        ({ ticket, standing }) => ticket !== current.ticket && standing.state.state !== 'used',
-      )
-      const state: CheckoutState = good?.standing.state ?? { state: 'waiting' }
-      const isAgain = found.some(({ standing }) => standing.state.state === 'used')
+      const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => stateOf(one) !== 'used')
+      const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
+      const isAgain = found.some((one) => stateOf(one) === 'used')
       const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, then: 'reload' })
       const origin = route.config.publicUrl ?? incoming.origin()
-      const cookie = formatTickets([current.ticket, ...before.map(({ ticket }) => ticket)], {
+      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], {
         target: incoming.target,
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
         isSecure: origin.startsWith('https:'),
@@ -120,14 +130,40 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     answer: async (header, incoming) => {
       const order = parseOrder(header)
       if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
+      const isQuestion = order.kind === 'status' || order.kind === 'view'
+      if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
       const answer = await desk.answer(order, incoming)
       return 'code' in answer ? (answer as Refusal) : jsonAnswer(answer)
     },
   }
 }
 
+/** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
+const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {
+  page: { most: 60, secondsEach: 0.5 },
+  question: { most: 120, secondsEach: 0.2 },
+  payment: { most: 30, secondsEach: 2 },
+}
+
 /** States in which nothing is to be paid, whatever became of the price. */
 const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
+/** Payments that will not open the door. */
+const lost: readonly CheckoutState['state'][] = ['late', 'short', 'wrong']
+
+function stateOf({ standing }: Found): CheckoutState['state'] {
+  return standing.state.state
+}
+
+/** The ticket to show again, and whether it is good for another time. */
+function choose(found: readonly Found[], now: number): { readonly shown: Found | undefined; readonly isKept: boolean } {
+  // Something is on its way, or the price stands. What was used up begins anew.
+  const onItsWay = found.find((one) => lasting.includes(stateOf(one)))
+  const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && stateOf(one) !== 'used')
+  if (good) return { shown: good, isKept: true }
+  // A payment that came to nothing is told once, and then there is a new price.
+  const told = found.find((one) => lost.includes(stateOf(one)))
+  return { shown: told, isKept: told === undefined }
+}
 
 function jsonAnswer(value: object): Answer {
   const body = asciiJson(value)
@@ -163,7 +199,7 @@ function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene
     what: config.description ?? path ?? '/',
     buys: formatAllowance(request.allowance),
     tokens: desk.tokensOf(purchase),
-    expiresAt: (request.issuedAt + request.ttlSeconds) * 1000,
+    expiresAt: purchase.expiresAt,
     now: Math.floor(service.clock.now()),
     standing: scene.state,
     then: scene.then,

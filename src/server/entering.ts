@@ -56,7 +56,8 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
       return { kind: 'admitted', pass: undefined }
     }
   }
-  if (visits && isForPeople(incoming)) return receive(gate, service, stand, visits, incoming)
+  if (visits && isForPeople(incoming) && visits.mayEnter(incoming))
+    return receive(gate, service, stand, visits, incoming)
   // Who has paid already is served all the same.
   const state = probe.state()
   if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)

@@ -71,8 +71,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const probe = startProbe(service, config.route)
       const route = createRoute(service, config.route, dialect, probe)
       const windows = createOpenWindows(service.clock, config.route)
-      const desk = createDesk(service, route, probe)
-      const visits = config.route.checkout && service.ledger.shelf ? createVisits(service, desk) : undefined
+      const { shelf } = service.ledger
+      const visits =
+        config.route.checkout && shelf ? createVisits(service, createDesk(service, route, probe, shelf)) : undefined
       if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), visits)
       stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {

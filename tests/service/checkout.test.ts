@@ -172,6 +172,19 @@ describe('a payment from a phone', () => {
     expect(await visitor.status(facts.requestId)).toEqual({ state: 'waiting' })
   })
 
+  it('that came too late is told once, and then there is a new price', async () => {
+    const { url } = await open({ challengeTtlSeconds: 120 })
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    stand.world.localnet.advance(200)
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'late')
+    const told = (await visitor.go()).facts()
+    expect([told.requestId, told.standing.state]).toEqual([facts.requestId, 'late'])
+    const fresh = (await visitor.go()).facts()
+    expect([fresh.requestId === facts.requestId, fresh.standing.state]).toEqual([false, 'waiting'])
+  })
+
   it('that was made in time is found although the price has been replaced since', async () => {
     const { url } = await open({ challengeTtlSeconds: 120 })
     const visitor = createVisitor(url)
@@ -299,6 +312,21 @@ describe('what the page asks', () => {
       const response = await fetch(`${url}/data`, { headers: { 'Payment-Checkout': header || ' ' } })
       expect([403, 431]).toContain(response.status)
     }
+  })
+
+  it('is answered to one client as often as a page asks, and then no more for a while', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const codes: (string | undefined)[] = []
+    for (let turn = 0; turn < 140; turn += 1) {
+      codes.push(((await visitor.status(requestId)) as { code?: string }).code)
+    }
+    expect(codes.slice(0, 100).every((code) => code === undefined)).toBe(true)
+    expect(codes).toContain('rate_limited')
+    const types = new Set<string | null>()
+    for (let turn = 0; turn < 90; turn += 1) types.add((await visitor.go('/other')).headers.get('content-type'))
+    expect(types).toEqual(new Set(['text/html; charset=utf-8', 'application/json']))
   })
 
   it('gives a phone another link for another token', async () => {

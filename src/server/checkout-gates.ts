@@ -1,0 +1,58 @@
+/**
+ * One transaction at a time for a purchase: the next goes out only when the one before can no longer land. All servers
+ * agree on it, since each has to put its own on the shelf under the next number, and only one can.
+ */
+import type { Cashier, Clock, Shelf, SignedDraft } from '../core/ports.ts'
+
+interface Subject {
+  readonly name: string
+  readonly claimableUntil: number
+}
+
+export interface Gates {
+  /** The transaction that was sent last. */
+  current(purchase: Subject): Promise<SignedDraft | undefined>
+  /** Whether it failed or can no longer land. */
+  isOver(gate: SignedDraft): Promise<boolean>
+  /** True for the one transaction that may be sent now, also when it comes again. */
+  pass(purchase: Subject, signed: SignedDraft): Promise<boolean>
+  /** Not more often than every two seconds. */
+  sendAgain(gate: SignedDraft): Promise<void>
+}
+
+const resendMs = 2_000
+const mostKept = 1_000
+
+export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates {
+  const sentAt = new Map<string, number>()
+  const over = new Set<string>()
+  const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
+  const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
+    (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
+  const isOver: Gates['isOver'] = async (gate) => {
+    if (over.has(gate.signature)) return true
+    if ((await cashier.fateOf(gate)) !== 'over') return false
+    if (over.size >= mostKept) over.clear()
+    over.add(gate.signature)
+    return true
+  }
+  return {
+    current: async (purchase) => (await listOf(purchase)).at(-1),
+    isOver,
+    pass: async (purchase, signed) => {
+      const before = await listOf(purchase)
+      const last = before.at(-1)
+      if (last?.signature === signed.signature) return true
+      if (last && !(await isOver(last))) return false
+      const place = `${prefixOf(purchase)}${String(before.length).padStart(4, '0')}`
+      return shelf.put(place, JSON.stringify(signed), purchase.claimableUntil)
+    },
+    sendAgain: async (gate) => {
+      const now = clock.monotonic()
+      if (now - (sentAt.get(gate.signature) ?? Number.NEGATIVE_INFINITY) < resendMs) return
+      if (sentAt.size >= mostKept) sentAt.clear()
+      sentAt.set(gate.signature, now)
+      await cashier.send(gate)
+    },
+  }
+}
