@@ -4,6 +4,7 @@ import { createWallet } from '../chain/keypair.ts'
 import { makeKeyFile, readKeyFile } from '../host/key-file.ts'
 import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
+import { type Crowd, isOfCrowd, startCrowd } from './demo/crowd.ts'
 import { resources } from './demo/resources.ts'
 import { openShop, type Shop } from './demo/shop.ts'
 import { type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
@@ -14,6 +15,7 @@ interface DemoOptions {
   readonly port?: string
   readonly slotMs?: string
   readonly keep?: boolean
+  readonly alone?: boolean
 }
 
 const usualPort = 8402
@@ -24,6 +26,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   const stopped = untilStopped()
   const chain = await startOwnChain({ slotMs, keep: options.keep })
   let shop: Shop | undefined
+  let crowd: Crowd | undefined
   try {
     const people = await settle(chain)
     shop = await openShop({
@@ -31,6 +34,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
       port,
       recipient: people.provider,
       onEvent: (event) => {
+        if ('target' in event && isOfCrowd(event.target)) return
         const line = describeEvent(event, chain.localnet.now())
         if (line !== undefined) terminal.note(line)
       },
@@ -50,10 +54,12 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
     // A program reads the one line; whoever looks at its log should still see what to try.
     if (terminal.json) for (const line of lines) terminal.note(line)
     terminal.result(ready, lines)
+    if (!options.alone) crowd = startCrowd(chain, shop.url)
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
+    await crowd?.close()
     await shop?.close()
     await chain.close()
   }

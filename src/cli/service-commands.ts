@@ -6,6 +6,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--port <number>', 'port of the service (default: 8402, or a free one)')
     .option('--keep', 'keep chain, ledger and wallet for the next time')
     .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
+    .option('--alone', 'no other customers, who buy something now and then')
     .action(run(async () => (await import('./demo.ts')).demo))
 
   command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')

@@ -24,6 +24,7 @@ import type { Purchase, Standing } from './checkout-standing.ts'
 import type { Rate } from './credits.ts'
 import { createCredits } from './credits.ts'
 import type { PayDesk } from './pay-desk.ts'
+import type { Quoted } from './route.ts'
 import type { Service } from './service.ts'
 
 /** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
@@ -43,13 +44,20 @@ export interface Found {
   readonly proof: Proof | undefined
 }
 
+/** The page, and the price that was made for it, if it is new. */
+export interface Shown {
+  readonly kind: 'shown'
+  readonly answer: Answer
+  readonly quoted: Quoted | undefined
+}
+
 export interface CheckoutVisits extends PayDesk {
   /** Whether this client may have a page now. Others are answered as programs are, which costs next to nothing. */
   mayEnter(incoming: Incoming): boolean
   /** The tickets of this browser for this request, the present one first. */
   find(incoming: Incoming): Promise<readonly Found[]>
   /** The page: for the price of a ticket that is still good, or for a new one. */
-  page(incoming: Incoming, found: readonly Found[]): Promise<Answer | Refusal>
+  page(incoming: Incoming, found: readonly Found[]): Promise<Shown | Refusal>
 }
 
 export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
@@ -72,15 +80,16 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     if ('kind' in bindings) return undefined
     return bindings.some((tag) => equalBytes(tag, purchase.request.bindingTag)) ? purchase : undefined
   }
-  const issue = async (incoming: Incoming): Promise<{ ticket: Ticket; purchase: Purchase } | Refusal> => {
+  const issue = async (
+    incoming: Incoming,
+  ): Promise<{ ticket: Ticket; purchase: Purchase; quoted: Quoted } | Refusal> => {
     const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
     const accept = formatAccept({ kind: 'claim', hash: hashClaim(secret) })
     const header = (name: string) => (name === 'payment-accept' ? accept : incoming.header(name))
     const quoted = await route.quote({ ...incoming, header })
     if (quoted.kind === 'refused') return quoted
-    service.usage.count(quoted.endpoint, 'challenged')
     const purchase = desk.open(quoted.requestId)
-    return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase } : refuse('not_priced')
+    return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
   }
 
   return {
@@ -112,7 +121,8 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
         isSecure: origin.startsWith('https:'),
       })
       const page = pageOf(service, desk, current.purchase, facts)
-      return { ...page, headers: { ...page.headers, 'Set-Cookie': cookie } }
+      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie } }
+      return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
     payPage: async (requestId, incoming) => {

@@ -63,11 +63,7 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
   const answer = (quoted: Quoted | Refusal): Answer => {
     if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
-    const { requestId, price: amount } = quoted
-    service.usage.count(quoted.endpoint, 'challenged')
-    // Nobody listening is the usual case, and this is the path of every unpaid request.
-    if (gate.listener)
-      tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+    countChallenge(gate, service, route, incoming, quoted)
     return quoted.answer
   }
   const fail = (error: unknown): Answer => {
@@ -80,6 +76,15 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   } catch (error) {
     return fail(error)
   }
+}
+
+function countChallenge(gate: Gate, service: Service, { config }: Route, incoming: Incoming, quoted: Quoted): void {
+  service.usage.count(quoted.endpoint, 'challenged')
+  // Nobody listening is the usual case, and this is the path of every unpaid request.
+  if (!gate.listener) return
+  const { method, target } = incoming
+  const { requestId, price: amount } = quoted
+  tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
 }
 
 /** Somebody in a browser: served for a payment that was made there, or shown the page. */
@@ -103,7 +108,9 @@ async function receive(
     if (state !== 'good' && found.length === 0)
       return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
     const page = await visits.page(incoming, found)
-    return page.kind === 'answer' ? page : gate.dialect.refusal(page)
+    if (page.kind === 'refused') return gate.dialect.refusal(page)
+    if (page.quoted) countChallenge(gate, service, stand.route, incoming, page.quoted)
+    return page.answer
   } catch (error) {
     if (error instanceof LedgerUnavailable) return gate.dialect.refusal(refuse('ledger_unavailable'))
     service.log.error('not priced', {

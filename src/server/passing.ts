@@ -11,7 +11,7 @@ import { corsHeaders } from './cors.ts'
 import { endpointOf } from './endpoint.ts'
 import type { PaywallEvent } from './events.ts'
 import { paidHeaders } from './paid-headers.ts'
-import type { Pass } from './pass.ts'
+import type { Pass, PaymentFacts } from './pass.ts'
 import { openPass } from './pass.ts'
 import type { Case } from './reading.ts'
 import type { Route } from './route.ts'
@@ -38,6 +38,17 @@ export function use({ usage }: Service, { config }: Route, incoming: Incoming, e
 
 /** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
 export const admitted = new WeakMap<object, Gate>()
+const paid = new WeakMap<object, () => PaymentFacts>()
+
+/**
+ * The payment behind a request that a paywall has let in, for its handler; undefined where there is none.
+ *
+ * @example
+ * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))
+ */
+export function paymentOf(request: object): PaymentFacts | undefined {
+  return paid.get(request)?.()
+}
 
 export function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWindow): Pass {
   const { service, route, incoming, proof } = visit
@@ -94,5 +105,6 @@ export function passFor(gate: Gate, visit: Case, admission: Admission, window?: 
       })
     },
   })
+  paid.set(incoming.request, pass.facts)
   return pass
 }

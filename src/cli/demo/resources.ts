@@ -1,8 +1,9 @@
 /** What the demo sells. */
 import type { TokenCode } from '../../core/network.ts'
-import { parseProof } from '../../core/proof.ts'
 import { drawArt } from './art.ts'
+import { moonCalendar } from './calendar.ts'
 import { moonAt } from './moon.ts'
+import { playPage } from './play.ts'
 import { makeSudoku } from './sudoku.ts'
 
 export interface Resource {
@@ -11,7 +12,10 @@ export interface Resource {
   readonly token: TokenCode
   readonly description: string
   readonly type: string
-  make(visit: { readonly now: number; readonly proof: string }): string
+  /** Where it is to be saved as a file. */
+  readonly file?: string
+  /** `tx` is the transaction that paid for it. */
+  make(visit: { readonly now: number; readonly tx: string }): string
 }
 
 export const resources: readonly Resource[] = [
@@ -29,10 +33,7 @@ export const resources: readonly Resource[] = [
     token: 'SOL',
     description: 'A picture drawn from the signature of your payment, so nobody else has it',
     type: 'image/svg+xml',
-    make: ({ proof }) => {
-      const reading = parseProof(proof)
-      return drawArt(reading.kind === 'proof' ? reading.proof.tx : '')
-    },
+    make: ({ tx }) => drawArt(tx),
   },
   {
     name: 'sudoku',
@@ -41,5 +42,22 @@ export const resources: readonly Resource[] = [
     description: 'A fresh sudoku with exactly one solution, as hard as it gets',
     type: 'application/json',
     make: () => JSON.stringify(makeSudoku(Math.random)),
+  },
+  {
+    name: 'play',
+    price: '0.02',
+    token: 'USDC',
+    description: 'A sudoku to play in the browser',
+    type: 'text/html; charset=utf-8',
+    make: () => playPage(makeSudoku(Math.random)),
+  },
+  {
+    name: 'calendar',
+    price: '0.0001',
+    token: 'SOL',
+    description: 'The phases of the moon for the next three months, as a calendar file',
+    type: 'text/calendar; charset=utf-8',
+    file: 'moon.ics',
+    make: ({ now }) => moonCalendar(now),
   },
 ]

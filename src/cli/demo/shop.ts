@@ -8,6 +8,7 @@ import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
 import { tokenCodes } from '../../core/network.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
+import { paymentOf } from '../../server/passing.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
 
@@ -26,7 +27,7 @@ export interface ShopParts {
 export async function openShop({ chain, port, recipient, onEvent }: ShopParts): Promise<Shop> {
   const { localnet, directory } = chain
   const app = new Hono()
-  const paywalls = resources.map(({ name, price, token, description, type, make }) => {
+  const paywalls = resources.map(({ name, price, token, description, type, file, make }) => {
     const paid = create402Middleware({
       price,
       token,
@@ -42,8 +43,9 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
       onEvent,
     })
     app.get(`/api/${name}`, paid, (context) => {
-      const body = make({ now: localnet.now(), proof: context.req.header('payment-proof') ?? '' })
-      return context.body(body, 200, { 'Content-Type': type })
+      const body = make({ now: localnet.now(), tx: paymentOf(context.req.raw)?.tx ?? '' })
+      const saved = file === undefined ? {} : { 'Content-Disposition': `attachment; filename="${file}"` }
+      return context.body(body, 200, { 'Content-Type': type, ...saved })
     })
     return paid
   })

@@ -21,7 +21,7 @@ export function welcomeLines(
   const [first] = resources
   const money = Object.entries(balances).map(([token, amount]) => `${amount} ${token}`)
   const answer = first
-    ?.make({ now, proof: '' })
+    ?.make({ now, tx: '' })
     .slice(0, 80)
     .replace(/[^,]*$/, '')
   const path = `/api/${first?.name}`
@@ -31,6 +31,7 @@ export function welcomeLines(
     '',
     ...table([
       ['Service', url],
+      ['Dashboard', `${url}/dashboard`],
       ['Chain', rpcUrl],
       ['Wallet', `${wallet.address} (${money.join(', ')} to spend)`],
       ['Key file', wallet.keyFile],
@@ -53,7 +54,12 @@ export function welcomeLines(
     paint.dim('  # a picture that only you have'),
     `  npx paystile pay ${url}/api/art -o art.svg`,
     '',
-    'Every 402 and every payment shows up below. Ctrl-C stops.',
+    'Or in a browser, with test money: buy a game, then watch the sale arrive.',
+    '',
+    `  ${url}/api/play`,
+    `  ${url}/dashboard`,
+    '',
+    'Every 402 and every payment of yours shows up below. A few other customers are about, on the dashboard only; --alone sends them away. Ctrl-C stops.',
     '',
   ]
 }
