@@ -167,7 +167,10 @@ describe('a paid route', () => {
       'https://app.example',
     ])
     expect((await fetch(`${gate.url}/own-cors`)).status).toBe(402)
-    expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS' })).status).toBe(404)
+    const without = await fetch(`${gate.url}/data`, { method: 'OPTIONS' })
+    expect([without.status, without.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    const unsold = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'PUT' }
+    expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS', headers: unsold })).status).toBe(405)
   })
 
   it('lets a free quota through without saying that something was paid', async () => {
@@ -446,7 +449,35 @@ describe('addresses', () => {
     const response = await fetch(`${gate.url}/nothing`)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
     expect(await response.json()).toMatchObject({ status: 404, code: 'not_found' })
-    expect((await fetch(`${gate.url}/data`, { method: 'POST', body: 'x' })).status).toBe(404)
+  })
+
+  it('are 405 with what they take where only the method has no route, and the upstream is not asked', async () => {
+    const response = await fetch(`${gate.url}/data?x`, { method: 'POST', body: 'x' })
+    expect([response.status, response.headers.get('content-type')]).toEqual([405, 'application/problem+json'])
+    expect(response.headers.get('allow')).toBe('GET, HEAD')
+    expect(await response.json()).toMatchObject({ status: 405, code: 'method_not_allowed' })
+    const allowed = async (method: string, path: string) =>
+      (await fetch(`${gate.url}${path}`, { method })).headers.get('allow')
+    expect(await allowed('PUT', '/things/1')).toBe('GET, HEAD, POST, DELETE')
+    expect(await allowed('OPTIONS', '/things/1')).toBe('GET, HEAD, POST, DELETE')
+    expect(scene.upstream.seen).toEqual([])
+  })
+
+  it('T97: are 404 whatever the method where an upstream may read them in another way, and where they are the service’s', async () => {
+    const many = await scene.open({
+      routes: [
+        { path: '/api/weather', price: 0.01, methods: ['GET'] },
+        { path: '/*', free: true, methods: ['GET'] },
+      ],
+    })
+    const status = async (line: string) => (await ask(many.url, `${line} HTTP/1.1`)).status
+    expect(await status('POST /API/Weather')).toBe(404)
+    expect(await status('POST /other/../api/weather')).toBe(404)
+    expect(await status('POST /other')).toBe(405)
+    expect(await status('POST /other?x#x')).toBe(404)
+    const free = await scene.open({ routes: [{ path: '/*', free: true }] })
+    expect((await ask(free.url, 'POST /metrics HTTP/1.1')).status).toBe(404)
+    expect(scene.upstream.seen).toEqual([])
   })
 
   it.each([
