@@ -32,6 +32,8 @@ import type { AccountKey } from './options.ts'
 import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
+import type { RouteNews } from './route-news.ts'
+import { createRouteNews } from './route-news.ts'
 import type { UsageBook } from './usage.ts'
 
 /** What `assemble` brings together. */
@@ -120,6 +122,7 @@ export interface Service extends ServiceParts {
   tell(event: PaywallEvent): void
   /** What is sold. */
   readonly catalog: Catalog
+  readonly news: RouteNews
   /** Payments about which something has changed, for the stream. */
   readonly changes: Changes
   /** Responses of this process whose end is being written down, by transaction. */
@@ -163,6 +166,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     tags,
     watched: new Map(),
     catalog: createCatalog(),
+    news: createRouteNews(parts.log),
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
