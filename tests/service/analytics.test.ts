@@ -391,6 +391,17 @@ describe('discovery', () => {
     expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 500 })
     const wanted = body.paths['/verify-payment'].post.requestBody.content['application/json'].schema
     expect([wanted.required, wanted.additionalProperties]).toEqual([['tx', 'requestId'], false])
+    const nonce = body.paths['/sign-in/nonce'].post
+    expect(nonce.requestBody.content['application/json'].schema.required).toEqual(['address'])
+    const entering = body.paths['/sign-in'].post
+    expect(entering.requestBody.content['application/json'].schema.required).toEqual([
+      'address',
+      'message',
+      'signature',
+    ])
+    const { Session, SignedIn, SignInMessage, SignedOut } = body.components.schemas
+    expect(Session.required).toEqual(['token', 'expiresAt', 'wallet', 'owner'])
+    expect([SignedIn, SignInMessage, SignedOut]).not.toContain(undefined)
     const text = JSON.stringify(body)
     for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
       expect(Object.keys(body.components.schemas)).toContain(name)
