@@ -5,6 +5,7 @@ import type { Log } from '../core/ports.ts'
 import type { Webhook } from '../core/webhooks.ts'
 import { createWebhookPoster } from '../host/webhooks.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
+import { revenueTokenOf } from './books-view.ts'
 import { formatCapture } from './capture-format.ts'
 import type { ServiceHandle } from './paywall.ts'
 import { mintsOf } from './routes.ts'
@@ -65,8 +66,9 @@ function startTelling(service: Service, webhooks: readonly Webhook[], mints: Min
     books,
     webhooks,
     post: poster.post,
-    describe: (capture) =>
-      formatCapture(capture, (token) => decimalsOf(token, mintsOf(service, mints)), config.reportToken),
+    // Worth is in the token of the books, which may have changed since this server started.
+    describe: async (capture) =>
+      formatCapture(capture, (token) => decimalsOf(token, mintsOf(service, mints)), await revenueTokenOf(books)),
     clock,
     log,
     meter,
