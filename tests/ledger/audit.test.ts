@@ -190,6 +190,7 @@ describe.each(places)('a server on a %s ledger that still reckons in the former 
     await booksOf(await place.open()).rebuild('SOL')
     await ledger.take(takeOf(early))
     await ledger.recordLate(late)
+    expect((await booksOf(ledger).capture(late.tx))?.worth).toBe(1_000_000_000_000n)
     await Promise.all([sol(), late].map((payment) => ledger.take(takeOf(payment))))
     await ledger.take(takeOf(sol({ rates: undefined })))
     const books = booksOf(ledger)
