@@ -113,6 +113,7 @@ function createProgram(run: Run): Command {
     .option('--amount <decimal>', 'how much had to be paid')
     .option('--token <code>', 'in which token')
     .option('--payer <address>', 'who had to pay')
+    .option('--config <file>', 'configuration of the service that was paid (default: paystile.yaml here)')
     .option('--rpc <url>', 'node to ask', collect, [])
     .addOption(networkOption())
     .action(run(async () => (await import('./verify.ts')).verify))
