@@ -1,6 +1,7 @@
 /** Bytes go through as they come: nothing waits for the end, and nothing piles up. */
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { eventually, readAndReset } from '../harness/shop.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
@@ -199,6 +200,27 @@ describe('a client that leaves', () => {
     )
     upstream.answer((_request, response) => response.end('all of it'))
     expect(await (await left.claim(proof, '/data')).text()).toBe('all of it')
+  })
+})
+
+describe('a client that leaves in the middle of a body that is bound', () => {
+  it('is nothing that the provider could mend, and keeps its payment', async () => {
+    const upstream = await scene.startUpstream()
+    const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
+    const left = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const whole = { method: 'POST', body: 'all of it.' }
+    const proof = await left.buy('/bound', whole)
+    const half = `POST /bound HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nPayment-Proof: ${proof}\r\n\r\nall`
+    const { hostname, port } = new URL(left.url)
+    connect(Number(port), hostname, function (this: Socket) {
+      this.end(half)
+    }).on('error', () => {})
+    await eventually(
+      () => left.events,
+      (events) => events.some((event) => event.kind === 'refused' && event.code === 'body_incomplete'),
+    )
+    expect(scene.logged.join()).not.toContain('body parser')
+    expect((await left.claim(proof, '/bound', whole)).status).toBe(200)
   })
 })
 
