@@ -1,7 +1,7 @@
 /** What goes through a gateway, and what does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/receipt.ts'
-import { ask } from '../harness/raw.ts'
+import { ask, sendRaw } from '../harness/raw.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/stand.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
@@ -173,6 +173,17 @@ describe('a paid route', () => {
     expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS', headers: unsold })).status).toBe(405)
   })
 
+  it('takes no other request for a preflight, and no preflight for free where OPTIONS is what is sold', async () => {
+    const asked = { 'Access-Control-Request-Method': 'GET' }
+    expect((await ask(gate.url, 'GET /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(402)
+    expect((await ask(gate.url, 'DELETE /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(405)
+    const sold = await scene.open({
+      routes: [{ path: '/a', price: 0.01, methods: ['GET', 'OPTIONS'], cors: false }],
+    })
+    expect((await fetch(`${sold.url}/a`, { method: 'OPTIONS', headers: asked })).status).toBe(402)
+    expect(scene.upstream.seen).toEqual([])
+  })
+
   it('lets a free quota through without saying that something was paid', async () => {
     const first = await fetch(`${gate.url}/tried`)
     expect([first.status, first.headers.has('payment-receipt')]).toEqual([200, false])
@@ -182,6 +193,30 @@ describe('a paid route', () => {
 })
 
 describe('what an upstream gets', () => {
+  it('the provider’s own Host and Idempotency-Key, where there is one, and no second', async () => {
+    const headers = { Host: 'inner.example', 'Idempotency-Key': 'ours' }
+    const own = await scene.open({ routes: [{ path: '/a', price: 0.01, headers, preserveHost: true }] })
+    await own.claim(await own.buy('/a'), '/a', { headers: { 'Idempotency-Key': 'theirs' } })
+    const raw = last()?.rawHeaders ?? []
+    const valuesOf = (name: string) => raw.filter((_value, index) => raw[index - 1]?.toLowerCase() === name)
+    expect([valuesOf('host'), valuesOf('idempotency-key')]).toEqual([['inner.example'], ['ours']])
+  })
+
+  it('another idempotency key for another method or path', async () => {
+    const proof = await gate.buyClaimed('/hour/a')
+    const keys: unknown[] = []
+    for (const [method, path] of [
+      ['GET', '/hour/a'],
+      ['POST', '/hour/a'],
+      ['GET', '/hour/b'],
+      ['GET', '/hour/a?b'],
+    ] as const) {
+      await gate.claim(proof, path, { method, headers: { 'Idempotency-Key': 'mine' } })
+      keys.push(last()?.headers['idempotency-key'])
+    }
+    expect([new Set(keys).size, keys.includes(undefined)]).toEqual([4, false])
+  })
+
   it('T106: no headers of the connection, nor those that Connection names', async () => {
     await ask(gate.url, 'GET /free/a HTTP/1.1', [
       'Keep-Alive: timeout=5',
@@ -442,12 +477,25 @@ describe('what a client gets', () => {
     const response = await fetch(`${gate.url}/free/a`, { method: 'POST', body: 'x'.repeat(5_000_000) })
     expect([response.status, await response.text()]).toEqual([413, 'too long'])
   })
+
+  it('the next answer over the same connection, although the upstream did not want the body before it', async () => {
+    scene.upstream.answer((request, response) => {
+      if (request.method === 'GET') return response.end('the next')
+      return response.writeHead(413).end('too long')
+    })
+    const body = 'x'.repeat(3_000_000)
+    const first = `POST /free/a HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const answers = await sendRaw(gate.url, `${first}GET /free/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(answers.match(/HTTP\/1\.1 \d{3}|the next/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200', 'the next'])
+  })
 })
 
 describe('addresses', () => {
   it('are 404 where no route names them, as problem+json', async () => {
     const response = await fetch(`${gate.url}/nothing`)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(await response.json()).toMatchObject({ status: 404, code: 'not_found' })
   })
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sendRaw } from '../harness/raw.ts'
 import { eventually, readAndReset } from '../harness/shop.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
 
@@ -267,5 +268,18 @@ describe('Expect: 100-continue', () => {
 
   it('asks for it where the price depends on it', async () => {
     expect(await post('/bound', {})).toMatchObject({ status: 402, isAsked: true })
+  })
+
+  it('asks for it once, and for what is posted to the service itself, too', async () => {
+    const upstream = await scene.startUpstream()
+    const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
+    const once = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const proof = await once.buy('/bound', { method: 'POST', body: 'hello' })
+    const head = 'Host: 127.0.0.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n'
+    const paid = await sendRaw(once.url, `POST /bound HTTP/1.1\r\n${head}Payment-Proof: ${proof}\r\n\r\nhello`)
+    expect(paid.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200'])
+    const type = 'Content-Type: application/json\r\n'
+    const own = await sendRaw(once.url, `POST /verify-payment HTTP/1.1\r\n${head}${type}\r\n"no"\n`)
+    expect(own.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 400'])
   })
 })

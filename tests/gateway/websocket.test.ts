@@ -232,7 +232,55 @@ describe('a route without websocket', () => {
     const lines = ['Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${smuggled.length}`, '', smuggled]
     expect((await ask(gate.url, 'GET /plain HTTP/1.1', lines)).status).toBe(400)
     expect(scene.upstream.seen).toHaveLength(before)
+    const chunked = ['Connection: Upgrade', 'Upgrade: h2c', 'Transfer-Encoding: chunked', '', '0', '', smuggled]
+    expect((await ask(gate.url, 'GET /plain HTTP/1.1', chunked)).status).toBe(400)
+    expect(scene.upstream.seen).toHaveLength(before)
   })
+})
+
+describe('another protocol', () => {
+  it('is none that a WebSocket route would open', async () => {
+    const before = shaken.length
+    const { status, body } = await ask(gate.url, 'GET /open HTTP/1.1', ['Connection: Upgrade', 'Upgrade: h2c'])
+    expect([status, body, shaken.length]).toEqual([200, 'in HTTP', before])
+  })
+})
+
+describe('T110: a client that leaves before the upstream has agreed', () => {
+  it.each(['destroy', 'resetAndDestroy'] as const)(
+    'by %s ends the question, and gets its payment back',
+    async (how) => {
+      const upstream = await scene.startUpstream()
+      let [asked, left] = [0, 0]
+      upstream.server.on('upgrade', (_request, socket) => {
+        asked += 1
+        socket
+          .resume()
+          .on('error', () => {})
+          .on('end', () => socket.end())
+          .once('close', () => {
+            left += 1
+          })
+      })
+      const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', price: 0.01, websocket: true }] })
+      const proof = await slow.buy('/a')
+      const { hostname, port } = new URL(slow.url)
+      const lines = ['GET /a HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`]
+      for (const time of [1, 2]) {
+        const socket = connect(Number(port), hostname)
+        socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+        await eventually(
+          () => asked,
+          (count) => count === time,
+        )
+        socket[how]()
+        await eventually(
+          () => left,
+          (count) => count === time,
+        )
+      }
+    },
+  )
 })
 
 describe('T110: what is counted while it lasts', () => {
