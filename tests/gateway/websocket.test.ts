@@ -246,6 +246,47 @@ describe('another protocol', () => {
   })
 })
 
+it('what a client sends while the upstream makes up its mind is not lost', async () => {
+  const upstream = await scene.startUpstream()
+  let agree = () => {}
+  let heard = ''
+  upstream.server.on('upgrade', (_request, socket, head) => {
+    heard += head.toString()
+    socket
+      .on('error', () => {})
+      .on('data', (bytes) => {
+        heard += bytes.toString()
+      })
+    agree = () => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+  })
+  const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', free: true, websocket: true }] })
+  const { hostname, port } = new URL(slow.url)
+  const socket = connect(Number(port), hostname)
+  scene.defer(() => socket.destroy())
+  let answer = ''
+  socket.on('data', (bytes) => {
+    answer += bytes.toString()
+  })
+  socket.write(`${['GET /a HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake].join('\r\n')}\r\n\r\n`)
+  const ready = agree
+  await eventually(
+    () => agree,
+    (now) => now !== ready,
+  )
+  socket.write('one ')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  agree()
+  await eventually(
+    () => answer,
+    (text) => text.startsWith('HTTP/1.1 101'),
+  )
+  socket.write('two')
+  await eventually(
+    () => heard,
+    (text) => text === 'one two',
+  )
+})
+
 describe('T110: a client that leaves before the upstream has agreed', () => {
   it.each(['destroy', 'resetAndDestroy'] as const)(
     'by %s ends the question, and gets its payment back',
