@@ -56,6 +56,7 @@ describe('a client’s header', () => {
     const keyed = createFilter({ ...rules, headers: { 'x-key': '1' }, forward: ['x-model'] })
     const names = ['accept', 'x-model', 'stripe-account', 'x-key', 'X_Key'.toLowerCase(), 'sec-websocket-key']
     expect(names.map(keyed)).toEqual([true, true, false, false, false, true])
+    expect(createFilter({ ...rules, headers: { accept: 'text/plain' } })('accept')).toBe(false)
     const named = createFilter({ ...rules, headers: { host: 'a', 'user-agent': 'b' } })
     expect(named('stripe-account')).toBe(true)
   })
