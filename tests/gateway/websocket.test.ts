@@ -22,7 +22,11 @@ beforeAll(async () => {
   scene.upstream.server.on('upgrade', (request, socket, head) => {
     shaken.push({ url: request.url ?? '', headers: request.headers })
     if (request.url?.startsWith('/refuse'))
-      return void socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno')
+      return void socket.end(
+        'HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nAlt-Svc: x\r\nX-Payment-Tx: forged\r\nX-Why: not you\r\n\r\nno',
+      )
+    if (request.url?.startsWith('/half'))
+      return void socket.write('HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\nno', () => socket.destroy())
     if (request.url?.startsWith('/broken')) return void socket.destroy()
     if (request.url?.startsWith('/odd')) return void socket.end('HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n')
     if (request.url?.startsWith('/silent')) return undefined
@@ -47,6 +51,7 @@ beforeAll(async () => {
       { path: '/refuse', price: 0.01, websocket: true },
       { path: '/broken', price: 0.01, websocket: true },
       { path: '/odd', price: 0.01, websocket: true },
+      { path: '/half', free: true, websocket: true },
       { path: '/silent', price: 0.01, websocket: true, timeouts: { answerSeconds: 0.2 } },
       { path: '/http', price: 0.01 },
       { path: '/plain', free: true },
@@ -106,8 +111,8 @@ describe('T110: a WebSocket', () => {
     expect(parseReceipt(receipts[0] ?? '')).toMatchObject({ reference: txOf(proof) })
     expect(shaken.at(-1)?.headers).toMatchObject({ 'x-payment-tx': txOf(proof), 'x-forwarded-for': '127.0.0.1' })
     expect(shaken.at(-1)?.headers['payment-proof']).toBeUndefined()
-    const second = await open('/echo', { 'Payment-Proof': proof })
-    expect(second.status).toBe(409)
+    const second = await shake('/echo', [`Payment-Proof: ${proof}`])
+    expect([second.status, JSON.parse(second.body).code]).toEqual([409, 'payment_replay'])
     socket.send('close')
     expect((await once(socket, 'close')).map(String)).toEqual(['4001', 'as asked'])
   })
@@ -184,6 +189,13 @@ describe('T110: an upstream that', () => {
     const statuses = []
     for (let turn = 0; turn < 4; turn += 1) statuses.push((await shake('/refuse', [`Payment-Proof: ${proof}`])).status)
     expect(statuses).toEqual([403, 403, 403, 409])
+  })
+
+  it('refuses says nothing of payments or of its connection, and half a refusal is not a whole one', async () => {
+    const { headers } = await shake('/refuse', [`Payment-Proof: ${await gate.buy('/refuse')}`])
+    expect(headers.get('x-why')).toBe('not you')
+    expect(['x-hop', 'alt-svc', 'x-payment-tx'].filter((name) => headers.has(name))).toEqual([])
+    await expect(shake('/half')).rejects.toThrow('ECONNRESET')
   })
 
   it('breaks off is a 502, with the payment kept', async () => {
