@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyReading } from '../core/http.ts'
 
 const gone: BodyReading = { kind: 'gone' }
+const broken: BodyReading = { kind: 'broken' }
 
 /**
  * Takes the bytes out of Node's stream and puts them back before the stream has noticed its end.
@@ -11,7 +12,8 @@ const gone: BodyReading = { kind: 'gone' }
  */
 export function readNodeBody(request: IncomingMessage, mostBytes: number): Promise<BodyReading> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) return Promise.resolve({ kind: 'too_long' })
-  if (request.readableDidRead || request.readableEnded || request.destroyed) return Promise.resolve(gone)
+  if (request.readableDidRead || request.readableEnded) return Promise.resolve(gone)
+  if (request.destroyed) return Promise.resolve(broken)
   if (isEmpty(request)) return Promise.resolve({ kind: 'body', bytes: new Uint8Array() })
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
@@ -26,7 +28,7 @@ export function readNodeBody(request: IncomingMessage, mostBytes: number): Promi
       if (bytes.length > 0 && !request.readableEnded) request.unshift(bytes)
       settle({ kind: 'body', bytes })
     }
-    const leave = (): void => settle(gone)
+    const leave = (): void => settle(broken)
     const read = (): void => {
       for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) {
         chunks.push(chunk)
@@ -52,9 +54,12 @@ export async function readWebBody(request: Request, mostBytes: number): Promise<
   if (request.bodyUsed) return gone
   if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { kind: 'too_long' }
   const reader = request.clone().body?.getReader()
+  const next = async () => reader?.read().catch(() => 'broken' as const)
   const chunks: Uint8Array[] = []
   let length = 0
-  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+  for (let part = await next(); part !== undefined; part = await next()) {
+    if (part === 'broken') return broken
+    if (part.done) break
     chunks.push(part.value)
     length += part.value.length
     if (length > mostBytes) {

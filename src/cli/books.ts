@@ -26,9 +26,9 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
   })
 }
 
-/** Servers read the token when they start, and what they are paid until then has its worth in the former one. */
+/** Servers that run go by the books, and only those that start compare them with their configuration. */
 function nextFor(token: TokenCode): string {
-  return `Start every server anew with reportToken: ${token}, then run this once more for what was paid meanwhile.`
+  return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
 }
 
 function booksOf({ books }: Ledger): Books {

@@ -41,6 +41,7 @@ export function addBuyerCommands({ program, command, run }: Commands): void {
     .option('--amount <decimal>', 'how much had to be paid')
     .option('--token <code>', 'in which token')
     .option('--payer <address>', 'who had to pay')
+    .option('--config <file>', 'configuration of the service that was paid (default: paystile.yaml here)')
     .option('--rpc <url>', 'node to ask', collect, [])
     .addOption(networkOption())
     .action(run(async () => (await import('./verify.ts')).verify))

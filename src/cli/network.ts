@@ -1,11 +1,12 @@
 /** Which chain a command is about. */
 import { isNetwork, type Network, networks } from '../core/network.ts'
 import { findLocalnet, type LocalnetNote } from '../host/home.ts'
+import type { Environment } from '../server/config.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
 /** As the command line says, or the environment; else the chain that runs here, or the real one. */
-export function chooseNetwork(given: Network | undefined): Network {
-  const named = given ?? (process.env['PAYSTILE_NETWORK'] || undefined)
+export function chooseNetwork(given: Network | undefined, environment: Environment = process.env): Network {
+  const named = given ?? (environment['PAYSTILE_NETWORK'] || undefined)
   if (named === undefined) return findLocalnet() ? 'localnet' : 'mainnet'
   if (isNetwork(named)) return named
   const choices = networks.join(', ')

@@ -118,11 +118,20 @@ async function tell(terminal: Terminal, response: Response, paid: Paid, options:
   try {
     if (options.json) return await tellJson(terminal, response, paid)
     await writeOut(terminal, response, options)
+    if (isKept(response, paid)) terminal.note(kept)
   } catch (error) {
     if (error instanceof PaymentError && error.code === 'allowance_exhausted') throw exhausted(error, response, paid)
     throw error instanceof TypeError && error.message === 'terminated' ? brokenOff(paid) : error
   }
   return status < 400 ? exitCodes.ok : exitCodes.status
+}
+
+const kept =
+  'The payment is kept: the same command shows it again, and pays nothing more; that works three times at the most.'
+
+/** What the resource refuses gives the payment back, and our journal still has it. What cannot be had at all comes as an error. */
+function isKept({ status }: Response, { tx }: Paid): boolean {
+  return tx !== undefined && status >= 400
 }
 
 function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void {
@@ -157,6 +166,7 @@ async function tellJson(terminal: Terminal, response: Response, paid: Paid): Pro
       status: response.status,
       headers: Object.fromEntries(response.headers),
       payment: paymentOf(paid),
+      ...(isKept(response, paid) && { next: kept }),
       ...(isText ? { body: isJson ? parse(text) : text } : { bodyBase64: bytes.toString('base64') }),
     })}\n`,
   )

@@ -2,11 +2,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { decodeSignature } from '../core/base58.ts'
 import { refusals } from '../core/errors.ts'
-import type { Network } from '../core/network.ts'
+import { parseLedgerUrl } from '../core/ledger-url.ts'
+import type { MintTable, Network } from '../core/network.ts'
+import { parseNodes } from '../core/network.ts'
+import type { Plan } from '../gateway/plan.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../host/home.ts'
 import { type CheckOptions, checkPayment } from '../server/assemble-verdict.ts'
+import type { Environment, ServiceConfig } from '../server/config.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { Check, Verdict } from '../server/verdict.ts'
+import { readSubject } from './doctor/subject.ts'
 import { chooseNetwork } from './network.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table, usage } from './output.ts'
 import { readToken } from './purse.ts'
@@ -18,6 +23,8 @@ interface VerifyCommandOptions {
   readonly payer?: string
   readonly rpc: readonly string[]
   readonly network?: Network
+  /** The configuration of the service that was paid. */
+  readonly config?: string
 }
 
 const labels: readonly (readonly [keyof Verdict['checks'], string])[] = [
@@ -37,7 +44,7 @@ export async function verify(
   options: VerifyCommandOptions,
 ): Promise<ExitCode> {
   if (decodeSignature(tx) === undefined) throw usage(`"${tx}" is not a transaction signature.`)
-  const verdict = await checkPayment(tx, requestId, whereToLook(options)).catch((error: unknown) => {
+  const verdict = await checkPayment(tx, requestId, await whereToLook(options)).catch((error: unknown) => {
     throw error instanceof ConfigurationError ? usage(inFlags(error)) : error
   })
   const rows = labels.map(([check, words]) => [mark(verdict.checks[check]), words])
@@ -59,7 +66,9 @@ const promised = ['recipient', 'amount', 'token'] as const
 function checkPromised(options: VerifyCommandOptions, hasSecret: boolean): void {
   const missing = promised.filter((name) => options[name] === undefined).map((name) => `--${name}`)
   if (missing.length === 0 || (missing.length === promised.length && hasSecret)) return
-  const rest = hasSecret ? 'or none of the three' : "or the service's secret as PAYSTILE_SECRET"
+  const rest = hasSecret
+    ? 'or none of the three'
+    : "or the service's secret as PAYSTILE_SECRET, or its file as --config"
   throw usage(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing: say what had to be paid, ${rest}.`)
 }
 
@@ -78,16 +87,21 @@ function mark(check: Check): string {
   return { passed: 'yes', failed: 'NO', unchecked: '-' }[check]
 }
 
-/** On a chain of this machine the service's own ledger and secret are at hand; elsewhere the environment names them. */
-function whereToLook(options: VerifyCommandOptions): CheckOptions {
-  const { recipient, amount, token, payer, rpc } = options
-  const network = chooseNetwork(options.network)
-  const note = network === 'localnet' && rpc.length === 0 ? findLocalnet() : undefined
-  const directory = note && localnetDirectory(note.genesis)
-  const secretFile = directory && localSecretFile(directory)
-  const ledgerFile = directory && localLedgerFile(directory)
-  const secret = secretFile && existsSync(secretFile) ? readFileSync(secretFile, 'utf8').trim() : undefined
-  checkPromised(options, secret !== undefined || Boolean(process.env['PAYSTILE_SECRET']))
+/**
+ * The service that a command started here is about: what `paystile.yaml` and `.env` say of it, or the environment; on a chain of
+ * this machine, its own ledger and secret.
+ */
+async function whereToLook(options: VerifyCommandOptions): Promise<CheckOptions> {
+  const { recipient, amount, token, payer } = options
+  const { environment, plan, config, mints } = await findService(options)
+  const network = options.network ?? config?.network ?? chooseNetwork(undefined, environment)
+  const rpc = options.rpc.length > 0 ? options.rpc : (config?.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? [])
+  const directory = network === 'localnet' ? localDirectoryOf(rpc) : undefined
+  const secret = plan?.service.secret ?? (environment['PAYSTILE_SECRET'] || readIfThere(directory, localSecretFile))
+  checkPromised(options, secret !== undefined)
+  const named = typeof config?.ledger === 'string' ? config.ledger : environment['PAYSTILE_LEDGER']
+  const ledger = named || (directory ? localLedgerFile(directory) : plan && `.paystile/${network}.sqlite`)
+  const service = config?.service ?? environment['PAYSTILE_SERVICE']
   return {
     network,
     waitSeconds: 2,
@@ -97,6 +111,45 @@ function whereToLook(options: VerifyCommandOptions): CheckOptions {
     ...(token !== undefined && { mint: readToken(token) }),
     ...(payer !== undefined && { payer }),
     ...(secret !== undefined && { secret }),
-    ...(ledgerFile && existsSync(ledgerFile) && { ledger: `sqlite:${ledgerFile}` }),
+    ...(service && { service }),
+    ...(mints && { mints }),
+    ...(ledger && isThere(ledger) && { ledger }),
   }
+}
+
+interface FoundService {
+  readonly environment: Environment
+  readonly plan?: Plan
+  readonly config?: ServiceConfig
+  readonly mints?: MintTable
+}
+
+async function findService(options: VerifyCommandOptions): Promise<FoundService> {
+  const { file, environment, problems, plan, routes } = await readSubject(options.config, process.env)
+  const config = routes[0]?.config.service
+  // Who says what had to be paid may stand beside any file.
+  const isNeeded = options.config !== undefined || promised.some((name) => options[name] === undefined)
+  if (problems.length > 0 && file !== undefined && isNeeded) throw usage(`${problems.join('; ')}.`)
+  const isAnother = options.network !== undefined && config !== undefined && options.network !== config.network
+  // A service on another chain knows nothing of this payment.
+  if (isAnother) return { environment: process.env }
+  if (file === undefined || !plan || !config) return { environment }
+  return { environment, plan, config, mints: Object.assign({}, ...routes.map(({ config: { route } }) => route.mints)) }
+}
+
+/** Where a chain that runs on this machine keeps what belongs to it. */
+function localDirectoryOf(rpc: readonly string[]): string | undefined {
+  const note = findLocalnet()
+  return note && (rpc.length === 0 || rpc.includes(note.rpcUrl)) ? localnetDirectory(note.genesis) : undefined
+}
+
+function readIfThere(directory: string | undefined, fileIn: (directory: string) => string): string | undefined {
+  const file = directory && fileIn(directory)
+  return file && existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
+}
+
+/** A file that is not there is not made: then it is not checked whether the payment was used. */
+function isThere(ledger: string): boolean {
+  const place = parseLedgerUrl(ledger)
+  return place?.kind !== 'sqlite' || existsSync(place.path)
 }

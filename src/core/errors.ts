@@ -45,6 +45,7 @@ export const refusals = {
   payment_expired: no(403, 'The payment was not made, or not claimed, in time.'),
   range_mismatch: no(409, 'The resource sent another part than was asked for; ask for the whole of it.'),
   body_too_long: no(413, 'The body is longer than this resource takes.'),
+  body_incomplete: again(400, 'The body broke off before its end.'),
   payment_in_progress: again(409, 'This payment is being served at this moment.'),
   payment_replay: no(409, 'This payment has been used.'),
   rate_limited: again(429, 'Too many proofs that led nowhere came from here.', 10),

@@ -20,6 +20,8 @@ export type BodyReading =
   | { readonly kind: 'too_long' }
   /** Somebody has read it already. */
   | { readonly kind: 'gone' }
+  /** The client left before its end. */
+  | { readonly kind: 'broken' }
 
 export interface Answer {
   readonly kind: 'answer'

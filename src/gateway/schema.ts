@@ -103,7 +103,7 @@ const routeOptions = {
     .optional(),
 }
 
-const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+export const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export const routeSchema = z.strictObject({
   path: text,

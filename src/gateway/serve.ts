@@ -6,10 +6,11 @@ import type { Trace } from '../core/ports.ts'
 import type { Pass } from '../server/pass.ts'
 import type { Paywall } from '../server/paywall.ts'
 import { isOwnPath } from '../service/endpoints.ts'
-import type { Find } from './match.ts'
+import type { Find, Path } from './match.ts'
 import { segmentsOf } from './match.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { RoutePlan } from './plan.ts'
+import { methodNames } from './schema.ts'
 import { forwardTraced } from './traced.ts'
 import type { Upstreams } from './upstream.ts'
 
@@ -45,7 +46,18 @@ export function serve(floor: Floor, request: IncomingMessage, response: ServerRe
   }
   const route = routeFor(floor, request, target)
   if (route) serveRoute(floor, route, { request, response, target, waits })
-  else sendProblem(response, 'not_found', 404, 'There is nothing for sale here.')
+  else sendNothing(floor, response, target)
+}
+
+/** Nothing was found: is it the path, or only the method? */
+function sendNothing({ find }: Floor, response: ServerResponse, target: string): void {
+  const path = readPath(target)
+  const allowed = path ? methodNames.filter((method) => find(method, path)) : []
+  if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'There is nothing for sale here.')
+  else {
+    const title = 'This address does not take that method.'
+    sendProblem(response, 'method_not_allowed', 405, title, { Allow: allowed.join(', ') })
+  }
 }
 
 interface Visit {
@@ -91,11 +103,18 @@ function serveRoute(floor: Floor, route: OpenRoute, { request, response, target,
 
 /** A preflight belongs to the route that it asks for. */
 export function routeFor({ find }: Floor, request: IncomingMessage, target: string): OpenRoute | undefined {
-  const path = segmentsOf(target.split('?', 1)[0] ?? '')
-  if (!path || target.includes('#') || isOwnPath(target.split('?', 1)[0] ?? '')) return undefined
+  const path = readPath(target)
+  if (!path) return undefined
   const { method = 'GET' } = request
   const asked = isPreflight(request) ? request.headers['access-control-request-method'] : undefined
   return find(method, path) ?? (asked === undefined ? undefined : find(asked, path))
+}
+
+/** The path of a target, where it is one that may have a route. */
+function readPath(target: string): Path | undefined {
+  const [text = ''] = target.split('?', 1)
+  const path = segmentsOf(text)
+  return !path || target.includes('#') || isOwnPath(text) ? undefined : path
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {
@@ -107,13 +126,20 @@ function isLeftToUpstream({ provider, methods }: OpenRoute, request: IncomingMes
   return provider?.cors === false && isPreflight(request) && !methods.has('OPTIONS')
 }
 
-export function sendProblem(response: ServerResponse, code: string, status: number, title: string): void {
+export function sendProblem(
+  response: ServerResponse,
+  code: string,
+  status: number,
+  title: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const body = asciiJson({ type: `urn:paystile:problem:${code}`, title, status, detail: title, code })
   response.writeHead(status, {
     'Content-Type': 'application/problem+json',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'Content-Length': Buffer.byteLength(body),
+    ...headers,
   })
   response.end(body)
 }

@@ -115,6 +115,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
     asked.destroy()
     pass?.end('aborted', 0)
   }
+  const early = readAhead(socket)
   const settle = (): void => void socket.off('close', leave)
   socket.once('close', leave)
   pass?.onLost(() => socket.destroy())
@@ -122,7 +123,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
   asked.on('upgrade', (answer, upstream: Socket, head: Buffer) => {
     settle()
     if (socket.destroyed) upstream.destroy()
-    else join(handshake, pass, { answer, upstream, head })
+    else join({ ...handshake, head: Buffer.concat([handshake.head, early()]) }, pass, { answer, upstream, head })
   })
   const fail = (error: unknown, status: 502 | 504): void => {
     if (response.writableEnded) return
@@ -153,6 +154,26 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
     fail(explain(error, route.upstream), error.code === 'ETIMEDOUT' ? 504 : 502)
   })
   asked.end()
+}
+
+/** More than any client sends before it was told that it may. */
+const mostAheadBytes = 65_536
+
+/** A socket that nobody reads does not tell that its client has left. The function returned ends it, and gives what came. */
+function readAhead(socket: Socket): () => Buffer {
+  const chunks: Buffer[] = []
+  let length = 0
+  const read = (chunk: Buffer): void => {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > mostAheadBytes) socket.pause()
+  }
+  const leave = (): void => void socket.destroy()
+  socket.on('data', read).once('end', leave)
+  return () => {
+    socket.off('data', read).off('end', leave)
+    return Buffer.concat(chunks)
+  }
 }
 
 function askUpstream({ route, request, target }: Handshake, pass: Pass | undefined): ClientRequest {

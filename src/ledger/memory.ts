@@ -24,6 +24,7 @@ import { createMemoryNotices, createMemoryShelf, tell } from './memory-notices.t
 import type { Entry } from './memory-room.ts'
 import { createRoom, keyOf } from './memory-room.ts'
 import { noticesOf } from './notice.ts'
+import { reckoned } from './revaluation.ts'
 
 export interface MemoryParts {
   readonly clock: Clock
@@ -31,7 +32,8 @@ export interface MemoryParts {
 }
 
 export function createMemoryLedger(parts: MemoryParts): Ledger {
-  const room = createRoom(parts.identity?.reportToken)
+  const reportToken = parts.identity?.reportToken
+  const room = createRoom(reportToken)
   const { entries } = room
   let closed = false
 
@@ -61,7 +63,11 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const time = now()
       const entry = entries.get(keyOf(take.tx))
       const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
-      const current = registers ? opened(registers, time) : restores && entry ? restored(entry, restores) : entry
+      const current = registers
+        ? opened(reckoned(registers, reportToken, room.reportToken), time)
+        : restores && entry
+          ? restored(entry, restores)
+          : entry
       if (!current) return taken
       tell(room, noticesOf({ registers, restores }), take.tx, time)
       if (taken.kind !== 'granted' || !lease) {
@@ -113,7 +119,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       checkRecord(payment)
       const time = now()
       if (entries.has(keyOf(payment.tx))) return
-      entries.set(keyOf(payment.tx), opened(payment, time, true))
+      entries.set(keyOf(payment.tx), opened(reckoned(payment, reportToken, room.reportToken), time, true))
       tell(room, ['payment.expired'], payment.tx, time)
     },
     async close() {

@@ -5,6 +5,7 @@
  * Nobody waits for each other in a circle: every transaction takes payments first and lines of the books then, both in one
  * order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
+import type { TokenCode } from '../core/network.ts'
 import type { NoticeKind } from '../core/ports.ts'
 import type { Change, LineKey } from './rollup.ts'
 import { nameOf } from './rollup.ts'
@@ -14,6 +15,8 @@ export interface Effect {
   readonly changes: readonly Change[]
   readonly notices: readonly NoticeKind[]
   readonly at: number
+  /** The token in which worth was reckoned; nothing is written where the books are kept in another by now. */
+  readonly reckonedIn?: TokenCode | undefined
 }
 
 /** The types of the values that `effectValues` gives, in their order. */

@@ -22,9 +22,12 @@ export interface Entry {
 
 export interface Rows {
   find(tx: Uint8Array): Promise<Entry | undefined>
-  /** False when there is a row for that transaction already; then nothing changed. */
+  /** False when there is a row for that transaction already, or worth is reckoned otherwise; then nothing changed. */
   insert(entry: Entry, effect: Effect): Promise<boolean>
-  /** False when the row has changed since; then nothing changed. Without effect only what its use changes is written. */
+  /**
+   * False when the row has changed since, or worth is reckoned otherwise; then nothing changed. Without effect only what
+   * its use changes is written.
+   */
   replace(entry: Entry, effect?: Effect): Promise<boolean>
   drain(): Promise<void>
 }
@@ -67,14 +70,22 @@ const list = names.join(', ')
 const given = (some: readonly Name[]) =>
   `unnest(${some.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${some.join(', ')})`
 
+/** All of it, and the token in which its worth was reckoned. */
+const reckonedIn = names.length + 1
+const givenWhole = `unnest(${names.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')},
+  $${reckonedIn}::text[]) AS given (${list}, reckoned_in)`
+/** Whoever rebuilds the books keeps registrations waiting meanwhile; they see then what the books are kept in. */
+const isReckoned = `(given.reckoned_in IS NULL
+  OR given.reckoned_in = (SELECT value FROM paystile_meta WHERE key = 'reportToken'))`
+
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
 // In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
-const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${given(names)} ORDER BY tx
+const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole} WHERE ${isReckoned} ORDER BY tx
   ON CONFLICT (tx) DO NOTHING RETURNING tx`
-const replace = (some: readonly Name[]) => `WITH held AS (
+const replace = (some: readonly Name[], source: string, more = '') => `WITH held AS (
     SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
   UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}
-  FROM ${given(some)}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1
+  FROM ${source}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1${more}
   RETURNING kept.tx`
 const claim = 'DELETE FROM paystile_unclaimed WHERE tx = ANY ($1::bytea[])'
 const claimLate = 'UPDATE paystile_unclaimed SET late = true WHERE tx = ANY ($1::bytea[])'
@@ -116,21 +127,23 @@ export function createRows(database: Database, lane: number): Rows {
   const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
     some.map((name) => entries.map(columns[name][1]))
   const writing = (statement: string) => {
-    const whole = withEffects(statement, names.length + 1)
+    const whole = withEffects(statement, reckonedIn + 1)
     return createBatch(async (all: readonly Writing[]) => {
       const entries = all.map(({ entry }) => entry)
       const effects = effectValues(
         all.map(({ effect }) => effect),
         lane,
       )
-      const written = await write(whole, [...valuesOf(names, entries), ...effects], entries, statement === insert)
+      const tokens = all.map(({ effect }) => effect.reckonedIn ?? null)
+      const values = [...valuesOf(names, entries), tokens, ...effects]
+      const written = await write(whole, values, entries, statement === insert)
       for (const [index, entry] of entries.entries()) if (written[index]) clearAway(entry)
       return written
     })
   }
-  const using = replace(changing)
+  const using = replace(changing, given(changing))
   const updating = createBatch((entries: readonly Entry[]) => write(using, valuesOf(changing, entries), entries))
-  const [inserting, replacing] = [writing(insert), writing(replace(names))]
+  const [inserting, replacing] = [writing(insert), writing(replace(names, givenWhole, ` AND ${isReckoned}`))]
   return {
     find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
     insert: (entry, effect) => inserting.run(hexOf(entry.record.tx), { entry, effect }),

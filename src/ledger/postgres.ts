@@ -6,6 +6,7 @@
  * decides, and what waits together is committed together.
  */
 import { randomInt } from 'node:crypto'
+import type { TokenCode } from '../core/network.ts'
 import type { Clock, Ledger, NoticeKind, PaymentRecord, Taken } from '../core/ports.ts'
 import type { Lease } from './account.ts'
 import {
@@ -35,6 +36,7 @@ import type { Entry } from './postgres-rows.ts'
 import { bookedOf, createRows, holdingOf } from './postgres-rows.ts'
 import { prepareSchema } from './postgres-schema.ts'
 import { createPostgresShelf } from './postgres-shelf.ts'
+import { reckoned } from './revaluation.ts'
 import { changesBetween } from './rollup.ts'
 
 export interface PostgresParts {
@@ -68,14 +70,19 @@ export async function openPostgresLedger(
   try {
     await prepareSchema(database, parts.identity)
     const clock = parts.clock ?? (await database.followClock())
-    return createPostgresLedger(database, clock, parts.clock ? 0 : slackMs)
+    return createPostgresLedger(database, clock, parts.clock ? 0 : slackMs, parts.identity.reportToken)
   } catch (error) {
     await database.close()
     throw error
   }
 }
 
-function createPostgresLedger(database: Database, clock: Clock, slack: number): Ledger & { readonly clock: Clock } {
+function createPostgresLedger(
+  database: Database,
+  clock: Clock,
+  slack: number,
+  reportToken: TokenCode | undefined,
+): Ledger & { readonly clock: Clock } {
   const lane = randomInt(lanes)
   const rows = createRows(database, lane)
   /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
@@ -86,11 +93,16 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
     left.set(name, entry)
   }
 
+  const books = createPostgresBooks(database, clock, lane)
+  /** What the books are kept in, as far as we know. Every registration checks it, and is made anew where it was wrong. */
+  let keptIn = reportToken
+  const reckon = (record: PaymentRecord): PaymentRecord => reckoned(record, reportToken, keptIn)
+
   const write = async (before: Entry | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
     if (!entry) return true
     if (!notices) return rows.replace(entry)
     const changes = changesBetween(before && bookedOf(before), bookedOf(entry))
-    const effect = { changes, notices, at: timeOf(clock) }
+    const effect = { changes, notices, at: timeOf(clock), reckonedIn: reportToken && keptIn }
     return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
   }
   /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
@@ -103,7 +115,10 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
     for (;;) {
       const decided = decide(entry)
       if (await write(entry, decided)) return decided
-      entry = await rows.find(tx)
+      const found = await rows.find(tx)
+      // Nobody came in between, so it is the books that have changed.
+      if (found?.version === entry?.version) keptIn = await books.reportToken()
+      entry = found
     }
   }
   const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
@@ -111,7 +126,7 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
   return {
     clock,
     journal: createPostgresJournal(database, clock, lane),
-    books: createPostgresBooks(database, clock, lane),
+    books,
     shelf: createPostgresShelf(database, clock),
     notices: createPostgresNotices(database, clock),
     async peek(tx) {
@@ -127,7 +142,7 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
       const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
         const now = timeOf(clock)
         const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
-        const current = registers ? replacing(before, registers, now) : before && next(before, restores)
+        const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores)
         if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
         const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
         if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
@@ -188,7 +203,7 @@ function createPostgresLedger(database: Database, clock: Clock, slack: number): 
       checkRecord(payment)
       await change(payment.tx, undefined, (before) => {
         if (before) return { answer: undefined }
-        return { entry: opened(payment, timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
+        return { entry: opened(reckon(payment), timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
       })
     },
     async close() {

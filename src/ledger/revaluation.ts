@@ -16,3 +16,16 @@ export function revalued(
   if (rates && decimals !== undefined) return worthOf({ token, units: received, decimals }, now, rates.table)
   return before === now ? worth : undefined
 }
+
+/**
+ * A payment as the books take it. `given` is the token in which its server reckons, `kept` that of the books: they differ
+ * where the books were rebuilt in another one while the server ran. Nobody is turned away for that.
+ */
+export function reckoned(
+  payment: PaymentRecord,
+  given: TokenCode | undefined,
+  kept: TokenCode | undefined,
+): PaymentRecord {
+  if (given === undefined || kept === undefined || given === kept) return payment
+  return { ...payment, worth: revalued(payment, given, kept) }
+}

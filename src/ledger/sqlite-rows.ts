@@ -64,6 +64,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
       paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+  const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
   const booked = prepare('SELECT paid_at, endpoint, token, received, worth, state, finality FROM payments WHERE id = ?')
 
   return {
@@ -84,6 +85,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence)
       return (row as { readonly id: bigint }).id
     },
+    reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
     restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),

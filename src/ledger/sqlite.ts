@@ -6,7 +6,8 @@
  */
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Clock, Ledger } from '../core/ports.ts'
+import type { TokenCode } from '../core/network.ts'
+import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
 import { formatPositions } from '../core/positions.ts'
 import {
   advanced,
@@ -25,6 +26,7 @@ import {
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
 import { noticesOf } from './notice.ts'
+import { reckoned } from './revaluation.ts'
 import { changesBetween } from './rollup.ts'
 import { createSqliteBooks } from './sqlite-books.ts'
 import type { SqliteFile } from './sqlite-file.ts'
@@ -44,13 +46,16 @@ export interface SqliteParts {
 export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<Ledger> {
   const full = resolve(path)
   const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 5000, (db) => remember(db, full, parts.identity))
-  return createSqliteLedger(file, parts.clock)
+  return createSqliteLedger(file, parts.clock, parts.identity.reportToken)
 }
 
-/** The ledger over a file that is already open and up to date. */
-export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
+/** The ledger over a file that is already open and up to date. `reportToken` is what those reckon in who use it. */
+export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?: TokenCode): Ledger {
   const rows = prepareRows(file.db)
   const tell = prepareTelling(file.db)
+  /** Under the write lock, so that nobody rebuilds the books in between. */
+  const reckon = (payment: PaymentRecord): PaymentRecord =>
+    reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
   return {
     async peek(tx) {
       checkTx(tx)
@@ -63,7 +68,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       return file.write((enter) => {
         const now = timeOf(clock)
         const held = rows.find(take.tx, now)
-        const { taken, registers, restores, lease } = judgeTake(take, held, now)
+        const { taken, registers: registering, restores, lease } = judgeTake(take, held, now)
+        const registers = registering && reckon(registering)
         const fence = taken.kind === 'granted' ? taken.grant.fence : 0n
         const id = registers ? rows.register(registers, now, 'valid', fence) : held?.id
         if (registers) {
@@ -132,7 +138,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock): Ledger {
       await file.write(() => {
         const now = timeOf(clock)
         if (rows.find(payment.tx, now)) return
-        rows.register(payment, now, 'late', 0n)
+        rows.register(reckon(payment), now, 'late', 0n)
         rows.claimLate.run(payment.tx)
         tell(['payment.expired'], payment.tx, now)
       })

@@ -93,6 +93,12 @@ describe('readBodyFacts', () => {
     expect(await readBodyFacts(other, true, options)).not.toEqual(facts)
   })
 
+  it('are those of nobody where the client left, which is no mistake of the provider’s', async () => {
+    const refused = { kind: 'refused', code: 'body_incomplete' }
+    expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), true, options)).toMatchObject(refused)
+    expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), false, options)).toMatchObject(refused)
+  })
+
   it.each([
     ['another algorithm', { ...digestHeaders, 'content-digest': 'sha-512=:AAAA:' }],
     ['no length', { 'content-digest': digestHeaders['content-digest'] }],

@@ -120,6 +120,7 @@ export async function readBodyFacts(
         ? ({ kind: 'gone' } as const)
         : await incoming.body(options.mostBytes)
   if (reading.kind === 'gone') throw new TypeError(bodyGone)
+  if (reading.kind === 'broken') return refuse('body_incomplete')
   if (reading.kind === 'too_long' || reading.bytes.length > options.mostBytes) return refuse('body_too_long')
   const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(reading.bytes))
   return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length }

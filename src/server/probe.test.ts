@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Facts } from '../core/ports.ts'
 import type { Inspection, TokenReading } from '../core/token-rules.ts'
 import { type RouteConfig, readConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import { parseEndpoint } from './endpoint.ts'
 import type { ProviderOptions } from './options.ts'
 import { startProbe } from './probe.ts'
+import { createRouteNews } from './route-news.ts'
 import type { Service } from './service.ts'
 
 const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'
@@ -24,7 +27,14 @@ function reading(config: RouteConfig, change: Partial<TokenReading> = {}): Inspe
 /** A probe over a chain that says what it is told to say. */
 function begin(first: Inspection | ((config: RouteConfig) => Inspection), options: Partial<ProviderOptions> = {}) {
   const lines: string[] = []
-  const note = (level: string) => (event: string) => void lines.push(`${level} ${event}`)
+  const routes: unknown[] = []
+  const note =
+    (level: string) =>
+    (event: string, facts: Facts = {}) => {
+      lines.push(`${level} ${event}`)
+      routes.push(facts['routes'])
+    }
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
   const accept = { acceptedMints: ['USDC', 'SOL'] } as const
   const config = readConfig(
     { price: 1, token: 'USDC', recipient, network: 'localnet', ...accept, ...options },
@@ -39,7 +49,8 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const openAccount = vi.fn(async () => ({ kind: 'opened', tx: 'tx' }) as const)
   const service = {
     config: { network: 'localnet' },
-    log: { info: note('info'), warn: note('warn'), error: note('error') },
+    log,
+    news: createRouteNews(log),
     welcome: () => welcomed,
     inspect,
     openAccount,
@@ -47,8 +58,12 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const probe = startProbe(service as unknown as Service, config)
   return {
     probe,
+    /** Another route of the same service. */
+    beside: (endpoint: string) =>
+      startProbe(service as unknown as Service, { ...config, endpoint: parseEndpoint(endpoint) }),
     config,
     lines,
+    routes,
     inspect,
     openAccount,
     welcome,
@@ -113,6 +128,15 @@ describe('a probe', () => {
     await pass(900_000)
     expect(lines.slice(1)).toEqual(['info token offered again', 'warn somebody else has rights in an account'])
     expect(probe.state()).toBe('good')
+  })
+
+  it('says what routes have in common once, and names them', async () => {
+    const { beside, welcome, config, say, lines, routes } = begin(reading, { endpoint: 'GET /a' })
+    beside('POST /b')
+    say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
+    welcome()
+    await pass(90_000)
+    expect([lines, routes]).toEqual([['error token not offered'], ['GET /a, POST /b']])
   })
 
   it('offers what is known while nobody answers, and says that nobody does', async () => {

@@ -10,6 +10,7 @@ import type { Inspection, Offering, TokenTerms } from '../core/token-rules.ts'
 import { judgeToken } from '../core/token-rules.ts'
 import type { RouteConfig } from './config.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import type { Look } from './route-news.ts'
 import type { Readiness } from './selling.ts'
 import type { Service } from './service.ts'
 
@@ -46,16 +47,16 @@ interface Findings {
 /** Asks at once, and again and again. */
 export function startProbe(service: Service, config: RouteConfig): Probe {
   const { recipient, acceptedMints, verifyOnChain } = config
-  const tell = createTeller(service)
+  const tell = createTeller()
   let findings = firstFindings(service, config)
   let hasAsked = !verifyOnChain
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
 
-  const look = async (): Promise<readonly Unopened[]> => {
+  const inspect = async (look: Look): Promise<readonly Unopened[]> => {
     const inspection = await service.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
     if (inspection.kind === 'unknown') {
-      service.log.warn('tokens not checked', { why: inspection.why })
+      look.say('warn', 'tokens not checked', { why: inspection.why })
       throw new Error(`the chain cannot be read yet: ${inspection.why}`)
     }
     const judged = judgeAll(service, config, inspection)
@@ -64,16 +65,21 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
     return judged.unopened
   }
 
-  const ask = async (): Promise<Readiness> => {
+  const find = async (look: Look): Promise<void> => {
     await service.welcome(recipient)
     try {
-      const unopened = verifyOnChain ? await look() : []
-      if (!stopped && (await openAll(service, config, unopened))) await look()
+      const unopened = verifyOnChain ? await inspect(look) : []
+      if (!stopped && (await openAll(service, config, unopened))) await inspect(look)
     } catch (error) {
       // What was found before stays true for as long as nobody says otherwise.
       if (!hasAsked) throw error
     }
-    tell(findings)
+    tell(findings, look)
+  }
+
+  const ask = async (): Promise<Readiness> => {
+    const look = service.news.look(routeNameOf(config))
+    await find(look).finally(look.end)
     if (findings.offered.size === 0) throw new ConfigurationError([...findings.withheld.values()])
     return { offered: [...findings.offered.keys()], withheld: Object.fromEntries(findings.withheld) }
   }
@@ -186,19 +192,23 @@ async function openAll(
   return any
 }
 
+function routeNameOf({ endpoint, scope }: RouteConfig): string {
+  return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
+}
+
 /** Says what changed, once. */
-function createTeller({ log }: Service): (findings: Findings) => void {
+function createTeller(): (findings: Findings, look: Look) => void {
   let last: Findings = { offered: new Map(), withheld: new Map(), doubts: [] }
   let wasSold = true
-  return (findings) => {
+  return (findings, look) => {
     const { offered, withheld, doubts } = findings
     for (const [token, why] of withheld)
-      if (last.withheld.get(token) !== why) log.error('token not offered', { token, why })
-    for (const token of offered.keys()) if (last.withheld.has(token)) log.info('token offered again', { token })
+      if (last.withheld.get(token) !== why) look.say('error', 'token not offered', { token, why })
+    for (const token of offered.keys()) if (last.withheld.has(token)) look.say('info', 'token offered again', { token })
     for (const why of doubts)
-      if (!last.doubts.includes(why)) log.warn('somebody else has rights in an account', { why })
+      if (!last.doubts.includes(why)) look.say('warn', 'somebody else has rights in an account', { why })
     const isSold = offered.size > 0
-    if (wasSold && !isSold) log.error('nothing is sold', { why: [...withheld.values()].join('; ') })
+    if (wasSold && !isSold) look.say('error', 'nothing is sold', { why: [...withheld.values()].join('; ') })
     wasSold = isSold
     last = findings
   }

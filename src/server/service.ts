@@ -33,6 +33,8 @@ import type { PayDesk } from './pay-desk.ts'
 import type { PendingBook } from './pending.ts'
 import type { TokenAccountOf } from './quote.ts'
 import type { RatesConfig } from './rates-option.ts'
+import type { RouteNews } from './route-news.ts'
+import { createRouteNews } from './route-news.ts'
 import type { TestPayer } from './test-payer.ts'
 import type { UsageBook } from './usage.ts'
 
@@ -138,6 +140,7 @@ export interface Service extends ServiceParts {
   tell(event: PaywallEvent): void
   /** What is sold. */
   readonly catalog: Catalog
+  readonly news: RouteNews
   /** Payments about which something has changed, for the stream. */
   readonly changes: Changes
   /** Responses of this process whose end is being written down, by transaction. */
@@ -183,6 +186,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     desks: new Map(),
     publicUrl: undefined,
     catalog: createCatalog(),
+    news: createRouteNews(parts.log),
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))

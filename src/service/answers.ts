@@ -141,6 +141,27 @@ export const readiness = z
   .meta({ id: 'Readiness' })
 export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
 
+const wallet = z.string().meta({ description: 'The wallet that is signed in.' })
+const owner = z.boolean().meta({ description: 'Whether it may read what the service earns.' })
+export const signInMessage = z
+  .strictObject({ message: z.string(), nonce: z.string(), expiresAt: moment })
+  .meta({ id: 'SignInMessage' })
+export const session = z
+  .strictObject({
+    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
+    expiresAt: moment,
+    wallet,
+    owner,
+  })
+  .meta({ id: 'Session' })
+export const signedIn = z
+  .union([
+    z.strictObject({ signedIn: z.literal(true), wallet, owner, expiresAt: moment }),
+    z.strictObject({ signedIn: z.literal(false) }),
+  ])
+  .meta({ id: 'SignedIn' })
+export const signedOut = z.strictObject({ signedOut: z.boolean() }).meta({ id: 'SignedOut' })
+
 const offer = z.strictObject({
   methods: z.array(z.string()),
   path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),

@@ -6,7 +6,7 @@ import { createWebhookPoster } from '../host/webhooks.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
-import { formatCapture } from './capture-format.ts'
+import { formatCapture, revenueTokenOf } from './capture-format.ts'
 import { decimalsFor } from './routes.ts'
 
 export interface Telling {
@@ -65,7 +65,8 @@ function startTelling(service: Service, webhooks: readonly Webhook[], mints: Min
     books,
     webhooks,
     post: poster.post,
-    describe: (capture) => formatCapture(capture, decimals, config.reportToken),
+    // Worth is in the token of the books, which may have changed since this server started.
+    describe: async (capture) => formatCapture(capture, decimals, await revenueTokenOf(books)),
     clock,
     log,
     meter,

@@ -1,10 +1,14 @@
 /** One JSON array, a page at a time. Whoever gets only a part of it has no valid JSON, and knows. */
+import type { CaptureRecord } from './capture-format.ts'
 import type { Pages } from './export-rows.ts'
 
-export async function* jsonChunks(pages: Pages): AsyncGenerator<string, void, undefined> {
+export async function* jsonChunks(
+  pages: Pages,
+  columns: readonly (keyof CaptureRecord)[],
+): AsyncGenerator<string, void, undefined> {
   let lead = '[\n'
   for await (const page of pages) {
-    yield lead + page.map((record) => JSON.stringify(record)).join(',\n')
+    yield lead + page.map((record) => JSON.stringify(record, [...columns])).join(',\n')
     lead = ',\n'
   }
   yield lead === '[\n' ? '[]\n' : '\n]\n'

@@ -45,8 +45,8 @@ export interface Exports {
 const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const
 type Download = Exclude<(typeof exportFormats)[number], 'sheets'>
 
-/** With it a pseudonym can be looked up on chain, so it goes to who signed in and not to who has a link. */
-const linkColumns: readonly CaptureColumn[] = captureColumns.filter((column) => column !== 'tx')
+/** With a transaction a pseudonym can be looked up on chain: only an owner who is signed in gets it, as with one payment. */
+const columnsWithoutTx: readonly CaptureColumn[] = captureColumns.filter((column) => column !== 'tx')
 /** Downloads at the same time. A link that got about must not keep its owner out. */
 const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
@@ -60,7 +60,7 @@ export function createExports(parts: ExportParts): Exports {
     readPages({ books: parts.books, decimalsOf: parts.decimalsOf, filter, ...(isAllowed && { isAllowed }) })
 
   /** Counts a download from its first page to its end, however it ends. */
-  const download = async (kind: Kind, format: Download, pages: Pages): Promise<Response> => {
+  const download = async (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
     if (running[kind] >= mostAtOnce[kind]) return problem('exports_full')
     running[kind] += 1
     const over = (error?: unknown) => {
@@ -68,7 +68,8 @@ export function createExports(parts: ExportParts): Exports {
       if (error !== undefined) parts.log.error('an export broke off', { why: String(error) })
     }
     try {
-      const body = await bodyOf(kind, format, await begin(pages))
+      const columns = isOwner ? captureColumns : columnsWithoutTx
+      const body = await bodyOf(kind, format, await begin(pages), columns)
       return new Response(watchEnd(body, over), { headers: downloadHeaders(format, clock) })
     } catch (error) {
       over()
@@ -86,6 +87,7 @@ export function createExports(parts: ExportParts): Exports {
       'link',
       'csv',
       pagesOf(link.filter, () => links.isOpen(link.id)),
+      false,
     )
   }
 
@@ -108,7 +110,7 @@ export function createExports(parts: ExportParts): Exports {
       if (request.method === 'POST')
         return format === 'sheets' ? push(parts, pagesOf(reading.input)) : notAllowed('GET')
       if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.input, owner })
-      return download('owner', format, pagesOf(reading.input))
+      return download('owner', format, pagesOf(reading.input), owner !== '')
     },
     handleLinks: async (request) => {
       const path = new URL(request.url).pathname
@@ -125,11 +127,12 @@ function bodyOf(
   kind: Kind,
   format: Download,
   pages: Pages,
+  columns: readonly CaptureColumn[],
 ): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
-  if (format === 'xlsx') return xlsxStream(pages, captureColumns)
-  if (format === 'json') return textStream(jsonChunks(pages))
+  if (format === 'xlsx') return xlsxStream(pages, columns)
+  if (format === 'json') return textStream(jsonChunks(pages, columns))
   // What fetches by a link reads UTF-8, and would show the mark in the first cell.
-  return textStream(csvChunks(pages, kind === 'link' ? linkColumns : captureColumns, kind === 'owner'))
+  return textStream(csvChunks(pages, columns, kind === 'owner'))
 }
 
 const types: Readonly<Record<Download, string>> = {

@@ -7,6 +7,7 @@ import { captureStatuses } from '../core/ports.ts'
 import { requestIdPattern } from '../core/request-id.ts'
 import { feedStatuses } from './capture-format.ts'
 import { asRead } from './inputs.ts'
+import { readBase64, readSignature } from './signed-text.ts'
 import { parseTime } from './time-text.ts'
 
 const time = (what: string) =>
@@ -127,3 +128,26 @@ export const verifyBody = z
   })
   .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint beside it' })
 export type VerifyBody = z.output<typeof verifyBody>
+
+const wallet = z
+  .string()
+  .refine((text) => decodeAddress(text) !== undefined, 'must be the address of a wallet in base58')
+  .meta({ description: 'The wallet that signs in.' })
+
+/** What is posted to sign in. Wallets send what they like beside it. */
+export const signInBodies = {
+  nonce: z.object({ address: wallet }),
+  signIn: z.object({
+    address: wallet,
+    message: z.string().min(1, 'must be the message as it was given').meta({ description: 'As it was given.' }),
+    signature: z
+      .string()
+      .refine((text) => readSignature(text) !== undefined, 'must be 64 bytes in base58 or base64')
+      .meta({ description: 'Ed25519, in base58 or base64.' }),
+    signedMessage: z
+      .string()
+      .refine((text) => readBase64(text) !== undefined, 'must be in base64')
+      .nullish()
+      .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' }),
+  }),
+}

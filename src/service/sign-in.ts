@@ -2,6 +2,7 @@
  * Signing in with a wallet: `/sign-in/nonce` gives a text, `/sign-in` takes its signature, `/sign-out` ends it. There are
  * no accounts: anybody may sign in as the wallet they hold, and what that wallet may see is asked elsewhere.
  */
+import type { z } from 'zod'
 import { decodeAddress } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Network } from '../core/network.ts'
@@ -9,7 +10,9 @@ import type { Clock, Log, Shelf, Verifier } from '../core/ports.ts'
 import type { Visitor } from './access.ts'
 import { createAttempts } from './attempts.ts'
 import { endpoints } from './endpoints.ts'
+import { readInput } from './inputs.ts'
 import { answer, problem } from './problems.ts'
+import { signInBodies } from './queries.ts'
 import { readJsonBody } from './request-body.ts'
 import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from './session.ts'
 import type { Site } from './sign-in-message.ts'
@@ -52,25 +55,20 @@ export function createSignIn(parts: SignInParts): SignIn {
   const attempts = createAttempts(clock)
 
   const nonce = async (request: Request, site: Site): Promise<Response> => {
-    const read = await readFields(request, { address: isAddress })
+    const read = await readBody(request, signInBodies.nonce)
     if (read instanceof Response) return read
     const { text, nonce, expiresAt } = messages.write(site, read.address, clock.now())
     return answer({ message: text, nonce, expiresAt: new Date(expiresAt).toISOString() })
   }
 
   const signIn = async (request: Request, site: Site): Promise<Response> => {
-    const read = await readFields(request, {
-      address: isAddress,
-      message: isText,
-      signature: isSignature,
-      signedMessage,
-    })
+    const read = await readBody(request, signInBodies.signIn)
     if (read instanceof Response) return read
     const { address, message } = read
     const [wallet, signature] = [decodeAddress(address), readSignature(read.signature)]
     const text = messages.read(message, site, address, clock.now())
     if (text.kind === 'wrong') return refuse(text.why)
-    const signed = read.signedMessage === '' ? undefined : readBase64(read.signedMessage)
+    const signed = read.signedMessage ? readBase64(read.signedMessage) : undefined
     if (!wallet || !signature || !isSignedBy(parts.verifier, wallet, message, { signature, signed }))
       return refuse('the signature is not one of this wallet under this message')
     // Only what was signed is written down, so a flood of questions for messages leaves nothing behind.
@@ -120,27 +118,13 @@ function refuse(why: string): Response {
   return problem('sign_in_failed', { detail: `Not signed in: ${why}. Ask for a new message and sign that.` })
 }
 
-/** What is wrong with a field; `''` stands for one that is not there. */
-type Check = (text: string) => string | undefined
-
-const isAddress: Check = (text) => (decodeAddress(text) ? undefined : 'must be the address of a wallet in base58')
-const isText: Check = (text) => (text === '' ? 'must be the message as it was given' : undefined)
-const isSignature: Check = (text) => (readSignature(text) ? undefined : 'must be 64 bytes in base58 or base64')
-const signedMessage: Check = (text) => (readBase64(text) ? undefined : 'must be in base64')
-
-/** The fields of a JSON body, all of them text, or the answer that says what is wrong with them. */
-async function readFields<Name extends string>(
+/** The body of a request, or the answer that says what is wrong with it. */
+async function readBody<Shape extends z.ZodRawShape>(
   request: Request,
-  checks: Readonly<Record<Name, Check>>,
-): Promise<Readonly<Record<Name, string>> | Response> {
+  schema: z.ZodObject<Shape>,
+): Promise<z.output<z.ZodObject<Shape>> | Response> {
   const body = await readJsonBody(request)
   if (body.kind === 'wrong') return problem(body.code, { detail: body.detail })
-  const given = (typeof body.value === 'object' && body.value !== null ? body.value : {}) as Record<string, unknown>
-  const fields = Object.keys(checks).map((name) => [name, given[name] ?? ''] as const)
-  const wrong = fields.flatMap(([name, value]) => {
-    const why = typeof value === 'string' ? checks[name as Name](value) : 'must be text'
-    return why === undefined ? [] : [`${name} ${why}`]
-  })
-  if (wrong.length > 0) return problem('body_invalid', { problems: wrong })
-  return Object.fromEntries(fields) as Record<Name, string>
+  const reading = readInput(schema, body.value)
+  return reading.kind === 'input' ? reading.input : problem('body_invalid', { problems: reading.problems })
 }

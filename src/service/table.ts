@@ -18,7 +18,7 @@ import type { Documented } from './openapi.ts'
 import { openapiDocument } from './openapi.ts'
 import type { RoutesParts, Visit } from './parts.ts'
 import { answer, problem, respond } from './problems.ts'
-import { filterQuery, noQuery, pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
+import { filterQuery, noQuery, pageQuery, seriesQuery, signInBodies, summaryQuery, verifyBody } from './queries.ts'
 import type { PaymentStream } from './stream.ts'
 import type { VerificationParts } from './verification.ts'
 import { verifyEndpoint } from './verification.ts'
@@ -224,13 +224,15 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
     return { method, path, summary, isPrivate: false, ...more }
   }
   const secret = { isPrivate: true }
+  const nonce = { body: signInBodies.nonce, answer: answers.signInMessage }
+  const session = { body: signInBodies.signIn, answer: answers.session }
   return [
     ...(signIn
       ? [
-          one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign'),
-          one('POST', endpoints.signIn, 'Signs in with the signed message'),
-          one('GET', endpoints.signIn, 'Who is signed in'),
-          one('POST', endpoints.signOut, 'Ends the session'),
+          one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign', nonce),
+          one('POST', endpoints.signIn, 'Signs in with the signed message', session),
+          one('GET', endpoints.signIn, 'Who is signed in', { answer: answers.signedIn }),
+          one('POST', endpoints.signOut, 'Ends the session', { answer: answers.signedOut }),
         ]
       : []),
     ...(exports

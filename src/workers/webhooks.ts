@@ -18,7 +18,7 @@ export interface WebhooksParts {
   /** Signs a message and posts it. */
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   /** A payment as people read it. */
-  readonly describe: (capture: Capture) => object
+  readonly describe: (capture: Capture) => object | Promise<object>
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
@@ -125,7 +125,7 @@ async function tell(
   const { notices, books, describe, post, clock, log, meter, random = Math.random } = parts
   const { id, kind, attempts } = notice
   const capture = await books.capture(notice.tx)
-  const data = capture ? describe(capture) : { tx: encodeBase58(notice.tx) }
+  const data = capture ? await describe(capture) : { tx: encodeBase58(notice.tx) }
   const posted = await post(webhook, formatWebhook(notice, data), signal)
   // Whether it arrived is not known: it is sent again when the lease is over.
   if (signal.aborted) return 'failed'

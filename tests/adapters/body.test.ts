@@ -1,6 +1,6 @@
 /** Bodies that are read ahead of the handler: it finds them as if nobody had. */
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import { readNodeBody, readWebBody } from '../../src/adapters/body.ts'
@@ -46,4 +46,36 @@ it('T+: one that is too long is found so at once, though its length was not said
   const request = new Request('http://localhost/', init as unknown as RequestInit)
   expect(await readWebBody(request, 2_000)).toEqual({ kind: 'too_long' })
   expect(request.bodyUsed).toBe(false)
+})
+
+it('one whose client leaves is broken, and not read by somebody else', async () => {
+  const readings: string[] = []
+  const server = createServer((request) => {
+    void readNodeBody(request, 1_000).then(async ({ kind }) => {
+      readings.push(kind, (await readNodeBody(request, 1_000)).kind)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf')
+  await new Promise((resolve) => server.once('request', resolve))
+  socket.destroy()
+  await expect.poll(() => readings).toEqual(['broken', 'gone'])
+})
+
+it('one that had not begun when its client left is broken, too', async () => {
+  const message = new IncomingMessage(new Socket())
+  message.headers['content-length'] = '10'
+  message.destroy()
+  expect(await readNodeBody(message, 1_000)).toEqual({ kind: 'broken' })
+})
+
+it('one of a Request that breaks off is broken', async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new Error('the client left')),
+  })
+  const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+  expect(await readWebBody(new Request('http://localhost/', init), 1_000)).toEqual({ kind: 'broken' })
 })

@@ -72,6 +72,35 @@ describe('pay -o', () => {
   })
 })
 
+describe('a resource that says no', () => {
+  it('leaves the payment to be used by the same command, and says so', async () => {
+    let status = 404
+    const picky = await desk.open({ waitSeconds: 5 }, undefined, () => ({
+      status,
+      body: status === 404 ? 'not here' : 'here',
+    }))
+    const first = await paystile('pay', `${picky.url}/data`)
+    expect([first.code, first.stdout]).toEqual([8, 'not here'])
+    expect(first.stderr).toContain('The payment is kept: the same command shows it again')
+    status = 405
+    const second = await paystile('pay', `${picky.url}/data`, '--json')
+    expect([second.code, JSON.parse(second.stdout)]).toMatchObject([
+      8,
+      { status: 405, next: expect.stringContaining('is kept') },
+    ])
+    status = 200
+    const third = await paystile('pay', `${picky.url}/data`)
+    expect([third.code, third.stdout, await desk.received()]).toEqual([0, 'here', 1])
+    expect(third.stderr).not.toContain('kept')
+  })
+
+  it('before anything was paid has no payment to keep', async () => {
+    const closed = await desk.host((_request, response) => response.writeHead(404).end('no'))
+    const end = await paystile('pay', closed)
+    expect([end.code, end.stderr]).toEqual([8, expect.not.stringContaining('kept')])
+  })
+})
+
 describe('the wallet', () => {
   it('is the own one where a demo of another chain runs, and the demo’s on its chain', async () => {
     const { path, address } = await initAgentWallet({ path: join(bin, 'demo.json') })

@@ -1,7 +1,7 @@
 /** What goes through a gateway, and what does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/receipt.ts'
-import { ask } from '../harness/raw.ts'
+import { ask, sendRaw } from '../harness/raw.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/stand.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
@@ -167,7 +167,21 @@ describe('a paid route', () => {
       'https://app.example',
     ])
     expect((await fetch(`${gate.url}/own-cors`)).status).toBe(402)
-    expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS' })).status).toBe(404)
+    const without = await fetch(`${gate.url}/data`, { method: 'OPTIONS' })
+    expect([without.status, without.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    const unsold = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'PUT' }
+    expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS', headers: unsold })).status).toBe(405)
+  })
+
+  it('takes no other request for a preflight, and no preflight for free where OPTIONS is what is sold', async () => {
+    const asked = { 'Access-Control-Request-Method': 'GET' }
+    expect((await ask(gate.url, 'GET /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(402)
+    expect((await ask(gate.url, 'DELETE /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(405)
+    const sold = await scene.open({
+      routes: [{ path: '/a', price: 0.01, methods: ['GET', 'OPTIONS'], cors: false }],
+    })
+    expect((await fetch(`${sold.url}/a`, { method: 'OPTIONS', headers: asked })).status).toBe(402)
+    expect(scene.upstream.seen).toEqual([])
   })
 
   it('lets a free quota through without saying that something was paid', async () => {
@@ -179,6 +193,30 @@ describe('a paid route', () => {
 })
 
 describe('what an upstream gets', () => {
+  it('the provider’s own Host and Idempotency-Key, where there is one, and no second', async () => {
+    const headers = { Host: 'inner.example', 'Idempotency-Key': 'ours' }
+    const own = await scene.open({ routes: [{ path: '/a', price: 0.01, headers, preserveHost: true }] })
+    await own.claim(await own.buy('/a'), '/a', { headers: { 'Idempotency-Key': 'theirs' } })
+    const raw = last()?.rawHeaders ?? []
+    const valuesOf = (name: string) => raw.filter((_value, index) => raw[index - 1]?.toLowerCase() === name)
+    expect([valuesOf('host'), valuesOf('idempotency-key')]).toEqual([['inner.example'], ['ours']])
+  })
+
+  it('another idempotency key for another method or path', async () => {
+    const proof = await gate.buyClaimed('/hour/a')
+    const keys: unknown[] = []
+    for (const [method, path] of [
+      ['GET', '/hour/a'],
+      ['POST', '/hour/a'],
+      ['GET', '/hour/b'],
+      ['GET', '/hour/a?b'],
+    ] as const) {
+      await gate.claim(proof, path, { method, headers: { 'Idempotency-Key': 'mine' } })
+      keys.push(last()?.headers['idempotency-key'])
+    }
+    expect([new Set(keys).size, keys.includes(undefined)]).toEqual([4, false])
+  })
+
   it('T106: no headers of the connection, nor those that Connection names', async () => {
     await ask(gate.url, 'GET /free/a HTTP/1.1', [
       'Keep-Alive: timeout=5',
@@ -439,14 +477,55 @@ describe('what a client gets', () => {
     const response = await fetch(`${gate.url}/free/a`, { method: 'POST', body: 'x'.repeat(5_000_000) })
     expect([response.status, await response.text()]).toEqual([413, 'too long'])
   })
+
+  it('the next answer over the same connection, although the upstream did not want the body before it', async () => {
+    scene.upstream.answer((request, response) => {
+      if (request.method === 'GET') return response.end('the next')
+      return response.writeHead(413).end('too long')
+    })
+    const body = 'x'.repeat(3_000_000)
+    const first = `POST /free/a HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const answers = await sendRaw(gate.url, `${first}GET /free/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(answers.match(/HTTP\/1\.1 \d{3}|the next/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200', 'the next'])
+  })
 })
 
 describe('addresses', () => {
   it('are 404 where no route names them, as problem+json', async () => {
     const response = await fetch(`${gate.url}/nothing`)
     expect([response.status, response.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(await response.json()).toMatchObject({ status: 404, code: 'not_found' })
-    expect((await fetch(`${gate.url}/data`, { method: 'POST', body: 'x' })).status).toBe(404)
+  })
+
+  it('are 405 with what they take where only the method has no route, and the upstream is not asked', async () => {
+    const response = await fetch(`${gate.url}/data?x`, { method: 'POST', body: 'x' })
+    expect([response.status, response.headers.get('content-type')]).toEqual([405, 'application/problem+json'])
+    expect(response.headers.get('allow')).toBe('GET, HEAD')
+    expect(await response.json()).toMatchObject({ status: 405, code: 'method_not_allowed' })
+    const allowed = async (method: string, path: string) =>
+      (await fetch(`${gate.url}${path}`, { method })).headers.get('allow')
+    expect(await allowed('PUT', '/things/1')).toBe('GET, HEAD, POST, DELETE')
+    expect(await allowed('OPTIONS', '/things/1')).toBe('GET, HEAD, POST, DELETE')
+    expect(scene.upstream.seen).toEqual([])
+  })
+
+  it('T97: are 404 whatever the method where an upstream may read them in another way, and where they are the service’s', async () => {
+    const many = await scene.open({
+      routes: [
+        { path: '/api/weather', price: 0.01, methods: ['GET'] },
+        { path: '/*', free: true, methods: ['GET'] },
+      ],
+    })
+    const status = async (line: string) => (await ask(many.url, `${line} HTTP/1.1`)).status
+    expect(await status('POST /API/Weather')).toBe(404)
+    expect(await status('POST /other/../api/weather')).toBe(404)
+    expect(await status('POST /other')).toBe(405)
+    expect(await status('POST /other?x#x')).toBe(404)
+    const free = await scene.open({ routes: [{ path: '/*', free: true }] })
+    expect((await ask(free.url, 'POST /metrics HTTP/1.1')).status).toBe(404)
+    expect(scene.upstream.seen).toEqual([])
   })
 
   it.each([

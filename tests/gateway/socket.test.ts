@@ -115,7 +115,11 @@ describe('T130: slow clients', () => {
       limits: { headSeconds: 1, requestSeconds: 1 },
       routes: [{ path: '/free', free: true, methods: ['POST'] }],
     })
-    const head = await socketTo(strict.url)
+    const patient = await scene.open({
+      limits: { headSeconds: 1, requestSeconds: 3600 },
+      routes: [{ path: '/free', free: true }],
+    })
+    const head = await socketTo(patient.url)
     head.write('GET /free HTTP/1.1\r\nHost: x\r\nX-Slow: ')
     const body = await socketTo(strict.url)
     body.write('POST /free HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nslow')
@@ -174,6 +178,7 @@ describe('the end', () => {
       routes: [{ path: '/', free: true }],
     })
     await expect(second.listen()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    expect(await second.readiness()).toMatchObject({ ready: false, why: 'it does not listen' })
     await second.close()
   })
 })

@@ -1,7 +1,9 @@
 /** Bytes go through as they come: nothing waits for the end, and nothing piles up. */
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { sendRaw } from '../harness/raw.ts'
 import { eventually, readAndReset } from '../harness/shop.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'
 
@@ -202,6 +204,27 @@ describe('a client that leaves', () => {
   })
 })
 
+describe('a client that leaves in the middle of a body that is bound', () => {
+  it('is nothing that the provider could mend, and keeps its payment', async () => {
+    const upstream = await scene.startUpstream()
+    const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
+    const left = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const whole = { method: 'POST', body: 'all of it.' }
+    const proof = await left.buy('/bound', whole)
+    const half = `POST /bound HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nPayment-Proof: ${proof}\r\n\r\nall`
+    const { hostname, port } = new URL(left.url)
+    connect(Number(port), hostname, function (this: Socket) {
+      this.end(half)
+    }).on('error', () => {})
+    await eventually(
+      () => left.events,
+      (events) => events.some((event) => event.kind === 'refused' && event.code === 'body_incomplete'),
+    )
+    expect(scene.logged.join()).not.toContain('body parser')
+    expect((await left.claim(proof, '/bound', whole)).status).toBe(200)
+  })
+})
+
 describe('Expect: 100-continue', () => {
   const post = async (path: string, headers: Readonly<Record<string, string>>) => {
     const request = httpRequest(`${gate.url}${path}`, {
@@ -245,5 +268,18 @@ describe('Expect: 100-continue', () => {
 
   it('asks for it where the price depends on it', async () => {
     expect(await post('/bound', {})).toMatchObject({ status: 402, isAsked: true })
+  })
+
+  it('asks for it once, and for what is posted to the service itself, too', async () => {
+    const upstream = await scene.startUpstream()
+    const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
+    const once = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const proof = await once.buy('/bound', { method: 'POST', body: 'hello' })
+    const head = 'Host: 127.0.0.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n'
+    const paid = await sendRaw(once.url, `POST /bound HTTP/1.1\r\n${head}Payment-Proof: ${proof}\r\n\r\nhello`)
+    expect(paid.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200'])
+    const type = 'Content-Type: application/json\r\n'
+    const own = await sendRaw(once.url, `POST /verify-payment HTTP/1.1\r\n${head}${type}\r\n"no"\n`)
+    expect(own.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 400'])
   })
 })

@@ -22,7 +22,11 @@ beforeAll(async () => {
   scene.upstream.server.on('upgrade', (request, socket, head) => {
     shaken.push({ url: request.url ?? '', headers: request.headers })
     if (request.url?.startsWith('/refuse'))
-      return void socket.end('HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno')
+      return void socket.end(
+        'HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nAlt-Svc: x\r\nX-Payment-Tx: forged\r\nX-Why: not you\r\n\r\nno',
+      )
+    if (request.url?.startsWith('/half'))
+      return void socket.write('HTTP/1.1 403 No\r\nContent-Length: 10\r\n\r\nno', () => socket.destroy())
     if (request.url?.startsWith('/broken')) return void socket.destroy()
     if (request.url?.startsWith('/odd')) return void socket.end('HTTP/1.1 099 What\r\nContent-Length: 0\r\n\r\n')
     if (request.url?.startsWith('/silent')) return undefined
@@ -47,6 +51,7 @@ beforeAll(async () => {
       { path: '/refuse', price: 0.01, websocket: true },
       { path: '/broken', price: 0.01, websocket: true },
       { path: '/odd', price: 0.01, websocket: true },
+      { path: '/half', free: true, websocket: true },
       { path: '/silent', price: 0.01, websocket: true, timeouts: { answerSeconds: 0.2 } },
       { path: '/http', price: 0.01 },
       { path: '/plain', free: true },
@@ -106,8 +111,8 @@ describe('T110: a WebSocket', () => {
     expect(parseReceipt(receipts[0] ?? '')).toMatchObject({ reference: txOf(proof) })
     expect(shaken.at(-1)?.headers).toMatchObject({ 'x-payment-tx': txOf(proof), 'x-forwarded-for': '127.0.0.1' })
     expect(shaken.at(-1)?.headers['payment-proof']).toBeUndefined()
-    const second = await open('/echo', { 'Payment-Proof': proof })
-    expect(second.status).toBe(409)
+    const second = await shake('/echo', [`Payment-Proof: ${proof}`])
+    expect([second.status, JSON.parse(second.body).code]).toEqual([409, 'payment_replay'])
     socket.send('close')
     expect((await once(socket, 'close')).map(String)).toEqual(['4001', 'as asked'])
   })
@@ -186,6 +191,13 @@ describe('T110: an upstream that', () => {
     expect(statuses).toEqual([403, 403, 403, 409])
   })
 
+  it('refuses says nothing of payments or of its connection, and half a refusal is not a whole one', async () => {
+    const { headers } = await shake('/refuse', [`Payment-Proof: ${await gate.buy('/refuse')}`])
+    expect(headers.get('x-why')).toBe('not you')
+    expect(['x-hop', 'alt-svc', 'x-payment-tx'].filter((name) => headers.has(name))).toEqual([])
+    await expect(shake('/half')).rejects.toThrow('ECONNRESET')
+  })
+
   it('breaks off is a 502, with the payment kept', async () => {
     const proof = await gate.buy('/broken')
     for (let turn = 0; turn < 5; turn += 1) {
@@ -232,7 +244,96 @@ describe('a route without websocket', () => {
     const lines = ['Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${smuggled.length}`, '', smuggled]
     expect((await ask(gate.url, 'GET /plain HTTP/1.1', lines)).status).toBe(400)
     expect(scene.upstream.seen).toHaveLength(before)
+    const chunked = ['Connection: Upgrade', 'Upgrade: h2c', 'Transfer-Encoding: chunked', '', '0', '', smuggled]
+    expect((await ask(gate.url, 'GET /plain HTTP/1.1', chunked)).status).toBe(400)
+    expect(scene.upstream.seen).toHaveLength(before)
   })
+})
+
+describe('another protocol', () => {
+  it('is none that a WebSocket route would open', async () => {
+    const before = shaken.length
+    const { status, body } = await ask(gate.url, 'GET /open HTTP/1.1', ['Connection: Upgrade', 'Upgrade: h2c'])
+    expect([status, body, shaken.length]).toEqual([200, 'in HTTP', before])
+  })
+})
+
+it('what a client sends while the upstream makes up its mind is not lost', async () => {
+  const upstream = await scene.startUpstream()
+  let agree = () => {}
+  let heard = ''
+  upstream.server.on('upgrade', (_request, socket, head) => {
+    heard += head.toString()
+    socket
+      .on('error', () => {})
+      .on('data', (bytes) => {
+        heard += bytes.toString()
+      })
+    agree = () => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+  })
+  const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', free: true, websocket: true }] })
+  const { hostname, port } = new URL(slow.url)
+  const socket = connect(Number(port), hostname)
+  scene.defer(() => socket.destroy())
+  let answer = ''
+  socket.on('data', (bytes) => {
+    answer += bytes.toString()
+  })
+  socket.write(`${['GET /a HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake].join('\r\n')}\r\n\r\n`)
+  const ready = agree
+  await eventually(
+    () => agree,
+    (now) => now !== ready,
+  )
+  socket.write('one ')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  agree()
+  await eventually(
+    () => answer,
+    (text) => text.startsWith('HTTP/1.1 101'),
+  )
+  socket.write('two')
+  await eventually(
+    () => heard,
+    (text) => text === 'one two',
+  )
+})
+
+describe('T110: a client that leaves before the upstream has agreed', () => {
+  it.each(['destroy', 'resetAndDestroy'] as const)(
+    'by %s ends the question, and gets its payment back',
+    async (how) => {
+      const upstream = await scene.startUpstream()
+      let [asked, left] = [0, 0]
+      upstream.server.on('upgrade', (_request, socket) => {
+        asked += 1
+        socket
+          .resume()
+          .on('error', () => {})
+          .on('end', () => socket.end())
+          .once('close', () => {
+            left += 1
+          })
+      })
+      const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', price: 0.01, websocket: true }] })
+      const proof = await slow.buy('/a')
+      const { hostname, port } = new URL(slow.url)
+      const lines = ['GET /a HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`]
+      for (const time of [1, 2]) {
+        const socket = connect(Number(port), hostname)
+        socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+        await eventually(
+          () => asked,
+          (count) => count === time,
+        )
+        socket[how]()
+        await eventually(
+          () => left,
+          (count) => count === time,
+        )
+      }
+    },
+  )
 })
 
 describe('T110: what is counted while it lasts', () => {

@@ -1,6 +1,6 @@
 /** The books counted again: what does not add up is found, and a rebuild mends it. */
 import { describe, expect, it } from 'vitest'
-import type { FrozenRates, PaymentRecord } from '../../src/core/ports.ts'
+import type { FrozenRates, Ledger, PaymentRecord } from '../../src/core/ports.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { booksOf, useDesk } from './desk.ts'
@@ -169,6 +169,69 @@ describe.each(places)('the report token of a %s ledger', (_name, make) => {
     await booksOf(await openWith(place)).rebuild('SOL')
     expect(await booksOf(await openWith(place, 'SOL')).reportToken()).toBe('SOL')
   })
+})
+
+describe.each(places)('a server on a %s ledger that still reckons in the former token', (_name, make) => {
+  const inUsdc = { ...identity, reportToken: 'USDC' } as const
+  const sol = (changes: Partial<PaymentRecord> = {}) =>
+    createPayment({ token: 'SOL', received: 1_000_000_000n, worth: 150_000_000_000_000n, rates, ...changes })
+
+  it('registers what it is paid with its worth in the token of the books', async () => {
+    const place = await make()
+    const ledger = await place.open(inUsdc)
+    await ledger.take(takeOf(sol()))
+    const [early, late] = [sol(), sol()]
+    await ledger.recordLate(early)
+    await booksOf(await place.open()).rebuild('SOL')
+    await ledger.take(takeOf(early))
+    await ledger.recordLate(late)
+    expect((await booksOf(ledger).capture(late.tx))?.worth).toBe(1_000_000_000_000n)
+    await Promise.all([sol(), late].map((payment) => ledger.take(takeOf(payment))))
+    await ledger.take(takeOf(sol({ rates: undefined })))
+    const books = booksOf(ledger)
+    expect(await books.sums({})).toEqual([
+      { token: 'SOL', payments: 5, received: 5_000_000_000n, worth: 4_000_000_000_000n, unvalued: 1 },
+    ])
+    expect(await books.audit()).toEqual([])
+    await booksOf(await place.open()).rebuild('USDC')
+    const last = sol()
+    await ledger.take(takeOf(last))
+    expect((await books.capture(last.tx))?.worth).toBe(150_000_000_000_000n)
+  })
+
+  it('writes no wrong worth either while the books are being rebuilt', async () => {
+    const place = await make()
+    const [ledger, other] = [await place.open(inUsdc), await place.open(inUsdc)]
+    let paying = true
+    const pay = async (one: Ledger) => {
+      while (paying) await one.take(takeOf(sol({ paidAt: midnight + hourMs })))
+    }
+    const load = Promise.all([ledger, ledger, other].map(pay))
+    const books = booksOf(await place.open())
+    const wrong: unknown[] = []
+    for (const token of ['SOL', 'NATIVE', 'USDC', 'SOL'] as const) {
+      await books.rebuild(token)
+      wrong.push(...(await books.audit()))
+    }
+    paying = false
+    await load
+    const [sum] = await books.sums({})
+    expect(wrong).toEqual([])
+    expect(sum?.worth).toBe(BigInt(sum?.payments ?? 0) * 1_000_000_000_000n)
+  })
+})
+
+it('the ledger in memory reckons in the token of its books', async () => {
+  const ledger = await openLedger('memory:', {
+    clock: createTestClock(),
+    identity: { ...identity, reportToken: 'USDC' },
+  })
+  await booksOf(ledger).rebuild('SOL')
+  for (const register of [(one: PaymentRecord) => ledger.take(takeOf(one)), ledger.recordLate]) {
+    const payment = createPayment({ token: 'SOL', received: 1_000_000_000n, worth: 150_000_000_000_000n, rates })
+    await register(payment)
+    expect((await booksOf(ledger).capture(payment.tx))?.worth).toBe(1_000_000_000_000n)
+  }
 })
 
 it('the ledger in memory knows its report token as well', async () => {

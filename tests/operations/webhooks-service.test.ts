@@ -1,5 +1,6 @@
 /** A whole service with webhooks: a sale on a real chain reaches the receiver, in the words of feed and exports. */
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
@@ -68,6 +69,13 @@ it('tells of a payment when it is accepted, and when it is final', async () => {
   await expect
     .poll(() => told().map(({ type }) => type), { timeout: 20_000, interval: 200 })
     .toContain('payment.finalized')
+  expect(first?.data).toMatchObject({ worth: '0.01', revenueToken: 'USDC' })
+  const db = new DatabaseSync(ledger)
+  db.exec("UPDATE meta SET value = 'SOL' WHERE key = 'reportToken'")
+  db.close()
+  const later = await bought()
+  const rebuilt = () => told().find(({ data }) => data['tx'] === later)?.data['revenueToken']
+  await expect.poll(rebuilt, { timeout: 10_000, interval: 100 }).toBe('SOL')
 }, 40_000)
 
 it('does not start with webhooks that cannot be', () => {

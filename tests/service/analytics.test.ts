@@ -140,6 +140,19 @@ describe('GET /analytics/{id}', () => {
     expect((await house.visit(`/analytics/${id}`)).status).toBe(401)
   })
 
+  it('and an export keep one rule of who is told the transaction', async () => {
+    const exports = {
+      hasLink: () => false,
+      handle: async (_request: Request, wallet: string) => Response.json({ wallet }),
+      handleLinks: async () => new Response(),
+    }
+    const other = await openHouse(stand, {}, { exports })
+    expect(await (await other.visit('/api/analytics/export', owner)).json()).toEqual({ wallet: owner })
+    expect(await (await other.get('/api/analytics/export')).json()).toEqual({ wallet: '' })
+    expect((await other.visit('/api/analytics/export')).status).toBe(401)
+    await other.close()
+  })
+
   it('is 404 for an id that is none', async () => {
     expect(await json(house.get('/analytics/unknown'))).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await house.get('/analytics/a/b')).status).toBe(404)
@@ -378,6 +391,17 @@ describe('discovery', () => {
     expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 500 })
     const wanted = body.paths['/verify-payment'].post.requestBody.content['application/json'].schema
     expect([wanted.required, wanted.additionalProperties]).toEqual([['tx', 'requestId'], false])
+    const nonce = body.paths['/sign-in/nonce'].post
+    expect(nonce.requestBody.content['application/json'].schema.required).toEqual(['address'])
+    const entering = body.paths['/sign-in'].post
+    expect(entering.requestBody.content['application/json'].schema.required).toEqual([
+      'address',
+      'message',
+      'signature',
+    ])
+    const { Session, SignedIn, SignInMessage, SignedOut } = body.components.schemas
+    expect(Session.required).toEqual(['token', 'expiresAt', 'wallet', 'owner'])
+    expect([SignedIn, SignInMessage, SignedOut]).not.toContain(undefined)
     const text = JSON.stringify(body)
     for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
       expect(Object.keys(body.components.schemas)).toContain(name)

@@ -48,7 +48,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
       decimalsOf,
     })
     const ask = (format: string) =>
-      exports.handle(new Request(`http://localhost/api/analytics/export?format=${format}`), '')
+      exports.handle(new Request(`http://localhost/api/analytics/export?format=${format}`), 'owner')
     const list = await books.captures({ order: 'oldest', most: 100 })
     const wanted = list.map((capture) => formatCapture(capture, decimalsOf, 'USDC'))
     expect(wanted.map(({ endpoint }) => endpoint)).toEqual([...names].reverse())

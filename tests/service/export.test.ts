@@ -26,8 +26,8 @@ function setUp(count: number, make: (index: number) => Capture = captureAt) {
     key: new Uint8Array(32).fill(9),
     decimalsOf,
   })
-  const ask = (query: string, method = 'GET') =>
-    exports.handle(new Request(`https://api.example/api/analytics/export${query}`, { method }), 'owner')
+  const ask = (query: string, method = 'GET', owner = 'owner') =>
+    exports.handle(new Request(`https://api.example/api/analytics/export${query}`, { method }), owner)
   return { ask, books, clock, exports, logged, reads, shelf }
 }
 
@@ -275,6 +275,19 @@ describe('an export while it runs', () => {
       throw new Error('the store is gone')
     })
     for (let turn = 0; turn < 6; turn += 1) await expect(ask('')).rejects.toThrow('the store is gone')
+  })
+
+  it('names transactions to an owner who is signed in only, in every format', async () => {
+    const { ask } = setUp(2)
+    const namesFor = async (owner: string) => {
+      const csv = parseCsv((await (await ask('?format=csv', 'GET', owner)).text()).replace('\ufeff', ''))
+      const json: object[] = await (await ask('?format=json', 'GET', owner)).json()
+      const { sheets } = await readXlsx(new Uint8Array(await (await ask('?format=xlsx', 'GET', owner)).arrayBuffer()))
+      return [csv[0], Object.keys(json[0] ?? {}), sheets[0]?.rows[0]]
+    }
+    const withoutTx = captureColumns.filter((column) => column !== 'tx')
+    expect(await namesFor('owner')).toEqual([captureColumns, captureColumns, captureColumns])
+    expect(await namesFor('')).toEqual([withoutTx, withoutTx, withoutTx])
   })
 
   it('runs four at a time, and the next when one is read, has broken off or was left', async () => {

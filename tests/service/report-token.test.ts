@@ -31,4 +31,18 @@ describe('the report token', () => {
     expect(await (await again.get('/api/analytics')).json()).toMatchObject({ totalRevenue: '0.00005' })
     await again.close()
   })
+
+  it('is that of the books also for a server that began with another', async () => {
+    const ledger = join(stand.directory, 'rebuilt.sqlite')
+    const house = await openHouse(stand, { ledger, rates: { SOL: '200', USDC: '1' }, reportToken: 'SOL' })
+    expect((await house.claim((await house.pay(stand.payer)).proof)).status).toBe(200)
+    await house.service.ledger.books?.rebuild('USDC')
+    expect((await house.claim((await house.pay(stand.payer)).proof)).status).toBe(200)
+    expect(await (await house.get('/api/analytics')).json()).toMatchObject({
+      revenueToken: 'USDC',
+      totalRevenue: '0.02',
+      unvalued: 0,
+    })
+    await house.close()
+  })
 })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { parseSignIn } from '../../src/core/sign-in-text.ts'
+import * as answers from '../../src/service/answers.ts'
 import { createSignIn } from '../../src/service/sign-in.ts'
 import { base, cookieOf, owner, type Person, setUp, stranger } from './people.ts'
 import { createHandClock } from './stand-ins.ts'
@@ -49,6 +50,20 @@ Expiration Time: 2026-01-31T12:05:00.000Z`,
       'x'.repeat(1000),
     ]
     for (const text of changed) expect(parseSignIn(text)).toBeUndefined()
+  })
+
+  it('and all other answers are as /openapi.json has them', async () => {
+    const { messageFor, enter, post, signIn } = setUp()
+    const who = async (headers: Record<string, string>) =>
+      answers.signedIn.parse(
+        await (await signIn.handle(new Request(`${base}/sign-in`, { headers }), { isLoopback: false })).json(),
+      )
+    answers.signInMessage.parse(await messageFor(owner))
+    const { token } = answers.session.parse(await (await enter(owner)).json())
+    expect(await who({})).toEqual({ signedIn: false })
+    const bearer = { authorization: `Bearer ${token}` }
+    expect(await who(bearer)).toMatchObject({ signedIn: true, wallet: owner.address })
+    expect(answers.signedOut.parse(await (await post('/sign-out', {}, bearer)).json())).toEqual({ signedOut: true })
   })
 
   it('needs the address of a wallet, in JSON', async () => {
@@ -136,12 +151,13 @@ describe('signing in', () => {
     expect((await post('/sign-in', right)).status).toBe(200)
   })
 
-  it('names all that is missing in a body', async () => {
+  it('names all that is missing or wrong in a body', async () => {
     const { post } = setUp()
-    expect(await (await post('/sign-in', { signature: 'x', signedMessage: '?' })).json()).toMatchObject({
+    const wrong = { message: '', signature: 'x', signedMessage: '?', anything: 'else' }
+    expect(await (await post('/sign-in', wrong)).json()).toMatchObject({
       status: 400,
       problems: [
-        'address must be the address of a wallet in base58',
+        'address is missing',
         'message must be the message as it was given',
         'signature must be 64 bytes in base58 or base64',
         'signedMessage must be in base64',

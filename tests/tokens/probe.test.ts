@@ -140,7 +140,7 @@ describe('a mint of Token-2022', () => {
       () => offeredBy(shop),
       (offered) => offered.length === 2,
     )
-    expect(lines.at(-1)).toBe('info token offered again {"token":"NATIVE"}')
+    expect(lines.at(-1)).toBe('info token offered again {"token":"NATIVE","routes":"default"}')
   })
 
   it('under the wrong program says which is right', async () => {
