@@ -36,6 +36,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     now,
     expiresAt: now + ttlMs,
     standing: { state: 'waiting' },
+    // biome-ignore lint/suspicious/noThenProperty: it is a word, and nobody awaits it.
     then: 'reload',
     isAgain: false,
     ...more,

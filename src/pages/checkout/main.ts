@@ -57,7 +57,7 @@ async function start(purse: Purse): Promise<void> {
     },
     down: (isDown) => change({ isDown }),
     objection: () => {
-      if (!isPayable(scene.standing)) return words.paidMeanwhile
+      if (!isPayable(scene.standing)) return ''
       return remainingMs(facts) > 0 ? undefined : words.expiredMeanwhile
     },
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
