@@ -113,20 +113,21 @@ describe('the checkout document', () => {
     expect(seen(render({ network: 'mainnet' }))).not.toContain('Test network')
   })
 
-  it.each<[CheckoutState, RegExp, boolean]>([
-    [{ state: 'waiting' }, /Pay with your phone/, true],
-    [{ state: 'confirming', tx: signature }, /Payment seen It is being confirmed/, false],
-    [{ state: 'paid', tx: signature }, /Paid Thank you/, false],
-    [{ state: 'used', tx: signature }, /has been used/, false],
+  it.each<[string, CheckoutState, RegExp, boolean]>([
+    ['waiting', { state: 'waiting' }, /Pay with your phone/, true],
+    ['confirming', { state: 'confirming', tx: signature }, /Payment seen It is being confirmed/, false],
+    ['paid', { state: 'paid', tx: signature }, /Paid Thank you/, false],
+    ['used', { state: 'used', tx: signature }, /has been used/, false],
     [
+      'short',
       { state: 'short', tx: signature, token: 'USDC', received: '0.004', required: '0.01' },
       /Too little was paid/,
       true,
     ],
-    [{ state: 'late', tx: signature }, /Paid too late/, false],
-    [{ state: 'wrong', tx: signature, why: 'the transaction failed' }, /The transaction failed\./, true],
-    [{ state: 'expired' }, /This price has expired Nothing was paid\. Get a new price/, false],
-  ])('tells $state without a script', (standing, words, isOffered) => {
+    ['late', { state: 'late', tx: signature }, /Paid too late/, false],
+    ['wrong', { state: 'wrong', tx: signature, why: 'the transaction failed' }, /The transaction failed\./, true],
+    ['expired', { state: 'expired' }, /This price has expired Nothing was paid\. Get a new price/, false],
+  ])('tells %s without a script', (_name, standing, words, isOffered) => {
     const html = render({ standing })
     expect(seen(html)).toMatch(words)
     expect(html.includes('<section id="pay">')).toBe(isOffered)
