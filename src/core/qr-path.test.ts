@@ -21,14 +21,12 @@ function drawn(path: string, size: number): readonly string[] {
 }
 
 it('draws every dark module and no other, inside a quiet zone', () => {
-  const square = fc
-    .integer({ min: 1, max: 30 })
-    .chain((side) =>
-      fc.array(fc.string({ unit: fc.constantFrom('0', '1'), minLength: side, maxLength: side }), {
-        minLength: side,
-        maxLength: side,
-      }),
-    )
+  const square = fc.integer({ min: 1, max: 30 }).chain((side) =>
+    fc.array(fc.string({ unit: fc.constantFrom('0', '1'), minLength: side, maxLength: side }), {
+      minLength: side,
+      maxLength: side,
+    }),
+  )
   fc.assert(
     fc.property(square, (rows) => {
       const size = qrSize(rows)

@@ -4,7 +4,7 @@
  */
 import type { CheckoutFacts, CheckoutView } from '../core/checkout.ts'
 import { isPayable, longPrice, noticeOf } from '../core/checkout-words.ts'
-import { qrPath, qrSize } from '../core/qr-path.ts'
+import { qrPath, qrPixels, qrSize } from '../core/qr-path.ts'
 import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './checkout-escape.ts'
 
 export interface CheckoutParts {
@@ -88,8 +88,7 @@ function choice({ tokens }: CheckoutFacts): string {
 
 function phone({ uri, rows }: CheckoutView, price: string): string {
   const size = qrSize(rows)
-  // Whole pixels for each module: what is cut unevenly is read badly.
-  const side = size * Math.max(2, Math.floor(292 / size))
+  const side = qrPixels(rows)
   const link = uri.startsWith('solana:')
     ? `<a id="link" class="button" href="${escapeHtml(uri)}">Open in a wallet app</a>`
     : ''

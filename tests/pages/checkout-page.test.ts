@@ -161,6 +161,27 @@ describe('time and trouble', () => {
     expect(await offered(page)).toBe(true)
   })
 
+  it('a single answer that is lost alarms nobody', async () => {
+    await open()
+    await page.evaluate(() => {
+      const changes: string[] = []
+      Object.assign(window, { changes })
+      new MutationObserver(() => changes.push(document.title)).observe(document.body, {
+        childList: true,
+        subtree: true,
+      })
+    })
+    stage.trouble = 503
+    const failed = page.waitForResponse((response) => response.status() === 503)
+    await hurry(page)
+    await failed
+    stage.trouble = undefined
+    const before = stage.count('status')
+    await expect.poll(() => stage.count('status')).toBeGreaterThan(before + 1)
+    const changes = await page.evaluate(() => (window as unknown as { changes: string[] }).changes)
+    expect(changes.filter((title) => /cannot be reached/.test(title))).toEqual([])
+  })
+
   it('a page that the service no longer knows says what to do', async () => {
     await open()
     stage.trouble = 404
@@ -184,6 +205,26 @@ describe('other ways to pay', () => {
     await page.getByText('NATIVE', { exact: true }).click()
     await expect.poll(() => page.locator('input[value=SOL]').isChecked()).toBe(true)
     expect(await page.locator('#price').textContent()).toBe('0.000066556 SOL')
+  })
+
+  it('an answer that comes late does not undo a later choice', async () => {
+    await open({ tokens: three })
+    let release = (): void => {}
+    stage.gate = new Promise((resolve) => {
+      release = resolve
+    })
+    await page.getByText('SOL', { exact: true }).click()
+    await expect.poll(() => stage.count('view')).toBe(1)
+    stage.gate = Promise.resolve()
+    await page.getByText('NATIVE', { exact: true }).click()
+    await expect.poll(() => page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
+    const late = page.waitForResponse((response) =>
+      /^view.*SOL/.test(response.request().headers()['payment-checkout'] ?? ''),
+    )
+    release()
+    await (await late).finished()
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
+    expect(await page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
   })
 
   it('by hand: everything can be copied, by the keyboard too', async () => {

@@ -1,7 +1,7 @@
 /** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout.ts'
 import { longPrice } from '../../core/checkout-words.ts'
-import { qrPath, qrSize } from '../../core/qr-path.ts'
+import { qrPath, qrPixels, qrSize } from '../../core/qr-path.ts'
 import { copyButton, find, say } from './screen.ts'
 import { ask } from './service.ts'
 
@@ -52,6 +52,7 @@ function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
   const size = qrSize(rows)
   const [qr, link, mint] = [find<SVGElement>('qr'), find<HTMLAnchorElement>('link'), find('mint')]
   qr.setAttribute('viewBox', `0 0 ${size} ${size}`)
+  for (const side of ['width', 'height']) qr.setAttribute(side, String(qrPixels(rows)))
   qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
   qr.firstElementChild?.setAttribute('d', qrPath(rows))
   if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
