@@ -61,7 +61,7 @@ export interface CheckoutFacts {
   readonly now: number
   readonly standing: CheckoutState
   /** What follows the payment: the resource by a reload, or going back to the program that asked. */
-  readonly then: 'reload' | 'return'
+  readonly after: 'reload' | 'return'
   /** Something was bought here before, and delivered. */
   readonly isAgain: boolean
 }

@@ -21,3 +21,9 @@ export function qrPath(rows: readonly string[]): string {
 export function qrSize(rows: readonly string[]): number {
   return rows.length + 2 * quietZone
 }
+
+/** Pixels per side. Each module gets whole ones: what is cut unevenly is read badly. */
+export function qrPixels(rows: readonly string[]): number {
+  const size = qrSize(rows)
+  return size * Math.max(2, Math.floor(292 / size))
+}

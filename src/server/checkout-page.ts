@@ -4,7 +4,7 @@
  */
 import type { CheckoutFacts, CheckoutView } from '../core/checkout.ts'
 import { isPayable, longPrice, noticeOf } from '../core/checkout-words.ts'
-import { qrPath, qrSize } from '../core/qr-path.ts'
+import { qrPath, qrPixels, qrSize } from '../core/qr-path.ts'
 import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './checkout-escape.ts'
 
 export interface CheckoutParts {
@@ -18,7 +18,8 @@ export interface CheckoutParts {
 
 const mark =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>paystile</title><rect width="32" height="32" rx="8" fill="#4f3cc9"/><path d="M9 24V8h7.5a5.5 5.5 0 0 1 0 11H9" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23.5" r="2.6" fill="#8ff0c4"/></svg>'
-const icon = `data:image/svg+xml,${encodeURIComponent(mark)}`
+/** The same text in both places weighs once. */
+const icon = escapeHtml(`data:image/svg+xml,${mark.replaceAll('"', "'").replaceAll('#', '%23')}`)
 const longestText = 120
 
 /** The whole document, as ASCII. Every value in it may come from a stranger. */
@@ -33,7 +34,7 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(`Pay ${price} to ${clip(facts.seller)}`)}</title>
-<link rel="icon" href="${escapeHtml(icon)}">
+<link rel="icon" href="${icon}">
 <style nonce="${nonce}">${inlineStyle(parts.style)}</style>
 </head>
 <body>
@@ -53,7 +54,7 @@ ${byHand(facts, parts.view)}
 </section>
 <p class="print">${promise(facts)}</p>
 </main>
-<footer>${mark.replace('<title>paystile</title>', '').replace('<svg', '<svg aria-hidden="true"')} Payment by paystile, on Solana</footer>
+<footer><img src="${icon}" alt="" width="18" height="18"> Payment by paystile, on Solana</footer>
 <script type="application/json" id="facts">${escapeJson(facts)}</script>
 <script nonce="${nonce}">${inlineScript(parts.script)}</script>
 </body>
@@ -87,8 +88,7 @@ function choice({ tokens }: CheckoutFacts): string {
 
 function phone({ uri, rows }: CheckoutView, price: string): string {
   const size = qrSize(rows)
-  // Whole pixels for each module: what is cut unevenly is read badly.
-  const side = size * Math.max(2, Math.floor(292 / size))
+  const side = qrPixels(rows)
   const link = uri.startsWith('solana:')
     ? `<a id="link" class="button" href="${escapeHtml(uri)}">Open in a wallet app</a>`
     : ''
@@ -110,8 +110,8 @@ function byHand(facts: CheckoutFacts, { uri }: CheckoutView): string {
 <noscript><p><b>After paying, reload this page.</b></p></noscript></details>`
 }
 
-function promise({ then }: CheckoutFacts): string {
-  return then === 'return'
+function promise({ after }: CheckoutFacts): string {
+  return after === 'return'
     ? 'One payment is enough. Once you have paid you may close this page: who asked for the payment will see it.'
     : 'One payment is enough. If you close this page after paying, open the same address again in this browser: your payment is kept for you.'
 }

@@ -113,7 +113,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => stateOf(one) !== 'used')
       const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
       const isAgain = found.some((one) => stateOf(one) === 'used')
-      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, then: 'reload' })
+      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
       const origin = route.config.publicUrl ?? incoming.origin()
       const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], {
         target: incoming.target,
@@ -129,7 +129,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const purchase = desk.open(requestId)
       if (!purchase) return undefined
       const { state } = await desk.standingOf(purchase, incoming)
-      const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, then: 'return' })
+      const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, after: 'return' })
       return pageOf(service, desk, purchase, facts)
     },
     draft: async (requestId, account, wanted, incoming) => {
@@ -191,7 +191,7 @@ interface Scene {
   readonly incoming: Incoming
   readonly state: CheckoutState
   readonly isAgain: boolean
-  readonly then: CheckoutFacts['then']
+  readonly after: CheckoutFacts['after']
 }
 
 function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene: Scene): CheckoutFacts {
@@ -199,7 +199,7 @@ function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene
   const { network } = service.config
   const { request, requestId, recipient } = purchase
   const origin = config.publicUrl ?? scene.incoming.origin()
-  const path = scene.then === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
+  const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
   return {
     requestId,
     network,
@@ -212,7 +212,7 @@ function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene
     expiresAt: purchase.expiresAt,
     now: Math.floor(service.clock.now()),
     standing: scene.state,
-    then: scene.then,
+    after: scene.after,
     isAgain: scene.isAgain,
   }
 }

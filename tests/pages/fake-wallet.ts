@@ -7,9 +7,9 @@ export interface FakeWallet {
   readonly accounts?: number
   /** Sends by itself, and cannot only sign. */
   readonly isSender?: boolean
-  /** What comes of asking it to connect, and to sign. */
+  /** What comes of asking it to connect, and to sign; `later` waits for the page's event `approve`. */
   readonly connects?: 'yes' | 'no' | 'never'
-  readonly signs?: 'yes' | 'no' | 'fails' | 'never'
+  readonly signs?: 'yes' | 'no' | 'fails' | 'never' | 'later'
   readonly icon?: string
 }
 
@@ -19,6 +19,7 @@ export async function installWallet(page: Page, wallet: FakeWallet = {}): Promis
     const { name = 'Testwallet', chains = ['solana:devnet'], accounts = 1, isSender, connects, signs } = options
     const asked = { connect: 0, sign: 0 }
     const answer = async <T>(how: string | undefined, value: T): Promise<T> => {
+      if (how === 'later') await new Promise((resolve) => addEventListener('approve', resolve))
       if (how === 'never') return new Promise(() => {})
       if (how === 'no') throw Object.assign(new Error('User rejected the request.'), { code: 4001 })
       if (how === 'fails') throw new Error('Internal error')

@@ -36,7 +36,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     now,
     expiresAt: now + ttlMs,
     standing: { state: 'waiting' },
-    then: 'reload',
+    after: 'reload',
     isAgain: false,
     ...more,
   }
@@ -92,6 +92,8 @@ export interface Stage {
   trouble: number | 'silence' | undefined
   /** What a browser gets instead of the checkout page: what was bought. */
   resource: Reply | undefined
+  /** Orders that arrive and are never answered. */
+  readonly deafTo: Set<CheckoutOrder['kind']>
   /** Held back until the test lets go. */
   gate: Promise<void>
   readonly orders: CheckoutOrder[]
@@ -106,7 +108,7 @@ export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stag
     const order = typeof header === 'string' ? parseOrder(header) : undefined
     if (order) stage.orders.push(order)
     if (header !== undefined) await stage.gate
-    if (stage.trouble === 'silence') return response.destroy()
+    if (stage.trouble === 'silence' || (order && stage.deafTo.has(order.kind))) return response.destroy()
     const reply = stage.trouble === undefined ? replyTo(header, order) : problem(stage.trouble)
     response.writeHead(reply.status ?? 200, {
       'content-type': reply.type ?? 'application/json',
@@ -131,6 +133,7 @@ export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stag
     sent: { kind: 'sent', tx: signature },
     trouble: undefined,
     resource: undefined,
+    deafTo: new Set(),
     gate: Promise.resolve(),
     orders: [],
     count: (kind) => stage.orders.filter((order) => order.kind === kind).length,

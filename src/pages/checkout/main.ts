@@ -57,7 +57,7 @@ async function start(purse: Purse): Promise<void> {
     },
     down: (isDown) => change({ isDown }),
     objection: () => {
-      if (!isPayable(scene.standing)) return words.paidMeanwhile
+      if (!isPayable(scene.standing)) return ''
       return remainingMs(facts) > 0 ? undefined : words.expiredMeanwhile
     },
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -72,7 +72,7 @@ function learn(standing: CheckoutState): void {
 
 /** The resource comes by a reload. Where that was tried and this page came again, people decide for themselves. */
 function finish(): void {
-  if (facts.then === 'return' || wasOpened()) return
+  if (facts.after === 'return' || wasOpened()) return
   change({ last: words.opening })
   location.reload()
   // A download leaves the page where it is.

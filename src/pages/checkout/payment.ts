@@ -26,7 +26,7 @@ export interface Till {
   learn(state: CheckoutState): void
   sent(tx: string): void
   down(isDown: boolean): void
-  /** Why nothing may be paid any more, if so. */
+  /** Why nothing may be paid any more, if so; empty when it is told already. */
   objection(): string | undefined
   pause(ms: number): Promise<void>
 }
@@ -111,7 +111,7 @@ async function submit(signed: Uint8Array, till: Till): Promise<void> {
     if (value.kind === 'sent') return till.sent(value.tx)
     if (value.kind === 'state') return settle(value, till)
     // An earlier try may have arrived although its answer did not: then the payment is waited for.
-    return wasTried ? till.sent(signatureOf(signed)) : till.end(words.notSent(value.why))
+    return wasTried ? till.sent(signatureOf(signed)) : till.end(value.why === '' ? undefined : words.notSent(value.why))
   }
 }
 

@@ -1,7 +1,7 @@
 /** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout.ts'
 import { longPrice } from '../../core/checkout-words.ts'
-import { qrPath, qrSize } from '../../core/qr-path.ts'
+import { qrPath, qrPixels, qrSize } from '../../core/qr-path.ts'
 import { copyButton, find, say } from './screen.ts'
 import { ask } from './service.ts'
 
@@ -16,7 +16,7 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
     code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
   const fields = document.getElementById('tokens')
-  find('amount').textContent = chosen.amount
+  writeAmount(chosen)
   if (fields) {
     fields.hidden = false
     // A browser may remember another choice than the one the page was written with.
@@ -39,19 +39,29 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   return { price: () => chosen }
 }
 
-function write({ amount, token }: CheckoutToken, { uri, rows }: CheckoutView): void {
+/** Alone, so that it can be copied. */
+function writeAmount({ amount, token }: CheckoutToken): void {
+  const place = find('amount')
+  place.textContent = amount
+  const name = place.parentElement?.previousElementSibling
+  if (name) name.textContent = `Amount in ${token}`
+}
+
+function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
+  const { amount, token } = price
   const size = qrSize(rows)
   const [qr, link, mint] = [find<SVGElement>('qr'), find<HTMLAnchorElement>('link'), find('mint')]
   qr.setAttribute('viewBox', `0 0 ${size} ${size}`)
+  for (const side of ['width', 'height']) qr.setAttribute(side, String(qrPixels(rows)))
   qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
   qr.firstElementChild?.setAttribute('d', qrPath(rows))
   if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
-  const price = find('price')
-  const [big, code] = price.children
-  price.classList.toggle('long', amount.length > longPrice)
+  const place = find('price')
+  const [big, code] = place.children
+  place.classList.toggle('long', amount.length > longPrice)
   if (big) big.textContent = amount
   if (code) code.textContent = token
-  find('amount').textContent = amount
+  writeAmount(price)
   mint.textContent = /[?&]spl-token=(\w+)/.exec(uri)?.[1] ?? ''
   const row = mint.closest('div')
   if (row) row.hidden = mint.textContent === ''

@@ -78,7 +78,6 @@ export const notSent = (why: string): Notice => ({
 })
 
 export const expiredMeanwhile = 'The price expired before you approved'
-export const paidMeanwhile = 'Another payment was seen meanwhile'
 export const silent = 'The service did not answer'
 
 export const sending: Notice = {

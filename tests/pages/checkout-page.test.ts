@@ -1,0 +1,267 @@
+/** The checkout page in a real browser: what it says of itself and of what it hears, for every state. */
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout.ts'
+import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { heading, hurry, offered } from './checkout-eyes.ts'
+import { factsOf, openStage, recipient, requestId, type Stage, signature as tx, viewOf } from './stage.ts'
+
+let browser: Browser
+let stage: Stage
+let tab: Tab
+let page: Page
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+beforeEach(async () => {
+  stage = await openStage()
+  tab = await browser.page({ permissions: ['clipboard-read', 'clipboard-write'] })
+  page = tab.page
+})
+afterEach(async () => {
+  expect(tab.complaints).toEqual([])
+  await tab.close()
+  await stage.close()
+})
+
+const three = [
+  { token: 'USDC', amount: '0.01' },
+  { token: 'SOL', amount: '0.000066556' },
+  { token: 'NATIVE', amount: '123456.123456789' },
+] as const
+
+async function open(more: Partial<CheckoutFacts> = {}): Promise<void> {
+  stage.facts = factsOf(more)
+  stage.standing = stage.facts.standing
+  await page.goto(stage.url)
+}
+
+const short = { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' } as const
+
+describe('every state', () => {
+  it.each<[string, Partial<CheckoutFacts>]>([
+    ['waiting', {}],
+    ['several tokens', { tokens: three }],
+    ['mainnet', { network: 'mainnet', chain: 'solana:mainnet' }],
+    ['bought before', { isAgain: true }],
+    ['confirming', { standing: { state: 'confirming', tx } }],
+    ['paid', { standing: { state: 'paid', tx } }],
+    ['used', { standing: { state: 'used', tx } }],
+    ['short', { standing: short }],
+    ['late', { standing: { state: 'late', tx } }],
+    ['wrong', { standing: { state: 'wrong', tx, why: 'The transaction failed on chain.' } }],
+    ['expired', { standing: { state: 'expired' } }],
+    ['the last minute', { expiresAt: factsOf().now + 50_000 }],
+    ['long texts', { seller: `${'host'.repeat(20)}.example`, what: '/x'.repeat(200), tokens: [three[2]] }],
+  ])('%s: accessible in light and dark, and no wider than a phone', async (_name, more) => {
+    await open(more)
+    if (await offered(page)) await page.getByText('Pay by hand').click()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await tab.violations()).toEqual([])
+    }
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+  })
+
+  it.each<[string, CheckoutState, string, boolean]>([
+    ['confirming', { state: 'confirming', tx }, 'Payment seen', false],
+    ['used', { state: 'used', tx }, 'This payment has been used', false],
+    ['short', short, 'Too little was paid', true],
+    ['late', { state: 'late', tx }, 'Paid too late', false],
+    ['wrong', { state: 'wrong', tx, why: 'It failed.' }, 'This payment cannot be accepted', true],
+    ['expired', { state: 'expired' }, 'This price has expired', false],
+  ])('%s is told when it is heard, with its own words', async (_name, standing, title, isOffered) => {
+    await open()
+    expect(await heading(page)).toBe('')
+    stage.standing = standing
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe(title)
+    expect(await offered(page)).toBe(isOffered)
+    if ('tx' in standing) expect(await page.locator('#notice code').textContent()).toBe(tx)
+  })
+})
+
+describe('what was bought', () => {
+  it('is shown by a reload after a payment from a phone, and its own scripts run', async () => {
+    await open()
+    stage.standing = { state: 'confirming' }
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe('Payment seen')
+    stage.resource = { type: 'text/html', body: '<title>x</title><script>document.title = "the forecast"</script>' }
+    stage.standing = { state: 'paid', tx }
+    await expect.poll(() => page.title()).toBe('the forecast')
+  })
+
+  it('is told to be downloading where a download leaves the page in place', async () => {
+    await open()
+    const headers = { 'content-disposition': 'attachment; filename="report.csv"' }
+    stage.resource = { type: 'text/csv', headers, body: 'a,b' }
+    stage.standing = { state: 'paid', tx }
+    const download = page.waitForEvent('download')
+    await hurry(page)
+    expect((await download).suggestedFilename()).toBe('report.csv')
+    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/Your download has begun/)
+    expect(await offered(page)).toBe(false)
+  })
+
+  it('is not fetched again and again where the page comes back', async () => {
+    await open()
+    stage.standing = { state: 'paid', tx }
+    const again = page.waitForEvent('load')
+    await hurry(page)
+    await again
+    await hurry(page)
+    await expect.poll(() => page.getByRole('link', { name: 'Open it' }).count()).toBe(1)
+  })
+
+  it('is elsewhere when a program asked: people are told to go back', async () => {
+    await open({ after: 'return' })
+    stage.standing = { state: 'paid', tx }
+    await hurry(page)
+    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/You can go back now.*Transaction/)
+    expect(await page.getByRole('link').count()).toBe(0)
+  })
+})
+
+describe('time and trouble', () => {
+  it('the price expires by the clock of the service, is asked about, and can be had anew', async () => {
+    const far = Date.UTC(2001, 0)
+    await open({ now: far, expiresAt: far + 1_500 })
+    await expect.poll(() => heading(page)).toBe('The time for this price is over')
+    expect(await offered(page)).toBe(false)
+    stage.standing = { state: 'expired' }
+    await expect.poll(() => heading(page)).toBe('This price has expired')
+    expect(await page.locator('#notice').textContent()).toContain('Nothing was paid')
+    stage.facts = factsOf()
+    stage.standing = { state: 'waiting' }
+    await page.getByRole('link', { name: 'Get a new price' }).click()
+    await expect.poll(() => offered(page)).toBe(true)
+    expect(await page.locator('#time').textContent()).toMatch(/price holds for 1[45]:\d\d/)
+  })
+
+  it('goes on waiting for a payment that is being confirmed, and says so', async () => {
+    const { now } = factsOf()
+    await open({ expiresAt: now + 800, standing: { state: 'confirming', tx } })
+    await expect
+      .poll(() => page.locator('#notice').textContent())
+      .toMatch(/time for this price is over, but the payment/)
+  })
+
+  it.each(['silence', 503] as const)('the service is away (%s), told so, asked on, and comes back', async (trouble) => {
+    await open()
+    stage.trouble = trouble
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe('The service cannot be reached')
+    expect(await page.locator('#notice').textContent()).toContain('your payment is safe')
+    stage.trouble = undefined
+    await expect.poll(() => heading(page)).toBe('')
+    expect(await offered(page)).toBe(true)
+  })
+
+  it('a single answer that is lost alarms nobody', async () => {
+    await open()
+    await page.evaluate(() => {
+      const changes: string[] = []
+      Object.assign(window, { changes })
+      new MutationObserver(() => changes.push(document.title)).observe(document.body, {
+        childList: true,
+        subtree: true,
+      })
+    })
+    stage.trouble = 503
+    const failed = page.waitForResponse((response) => response.status() === 503)
+    await hurry(page)
+    await failed
+    stage.trouble = undefined
+    const before = stage.count('status')
+    await expect.poll(() => stage.count('status')).toBeGreaterThan(before + 1)
+    const changes = await page.evaluate(() => (window as unknown as { changes: string[] }).changes)
+    expect(changes.filter((title) => /cannot be reached/.test(title))).toEqual([])
+  })
+
+  it('a page that the service no longer knows says what to do', async () => {
+    await open()
+    stage.trouble = 404
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe('This page is out of date')
+    expect(await page.getByRole('link', { name: 'Load again' }).count()).toBe(1)
+  })
+})
+
+describe('other ways to pay', () => {
+  it('another token brings its own price, QR code, link and amounts', async () => {
+    await open({ tokens: three })
+    const before = await page.locator('#qr path').getAttribute('d')
+    await page.getByText('SOL', { exact: true }).click()
+    await expect.poll(() => page.locator('#price').textContent()).toBe('0.000066556 SOL')
+    expect(await page.locator('#link').getAttribute('href')).toBe(viewOf(stage.facts, 'SOL').uri)
+    expect(await page.locator('#qr path').getAttribute('d')).not.toBe(before)
+    expect(await page.locator('#amount').textContent()).toBe('0.000066556')
+    expect(await page.locator('#mint').isVisible()).toBe(false)
+    stage.trouble = 'silence'
+    await page.getByText('NATIVE', { exact: true }).click()
+    await expect.poll(() => page.locator('input[value=SOL]').isChecked()).toBe(true)
+    expect(await page.locator('#price').textContent()).toBe('0.000066556 SOL')
+  })
+
+  it('an answer that comes late does not undo a later choice', async () => {
+    await open({ tokens: three })
+    let release = (): void => {}
+    stage.gate = new Promise((resolve) => {
+      release = resolve
+    })
+    await page.getByText('SOL', { exact: true }).click()
+    await expect.poll(() => stage.count('view')).toBe(1)
+    stage.gate = Promise.resolve()
+    await page.getByText('NATIVE', { exact: true }).click()
+    await expect.poll(() => page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
+    const late = page.waitForResponse((response) =>
+      /^view.*SOL/.test(response.request().headers()['payment-checkout'] ?? ''),
+    )
+    release()
+    await (await late).finished()
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
+    expect(await page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
+  })
+
+  it('by hand: everything can be copied, by the keyboard too', async () => {
+    await open()
+    await page.getByText('Pay by hand').focus()
+    await page.keyboard.press('Enter')
+    for (const [name, value] of [
+      ['address', recipient],
+      ['amount', '0.01'],
+      ['token address', /^7rkN/],
+      ['memo', requestId],
+    ] as const) {
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(`Copy ${name}`)
+      await page.keyboard.press('Space')
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(value)
+      await expect.poll(() => page.locator('#said').textContent()).toMatch(new RegExp(`^${name} copied$`, 'i'))
+    }
+  })
+
+  it('texts of strangers stay texts', async () => {
+    const evil = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
+    await open({ seller: evil, what: evil, buys: evil, isAgain: true })
+    stage.standing = { state: 'wrong', tx: evil, why: evil }
+    await hurry(page)
+    await expect.poll(() => page.locator('#notice code').textContent()).toBe(evil)
+    expect(await page.locator('h1').textContent()).toBe(evil)
+    expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
+  })
+})
+
+it('without a script everything needed is there, and a reload tells how it stands', async () => {
+  const bare = await browser.page({ javaScriptEnabled: false })
+  await bare.page.goto(stage.url)
+  for (const text of [recipient, requestId, 'After paying, reload this page.'])
+    expect(await bare.page.getByText(text, { exact: true }).isVisible()).toBe(true)
+  stage.facts = factsOf({ standing: { state: 'confirming', tx } })
+  await bare.page.reload()
+  expect(await heading(bare.page)).toBe('Payment seen')
+  await bare.close()
+})

@@ -1,0 +1,275 @@
+/** Paying with a wallet of the browser: each way it can go, and that nobody pays twice. */
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { approve, asked, heading, hurry, offered } from './checkout-eyes.ts'
+import { type FakeWallet, installWallet } from './fake-wallet.ts'
+import { factsOf, openStage, requestId, type Stage, signature as tx } from './stage.ts'
+
+let browser: Browser
+let stage: Stage
+let tab: Tab
+let page: Page
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+beforeEach(async () => {
+  stage = await openStage()
+  tab = await browser.page()
+  page = tab.page
+})
+afterEach(async () => {
+  expect(tab.complaints).toEqual([])
+  await tab.close()
+  await stage.close()
+})
+
+const payer = '2vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu'
+const button = (name = 'Testwallet') => page.getByRole('button', { name: `Pay with ${name}` })
+const notice = () => page.locator('#notice').textContent()
+const told = (title: string) => expect.poll(() => heading(page)).toBe(title)
+
+async function open(wallet: FakeWallet = {}): Promise<void> {
+  await installWallet(page, wallet)
+  await page.goto(stage.url)
+}
+
+async function click(wallet: FakeWallet = {}): Promise<void> {
+  await open(wallet)
+  await button(wallet.name).click()
+}
+
+/** Holds the service's answers back until it is let go. */
+function hold(): () => void {
+  let release = (): void => {}
+  stage.gate = new Promise((resolve) => {
+    release = resolve
+  })
+  return () => release()
+}
+
+describe('a payment', () => {
+  it('goes from the click through the wallet to the resource', async () => {
+    await click()
+    await told('Confirming your payment')
+    expect(await page.locator('#notice code').textContent()).toBe(tx)
+    expect(await offered(page)).toBe(false)
+    const orders = stage.orders.filter(({ kind }) => kind === 'prepare' || kind === 'submit')
+    expect(orders).toEqual([
+      { kind: 'prepare', requestId, token: 'USDC', account: payer },
+      { kind: 'submit', requestId, transaction: expect.stringMatching(/^AQkJCQ[A-Za-z0-9_-]+$/) },
+    ])
+    stage.resource = { type: 'text/html', body: '<title>the forecast</title>' }
+    stage.standing = { state: 'paid', tx }
+    await expect.poll(() => page.title()).toBe('the forecast')
+  })
+
+  it('is one payment, however often the button is pressed', async () => {
+    const release = hold()
+    await open()
+    await button().dblclick()
+    await button().click({ force: true })
+    await button().press('Enter')
+    release()
+    await told('Confirming your payment')
+    expect(await asked(page)).toEqual({ connect: 1, sign: 1 })
+    expect([stage.count('prepare'), stage.count('submit')]).toEqual([1, 1])
+  })
+
+  it('works with the keyboard alone, and nothing is lost from sight', async () => {
+    await open({ signs: 'no' })
+    await page.keyboard.press('Tab')
+    expect(await button().evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.press('Enter')
+    await told('You declined')
+    expect(await button().evaluate((element) => element === document.activeElement)).toBe(true)
+    stage.standing = { state: 'confirming', tx }
+    await hurry(page)
+    await told('Payment seen')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('notice')
+  })
+
+  it('is sent by the wallet where it can do nothing else, and looked for by its name', async () => {
+    await click({ isSender: true })
+    await told('Confirming your payment')
+    expect(stage.count('submit')).toBe(0)
+    await expect
+      .poll(() => stage.orders.filter((order) => order.kind === 'status').at(-1))
+      .toMatchObject({ tx: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/) })
+  })
+
+  it('comes from the account that was chosen', async () => {
+    await click({ accounts: 3 })
+    await told('Choose an account')
+    expect(await tab.violations()).toEqual([])
+    await page.getByRole('button', { name: 'Savings 2 (4vQ2...xTHu)' }).click()
+    await told('Confirming your payment')
+    expect(stage.orders.find((order) => order.kind === 'prepare')).toMatchObject({ account: payer.replace('2', '4') })
+  })
+
+  it('can be cancelled where an account is to be chosen', async () => {
+    await click({ accounts: 2 })
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await told('Not connected')
+    expect(await button().isVisible()).toBe(true)
+  })
+
+  it('goes on after a reload in the middle', async () => {
+    await click()
+    await told('Confirming your payment')
+    stage.facts = factsOf({ standing: { state: 'confirming', tx } })
+    stage.standing = stage.facts.standing
+    await page.reload()
+    await told('Payment seen')
+    expect(await offered(page)).toBe(false)
+  })
+})
+
+describe('each step has its words', () => {
+  it.each<[string, FakeWallet, string, RegExp]>([
+    ['connecting', { connects: 'never' }, 'Connecting to Testwallet', /Allow it in your wallet.*Start over/],
+    ['not connected', { connects: 'no' }, 'Not connected', /Nothing was paid/],
+    ['wrong network', { chains: ['solana:mainnet'] }, 'Wrong network', /not on Solana devnet. Switch it to devnet/],
+    ['asking', { signs: 'never' }, 'Approve it in Testwallet', /You pay 0\.01 USDC/],
+    ['declined', { signs: 'no' }, 'You declined', /Nothing was paid. You can try again/],
+    ['a wallet that fails', { signs: 'fails' }, 'Testwallet could not do it', /Nothing was paid/],
+    ['one that may have sent', { signs: 'fails', isSender: true }, 'Testwallet reported a problem', /wait here/],
+  ])('%s', async (_name, wallet, title, words) => {
+    await click(wallet)
+    await told(title)
+    expect(await notice()).toMatch(words)
+    expect(stage.count('submit')).toBe(0)
+    expect(await offered(page)).toBe(true)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      expect(await tab.violations()).toEqual([])
+    }
+  })
+
+  it('too little money: what is there, what is needed, and where test money comes from', async () => {
+    stage.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
+    await click()
+    await told('Too little money')
+    expect(await notice()).toMatch(/has 0\.002 USDC, and 0\.01 USDC is needed/)
+    expect(await page.locator('#notice code').textContent()).toBe(`npx paystile faucet ${payer}`)
+    expect(await tab.violations()).toEqual([])
+    stage.prepared = { kind: 'transaction', transaction: 'AQID' }
+    await button().click()
+    await told('Confirming your payment')
+  })
+
+  it('refused by the service: why, and that nothing was paid', async () => {
+    stage.sent = { kind: 'refused', why: 'the blockhash is too old' }
+    await click()
+    await told('The payment was not sent')
+    expect(await notice()).toContain('The blockhash is too old. Nothing was paid.')
+  })
+})
+
+describe('nobody pays twice', () => {
+  it.each(['prepared', 'sent'] as const)('when the service knows of a payment already (%s)', async (place) => {
+    stage[place] = { kind: 'state', state: 'confirming', tx }
+    const state = { state: 'confirming', tx } as const
+    await open()
+    stage.standing = state
+    await button().click()
+    await told('Payment seen')
+    expect(await offered(page)).toBe(false)
+    expect(stage.count('submit')).toBe(place === 'sent' ? 1 : 0)
+  })
+
+  it('a payment from the phone stops the one that the wallet is asked for, though it is approved', async () => {
+    await click({ signs: 'later' })
+    await told('Approve it in Testwallet')
+    stage.standing = { state: 'confirming', tx }
+    await hurry(page)
+    await told('Payment seen')
+    expect(await notice()).toMatch(/Decline what your wallet is asking here/)
+    await approve(page)
+    await expect.poll(notice).not.toMatch(/Decline what your wallet/)
+    expect(stage.count('submit')).toBe(0)
+  })
+
+  it('what is approved after the price has expired is not sent', async () => {
+    const { now } = stage.facts
+    stage.facts = factsOf({ expiresAt: now + 1_500 })
+    await click({ signs: 'later' })
+    await told('Approve it in Testwallet')
+    await expect.poll(() => page.locator('#time').textContent()).toMatch(/0:01/)
+    await expect.poll(() => page.evaluate(() => performance.now())).toBeGreaterThan(1_500)
+    await approve(page)
+    await told('The time for this price is over')
+    expect(stage.count('submit')).toBe(0)
+  })
+
+  it('what was approved is sent again while the service is away, as the same transaction', async () => {
+    stage.deafTo.add('submit')
+    await click()
+    await told('The service cannot be reached')
+    expect(await notice()).toMatch(/You have approved the payment.*can be charged only once/)
+    stage.deafTo.clear()
+    await told('Confirming your payment')
+    const sent = stage.orders.filter((order) => order.kind === 'submit')
+    expect(sent.length).toBeGreaterThan(1)
+    expect(new Set(sent.map((order) => JSON.stringify(order))).size).toBe(1)
+  })
+
+  it('a refusal of what may have arrived before is waited out, and not taken for an unpaid price', async () => {
+    stage.deafTo.add('submit')
+    await click()
+    // Chromium repeats a request by itself when a connection breaks: the page has to have noticed.
+    await told('The service cannot be reached')
+    stage.sent = { kind: 'refused', why: 'the blockhash is too old' }
+    stage.deafTo.clear()
+    await told('Confirming your payment')
+    expect(await offered(page)).toBe(false)
+  })
+
+  it('a service that is away when a payment is to be prepared leads to nothing, and says so', async () => {
+    stage.deafTo.add('prepare')
+    await click()
+    await told('The payment was not sent')
+    expect(await notice()).toContain('Nothing was paid')
+    expect(await asked(page)).toMatchObject({ sign: 0 })
+  })
+
+  it('a service that does not know of what was sent is not a reason to offer it again', async () => {
+    await click()
+    await told('Confirming your payment')
+    const before = stage.count('status')
+    await expect.poll(() => stage.count('status')).toBeGreaterThan(before + 1)
+    expect(await heading(page)).toBe('Confirming your payment')
+    expect(await offered(page)).toBe(false)
+  })
+})
+
+describe('the wallets that are offered', () => {
+  it('all that can pay, with pictures that come with them, also when they come late', async () => {
+    await installWallet(page, { name: 'First' })
+    await installWallet(page, { name: 'Second', icon: 'https://elsewhere.example/icon.png' })
+    await page.goto(stage.url)
+    expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with First', 'Pay with Second'])
+    expect(await page.locator('#wallets img').count()).toBe(1)
+    await page.evaluate(() => {
+      const late = { name: 'Late', icon: '', chains: ['solana:devnet'], accounts: [] }
+      const features = { 'standard:connect': {}, 'solana:signTransaction': {} }
+      const detail = (api: { register(wallet: unknown): void }) => api.register({ ...late, features })
+      dispatchEvent(new CustomEvent('wallet-standard:register-wallet', { detail }))
+    })
+    expect(await page.locator('#wallets button').count()).toBe(3)
+  })
+
+  it('on a chain of this machine only those that know it', async () => {
+    stage.facts = factsOf({ network: 'localnet', chain: 'solana:localnet' })
+    await installWallet(page, { name: 'Knows', chains: ['solana:localnet'] })
+    await installWallet(page, { name: 'Does not', chains: ['solana:mainnet', 'solana:devnet'] })
+    await page.goto(stage.url)
+    expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with Knows'])
+  })
+
+  it('none: the other ways are named', async () => {
+    await page.goto(stage.url)
+    expect(await page.locator('#wallets').textContent()).toMatch(/No wallet was found.*phone, or by hand/)
+  })
+})
