@@ -38,18 +38,19 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
     },
     read: async (bytes, requestId) => {
       const decoding = decodeTransaction(bytes)
-      if (decoding.kind === 'malformed') return undefined
+      if (decoding.kind === 'malformed') return { kind: 'foreign' }
       const { transaction } = decoding
       const memo = new TextEncoder().encode(requestId)
-      if (!transaction.instructions.some(({ data }) => equalBytes(data, memo))) return undefined
+      if (!transaction.instructions.some(({ data }) => equalBytes(data, memo))) return { kind: 'foreign' }
       const [signature] = transaction.signatures
-      if (!signature || !verifySignatures(transaction, verifier)) return undefined
+      if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
       // The wallet may have taken another block than we gave it, but none that is valid for longer than the latest.
       const block = encodeBase58(transaction.lifetime)
-      const [lifetime, isRecent] = await Promise.all([readLifetime(rpc), isRecentBlock(rpc, block)])
-      if (!lifetime || !isRecent) return undefined
+      const [lifetime, isFresh] = await Promise.all([readLifetime(rpc), isRecentBlock(rpc, block)])
+      if (!lifetime) return { kind: 'unavailable' }
       const { lastValidBlockHeight } = lifetime
-      return { wire: getBase64Decoder().decode(bytes), signature: encodeBase58(signature), lastValidBlockHeight }
+      const wire = getBase64Decoder().decode(bytes)
+      return { kind: 'signed', signed: { wire, signature: encodeBase58(signature), lastValidBlockHeight }, isFresh }
     },
     send: (signed) => submit(rpc, signed),
     fateOf: async (signed) => {

@@ -40,6 +40,8 @@ export interface CheckoutToken {
   readonly token: TokenCode
   /** For people: "0.01". */
   readonly amount: string
+  /** The mint's address; SOL has none. */
+  readonly mint?: string
 }
 
 /** What the page knows when it opens: its script reads it from the document. */

@@ -148,13 +148,20 @@ export interface SignedDraft {
   readonly lastValidBlockHeight: number
 }
 
+export type DraftReading =
+  /** `isFresh`: it is built on a recent block, so that it is known until when it can land. */
+  | { readonly kind: 'signed'; readonly signed: SignedDraft; readonly isFresh: boolean }
+  /** Not signed by all who must, or its memo is not the requestId. */
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'unavailable' }
+
 export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }
 
 /** Drafts payments for people who pay with a wallet of their own, and sends what they signed. It has no key. */
 export interface Cashier {
   draft(draft: PaymentDraft): Promise<Drafting>
-  /** Reads what a wallet signed; undefined unless everybody has signed it who must, and its memo is the requestId. */
-  read(bytes: Uint8Array, requestId: string): Promise<SignedDraft | undefined>
+  /** Reads what a wallet signed. */
+  read(bytes: Uint8Array, requestId: string): Promise<DraftReading>
   send(signed: SignedDraft): Promise<Posting>
   /** `over`: it failed, or can no longer land, so that another may be made. */
   fateOf(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>

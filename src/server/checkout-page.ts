@@ -50,7 +50,7 @@ ${banner(facts)}<main>
 <section id="pay"${isPayable(facts.standing) ? '' : ' hidden'}>
 ${choice(facts)}<div id="wallets"></div>
 ${phone(parts.view, price)}
-${byHand(facts, parts.view)}
+${byHand(facts)}
 </section>
 <p class="print">${promise(facts)}</p>
 </main>
@@ -99,9 +99,9 @@ ${link}</div>`
 }
 
 /** Open for those without a script; the script closes it. */
-function byHand(facts: CheckoutFacts, { uri }: CheckoutView): string {
+function byHand(facts: CheckoutFacts): string {
   const amounts = facts.tokens.map(({ token, amount }) => `${amount} ${token}`).join(' or ')
-  const mint = /[?&]spl-token=([1-9A-HJ-NP-Za-km-z]+)/.exec(uri)?.[1]
+  const mint = facts.tokens[0]?.mint
   const row = (name: string, id: string, value: string, isHidden = false): string =>
     `<div${isHidden ? ' hidden' : ''}><dt>${name}</dt><dd><code id="${id}">${escapeHtml(value)}</code></dd></div>`
   return `<details id="hand" open><summary>Pay by hand</summary>

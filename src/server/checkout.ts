@@ -61,7 +61,8 @@ export function createDesk(service: Service, route: Route, probe: Probe, shelf: 
     tokensOf: (purchase) =>
       [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
-        return amount === undefined ? [] : [{ token, amount }]
+        const mint = mintOf(token, route.config.mints)?.address
+        return amount === undefined ? [] : [{ token, amount, ...(mint !== undefined && { mint }) }]
       }),
     view: (purchase, token) => viewOf(desk, purchase, token),
     prepare: (purchase, token, account, incoming) => prepare(desk, purchase, { token, account }, incoming),
@@ -150,11 +151,14 @@ async function submit(
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
   const { service, gates, standings } = desk
-  const signed = bytes && (await service.cashier.read(bytes, purchase.requestId))
-  if (!signed) return { kind: 'refused', why: 'The wallet did not return a signed payment for this purchase.' }
+  const reading = bytes && (await service.cashier.read(bytes, purchase.requestId))
+  if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
+  if (reading?.kind !== 'signed')
+    return { kind: 'refused', why: 'The wallet did not return a signed payment for this purchase.' }
+  const { signed, isFresh } = reading
   const { state } = await standings.of(purchase, incoming)
-  const isSame = 'tx' in state && state.tx === signed.signature
-  if (!isSame && !unpaid.includes(state.state)) return { kind: 'state', ...state }
+  if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
   if (!(await gates.pass(purchase, signed))) {
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }

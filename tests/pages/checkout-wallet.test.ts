@@ -260,12 +260,12 @@ describe('the wallets that are offered', () => {
     expect(await page.locator('#wallets button').count()).toBe(3)
   })
 
-  it('on a chain of this machine only those that know it', async () => {
+  it('on a chain of this machine only those that know it, and test money', async () => {
     stage.facts = factsOf({ network: 'localnet', chain: 'solana:localnet' })
     await installWallet(page, { name: 'Knows', chains: ['solana:localnet'] })
     await installWallet(page, { name: 'Does not', chains: ['solana:mainnet', 'solana:devnet'] })
     await page.goto(stage.url)
-    expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with Knows'])
+    expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with Knows', 'Pay with test money'])
   })
 
   it('none: the other ways are named', async () => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout.ts'
 import type { Content, Handler } from '../harness/adapters.ts'
@@ -115,6 +115,16 @@ it('a download downloads', async () => {
   await close()
 })
 
+it('whoever tries it out on a local chain pays with test money', async () => {
+  const { page, wallet, complaints, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  await page.getByRole('button', { name: 'Pay with test money' }).click()
+  await heading(page, /A paid page/).waitFor()
+  expect(wallet.asked()).toBe(0)
+  expect(complaints).toEqual([])
+  await close()
+})
+
 it('a payment from the phone is noticed by the page, which needs nothing more', async () => {
   const { page, complaints, close } = await customer()
   await page.goto(`${shop.url}/page`)
@@ -178,10 +188,13 @@ it('a reload in the middle goes on where it was', async () => {
   const { page, signer, wallet, close } = await customer()
   const before = await balanceOf(signer.address)
   await page.goto(`${shop.url}/page`)
-  const isSubmit = (headers: Record<string, string>) => headers['payment-checkout']?.startsWith('submit') === true
-  const sent = page.waitForResponse((response) => isSubmit(response.request().headers()))
+  const orderOf = (request: Request) => request.headers()['payment-checkout']?.split(';', 1)[0]
+  const sent = page.waitForResponse((response) => orderOf(response.request()) === 'submit')
+  // The page must not notice, or it would load itself again at the same time.
+  await page.route('**/page', (route) => (orderOf(route.request()) === 'status' ? route.abort() : route.continue()))
   await payButton(page).click()
   await sent
+  await page.unroute('**/page')
   await page.reload()
   await heading(page, /A paid page/).waitFor()
   expect(before - (await balanceOf(signer.address))).toBe(10_000n)

@@ -32,7 +32,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     seller: 'api.weather.example',
     what: 'Hourly forecast for any place on Earth',
     buys: 'one request',
-    tokens: [{ token: 'USDC', amount: '0.01' }],
+    tokens: [{ token: 'USDC', amount: '0.01', mint: mintOf('USDC', knownMints.devnet)?.address ?? '' }],
     now,
     expiresAt: now + ttlMs,
     standing: { state: 'waiting' },

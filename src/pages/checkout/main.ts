@@ -4,7 +4,7 @@ import type { CheckoutFacts, CheckoutState } from '../../core/checkout.ts'
 import { isPayable } from '../../core/checkout-words.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
-import { pay, type Till } from './payment.ts'
+import { pay, payWithTestMoney, type Till } from './payment.ts'
 import { type Heard, keepAsking } from './rhythm.ts'
 import { isEnded, isOffered, type Scene, tell } from './scene.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
@@ -28,12 +28,17 @@ function change(part: Partial<Scene>): void {
 
 function drawWallets(): void {
   if (isChoosing) return
-  offerWallets(purses, (purse) => void start(purse))
+  const isLocal = facts.network === 'localnet'
+  offerWallets(
+    purses,
+    (purse) => void start((till) => pay(purse, till)),
+    isLocal ? () => void start(payWithTestMoney) : undefined,
+  )
   disableChoices(scene.step?.isBusy === true, scene.isDown)
 }
 
 /** A second click finds it under way, and does nothing. */
-async function start(purse: Purse): Promise<void> {
+async function start(work: (till: Till) => Promise<void>): Promise<void> {
   if (scene.step?.isBusy || scene.isDown || !isOffered(scene)) return
   const till: Till = {
     facts,
@@ -62,7 +67,7 @@ async function start(purse: Purse): Promise<void> {
     },
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   }
-  await pay(purse, till)
+  await work(till)
 }
 
 function learn(standing: CheckoutState): void {

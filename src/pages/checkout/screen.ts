@@ -79,8 +79,8 @@ export function say(text: string): void {
   find('said').textContent = text
 }
 
-/** One button for each wallet. */
-export function offerWallets(purses: readonly Purse[], onPay: (purse: Purse) => void): void {
+/** One button for each wallet, and one for test money where there is some. */
+export function offerWallets(purses: readonly Purse[], onPay: (purse: Purse) => void, onTest?: () => void): void {
   const buttons = purses.map((purse) => {
     const icon = iconOf(purse)
     const button = make('button', { type: 'button', className: 'button pays' }, `Pay with ${purse.name}`)
@@ -88,6 +88,8 @@ export function offerWallets(purses: readonly Purse[], onPay: (purse: Purse) => 
     button.onclick = () => onPay(purse)
     return button
   })
+  if (onTest)
+    buttons.push(make('button', { type: 'button', className: 'button pays', onclick: onTest }, 'Pay with test money'))
   const none = 'No wallet was found in this browser. Pay with your phone, or by hand.'
   find('wallets').replaceChildren(...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, none)]))
 }

@@ -62,7 +62,7 @@ function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
   if (big) big.textContent = amount
   if (code) code.textContent = token
   writeAmount(price)
-  mint.textContent = /[?&]spl-token=(\w+)/.exec(uri)?.[1] ?? ''
+  mint.textContent = price.mint ?? ''
   const row = mint.closest('div')
   if (row) row.hidden = mint.textContent === ''
 }
