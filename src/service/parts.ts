@@ -2,6 +2,7 @@
 import type { MintTable } from '../core/network.ts'
 import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
+import type { Documented } from './openapi.ts'
 
 export interface Visit {
   readonly request: Request
@@ -11,6 +12,15 @@ export interface Visit {
   access(): Promise<Access>
   /** Looked up anew, for answers that last. */
   accessNow(): Promise<Access>
+}
+
+/** One address, and what is said of it. */
+export interface Row extends Documented {
+  /** `*` where the handler itself tells methods apart. */
+  readonly method: string
+  /** Takes what is below its address, too. */
+  readonly isWhole?: boolean
+  handle(visit: Visit): Response | Promise<Response>
 }
 
 /** Another part of the service behind an address of its own. */
