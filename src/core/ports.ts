@@ -307,6 +307,10 @@ export interface Sighting {
   readonly endpoint: string
   /** Until when a proof of it can be accepted; 0 where its memo is none of ours. */
   readonly claimableUntil: number
+  /** What its requestId asks for in this token; undefined where it is none of ours, or does not take the token. */
+  readonly required: bigint | undefined
+  /** Until when it had to be paid; 0 where its memo is none of ours. */
+  readonly payableUntil: number
 }
 
 /** The last payment up to which an address was read. */
@@ -429,10 +433,89 @@ export interface CaptureQuery {
   readonly endpoint?: string
   readonly token?: TokenCode
   readonly status?: CaptureStatus
+  readonly state?: Capture['state']
+  /** Pseudonyms, and the transaction itself: exactly. */
+  readonly payer?: string
+  readonly request?: string
+  readonly tx?: Uint8Array
   /** Beyond this one, in the order asked for. */
   readonly after?: CaptureMark
   readonly order: 'latest' | 'oldest'
   readonly most: number
+}
+
+/** What somebody paid in a period: a line for each token, and the times of the first and the last payment in it. */
+export interface PayerSum {
+  readonly payer: string
+  readonly sums: readonly Sum[]
+  readonly first: number
+  readonly last: number
+}
+
+/** A place in a list of payers: by what they paid, or by the last that they paid. */
+export type PayerMark = { readonly worth: bigint; readonly payer: string } | CaptureMark
+
+export interface PayerQuery {
+  /** Whole days (UTC), in milliseconds since 1970. */
+  readonly from: number
+  readonly to: number
+  readonly order: 'revenue' | 'latest'
+  readonly after?: PayerMark
+  readonly most: number
+}
+
+/** `next` where there may be more: a page is also cut where too many payments would have to be looked at for it. */
+export interface PayerPage {
+  readonly payers: readonly PayerSum[]
+  readonly next?: PayerMark
+}
+
+/** What somebody has to look after, each payment by one of them: the first that is true of it. */
+export const problemKinds = [
+  'reverted',
+  'late',
+  'undelivered',
+  'surplus',
+  'unmatched',
+  'underpaid',
+  'unclaimed',
+] as const
+export type ProblemKind = (typeof problemKinds)[number]
+
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly capture: Capture
+  /** What was asked for, where that is known. */
+  readonly required: bigint | undefined
+  /** Until when it can be used, or claimed; 0 where it is for nothing of ours. */
+  readonly until: number
+}
+
+export interface ProblemQuery {
+  readonly kind?: ProblemKind
+  /** The latest first, beyond this one. */
+  readonly after?: CaptureMark
+  readonly most: number
+}
+
+/** What became of a payment, and when, in milliseconds since 1970; undefined for what did not happen or is not known. */
+export interface History {
+  readonly capture: Capture
+  readonly required: bigint | undefined
+  /** The chain has shown it, and not only a proof named it. */
+  readonly isShown: boolean
+  /** When the watcher noted it. */
+  readonly seenAt: number | undefined
+  readonly registeredAt: number | undefined
+  /** The ends of the first response that brought something, and of the last. */
+  readonly deliveredAt: number | undefined
+  readonly deliveredLast: number | undefined
+  /** Since when it is known that a response brought nothing, as long as none has. */
+  readonly undeliveredAt: number | undefined
+  /** When the chain could no longer take it back, or did. */
+  readonly concludedAt: number | undefined
+  /** Until when it can be claimed, of what was only seen. */
+  readonly claimableUntil: number | undefined
 }
 
 /** What does not add up: a line of the rollups, as it is and as the payments have it. */
@@ -456,6 +539,16 @@ export interface Books {
   ): Promise<readonly Point[]>
   captures(query: CaptureQuery): Promise<readonly Capture[]>
   capture(tx: Uint8Array): Promise<Capture | undefined>
+  /** Also of what is in no list, because its memo is none of ours. */
+  history(tx: Uint8Array): Promise<History | undefined>
+  /**
+   * Who paid in a period. By revenue they are ranked among those who paid most on any day of it, some thousands; by their
+   * last payment all are listed.
+   */
+  payers(query: PayerQuery): Promise<PayerPage>
+  problems(query: ProblemQuery): Promise<readonly Problem[]>
+  /** Of each kind, `most` at the most. */
+  countProblems(most: number): Promise<Readonly<Record<ProblemKind, number>>>
   count(usage: readonly Usage[]): Promise<void>
   /** Summed up by endpoint and event; `at` is 0. */
   usage(period: Period): Promise<readonly Usage[]>

@@ -13,6 +13,8 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import type { Positions, Span } from '../core/positions.ts'
 import { isWornOut, missingOf, reach, sendAgain } from '../core/positions.ts'
 import { largestWorth } from '../core/worth.ts'
+import type { Trace } from './trace.ts'
+import { traceOf } from './trace.ts'
 
 /** Reverted is what the chain took back: worth nothing, unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'
@@ -29,7 +31,7 @@ export interface Tally {
 }
 
 /** A payment as the rule sees it. */
-export interface Account extends Tally {
+export interface Account extends Tally, Trace {
   readonly request: string
   readonly payer: string
   readonly scope: string
@@ -237,7 +239,8 @@ export function standingOf(held: Holding, now: number): Standing {
 export function openAccount(payment: PaymentRecord, now: number, late = false): Account {
   const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
   const fresh = { registeredAt: now, late, used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n }
-  return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh }
+  const trace = traceOf(payment, now)
+  return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh, ...trace }
 }
 
 /** The ledger's time, in whole milliseconds. Without one no lease can be judged, so there is no answer either. */

@@ -23,6 +23,10 @@ export interface Spelling {
   /** The place of the n-th value, from 1 on. */
   place(number: number): string
   bytes(tx: Uint8Array): unknown
+  /** Whether one amount is more than another, both columns. */
+  isMore(one: string, other: string): string
+  /** A response is under way for a payment, at the time that is the n-th value. */
+  isHeld(time: string): string
 }
 
 export interface Statement {
@@ -76,12 +80,30 @@ export function readCapture(row: CaptureRow): Capture {
 
 /** Undefined where no payment can be among the answers. */
 export function selectPayments(query: CaptureQuery, spelling: Spelling): Statement | undefined {
-  if (query.status === 'pending') return undefined
+  if (query.status === 'pending' || query.state === 'unclaimed') return undefined
   const { payments, late } = spelling
-  const isVoid = `(${late} OR finality = 'reverted')`
+  const isVoid = voidOf(spelling)
   const status = query.status === undefined ? [] : [query.status === 'expired' ? isVoid : `NOT ${isVoid}`]
-  const { text, values } = restOf(query, spelling, status)
-  return { sql: `SELECT ${paymentColumns}, ${late} AS late FROM ${payments} ${text}`, values }
+  const columns = `${paymentColumns}, ${late} AS late`
+  if (query.state === 'confirmed') {
+    // Few are not final yet: those are found by it, and sorted then.
+    const isOpen = [...status, `NOT (${late})`, "finality = 'confirmed'"].join(' AND ')
+    const found = `WITH unfinal AS MATERIALIZED (SELECT ${columns} FROM ${payments} WHERE ${isOpen})`
+    const { text, values } = restOf(query, spelling, [])
+    return { sql: `${found} SELECT * FROM unfinal ${text}`, values }
+  }
+  const states = {
+    late: [isVoid, late, "finality <> 'reverted'"],
+    reverted: ["finality = 'reverted'"],
+    finalized: [`NOT (${late})`, "finality = 'finalized'"],
+  }
+  const state = query.state === undefined ? [] : states[query.state]
+  const { text, values } = restOf(query, spelling, [...status, ...state])
+  return { sql: `SELECT ${columns} FROM ${payments} ${text}`, values }
+}
+
+export function voidOf({ late }: Spelling): string {
+  return `(${late} OR finality = 'reverted')`
 }
 
 /** Undefined where no sighting can be among the answers. */
@@ -91,6 +113,7 @@ export function selectSightings(
   columns: string,
   now: number,
 ): Statement | undefined {
+  if (query.state !== undefined && query.state !== 'unclaimed') return undefined
   const { unclaimed, isUnclaimed, isUntold, place } = spelling
   const open = [isUnclaimed, "request <> ''"]
   const first = place(1)
@@ -115,6 +138,8 @@ export function selectSightings(
   }
 }
 
+const voidStates: readonly CaptureQuery['state'][] = ['late', 'reverted']
+
 /** Everything from WHERE on. `conditions` may name the values that are `given`, which come first. */
 function restOf(
   query: CaptureQuery,
@@ -125,12 +150,16 @@ function restOf(
   const all = [...conditions]
   const values = [...given]
   const next = (value: unknown): string => place(values.push(value))
-  const { from, to, endpoint, token, after, status, order, most } = query
+  const { from, to, tx, request, payer, endpoint, token, after, status, state, order, most } = query
   // Few are void, and an endpoint is one of many: what is less telling than that is checked, and not looked up.
   const checked = (column: string, isLookedUp: boolean): string => (isLookedUp ? column : `${column} || ''`)
-  const isVoid = status === 'expired'
-  if (endpoint !== undefined) all.push(`${checked('endpoint', !isVoid)} = ${next(formatText(endpoint))}`)
-  if (token !== undefined) all.push(`${checked('token', !isVoid && endpoint === undefined)} = ${next(token)}`)
+  const isExact = tx !== undefined || request !== undefined || payer !== undefined
+  const isFound = isExact || status === 'expired' || voidStates.includes(state)
+  if (tx !== undefined) all.push(`tx = ${next(bytes(tx))}`)
+  if (request !== undefined) all.push(`${checked('request', tx === undefined)} = ${next(request)}`)
+  if (payer !== undefined) all.push(`${checked('payer', tx === undefined && request === undefined)} = ${next(payer)}`)
+  if (endpoint !== undefined) all.push(`${checked('endpoint', !isFound)} = ${next(formatText(endpoint))}`)
+  if (token !== undefined) all.push(`${checked('token', !isFound && endpoint === undefined)} = ${next(token)}`)
   if (from !== undefined) all.push(`paid_at >= ${next(from)}`)
   if (to !== undefined) all.push(`paid_at < ${next(to)}`)
   const [beyond, way] = order === 'latest' ? ['<', 'DESC'] : ['>', 'ASC']

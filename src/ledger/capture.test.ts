@@ -13,6 +13,8 @@ const seen = (at: number, last: number): Sighting => ({
   paidAt: at,
   endpoint: '',
   claimableUntil: 0,
+  required: undefined,
+  payableUntil: 0,
 })
 const paid = (at: number, last: number) =>
   captureOfPayment({

@@ -1,9 +1,13 @@
 /** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
 import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../core/ports.ts'
 import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from './capture.ts'
+import { createMemoryPayers } from './memory-payers.ts'
+import { historyIn, problemsIn } from './memory-problems.ts'
 import type { Entry, Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
-import { checkPeriod } from './periods.ts'
+import { readPayers } from './payers.ts'
+import { checkCount, checkPeriod } from './periods.ts'
+import { countEach, isBeyond, mergeProblems } from './problems.ts'
 import { revalued } from './revaluation.ts'
 import { added, dayMs, hourMs, isCounted, noCounts, startOf } from './rollup.ts'
 
@@ -60,6 +64,19 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
       const time = now()
       const entry = entries.get(keyOf(tx))
       return entry ? payment(entry) : unclaimed(time).find((capture) => keyOf(capture.tx) === keyOf(tx))
+    },
+    history: async (tx) => historyIn(room, tx, now()),
+    payers: async (query) => {
+      now()
+      return readPayers(createMemoryPayers(room), query)
+    },
+    problems: async ({ kind, after, most }) => {
+      const found = problemsIn(room, now()).filter((one) => kind === undefined || one.kind === kind)
+      return mergeProblems([found.filter(({ capture }) => isBeyond(capture, after))], checkCount(most))
+    },
+    countProblems: async (most) => {
+      const found = problemsIn(room, now())
+      return countEach(most, async (kind) => found.filter((one) => one.kind === kind).length)
     },
     async count(counts) {
       now()
@@ -118,11 +135,12 @@ function grouped<Key extends object>(entries: readonly Entry[], keyOf: (entry: E
   return [...groups.values()]
 }
 
-function isWanted(capture: Capture, { from, to, endpoint, token, status, after, order }: CaptureQuery): boolean {
+function isWanted(capture: Capture, query: CaptureQuery): boolean {
+  const { from, to, after, order, tx } = query
   if (!isWithin(capture.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })) return false
-  if (endpoint !== undefined && capture.endpoint !== endpoint) return false
-  if (token !== undefined && capture.token !== token) return false
-  if (status !== undefined && capture.status !== status) return false
+  const names = ['endpoint', 'token', 'status', 'state', 'payer', 'request'] as const
+  if (names.some((name) => query[name] !== undefined && query[name] !== capture[name])) return false
+  if (tx && keyOf(tx) !== keyOf(capture.tx)) return false
   if (!after) return true
   return order === 'latest' ? compareMarks(capture, after) < 0 : compareMarks(capture, after) > 0
 }

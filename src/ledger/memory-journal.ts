@@ -5,9 +5,10 @@ import { tell } from './memory-notices.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
 import { mostSightedFor, mostUnproven } from './sightings.ts'
+import { concluded } from './trace.ts'
 
 export function createMemoryJournal(room: Room, now: () => number): Journal {
-  const { entries, seen, told } = room
+  const { entries, seen, seenAt, told } = room
   const marks = new Map<string, Mark>()
   const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
   const unclaimed = () =>
@@ -23,11 +24,12 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
       return marks.get(address)
     },
     async sight(sightings, read) {
-      now()
+      const time = now()
       const fresh = sightings.filter((sighting) => {
         const before = seen.get(keyOf(sighting.tx))
         if (before && (before.slot > 0 || sighting.slot === 0)) return false
         seen.set(keyOf(sighting.tx), sighting)
+        seenAt.set(keyOf(sighting.tx), time)
         told.delete(keyOf(sighting.tx))
         return true
       })
@@ -58,7 +60,7 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
       return conclusions.filter(({ tx, finality }) => {
         const entry = entries.get(keyOf(tx))
         if (entry?.account.finality !== 'confirmed') return false
-        entries.set(keyOf(tx), { ...entry, account: { ...entry.account, finality } })
+        entries.set(keyOf(tx), { ...entry, account: { ...entry.account, ...concluded(entry.account, finality, time) } })
         tell(room, [`payment.${finality}`], tx, time)
         return true
       })

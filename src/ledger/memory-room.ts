@@ -13,6 +13,8 @@ export interface Entry {
 export interface Room {
   readonly entries: Map<string, Entry>
   readonly seen: Map<string, Sighting>
+  /** When each was noted. */
+  readonly seenAt: Map<string, number>
   /** Sightings of whose end somebody was told. */
   readonly told: Set<string>
   /** By id; `due` is when it is told, or told again. */
@@ -24,7 +26,8 @@ export interface Room {
 }
 
 export function createRoom(reportToken: TokenCode | undefined): Room {
-  const maps = { entries: new Map(), seen: new Map(), told: new Set<string>(), notices: new Map(), usage: new Map() }
+  const sightings = { seen: new Map(), seenAt: new Map(), told: new Set<string>() }
+  const maps = { entries: new Map(), ...sightings, notices: new Map(), usage: new Map() }
   return { ...maps, reportToken, listensSince: undefined }
 }
 

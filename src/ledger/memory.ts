@@ -25,6 +25,7 @@ import type { Entry } from './memory-room.ts'
 import { createRoom, keyOf } from './memory-room.ts'
 import { noticesOf } from './notice.ts'
 import { reckoned } from './revaluation.ts'
+import { traceAfter } from './trace.ts'
 
 export interface MemoryParts {
   readonly clock: Clock
@@ -66,7 +67,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const current = registers
         ? opened(reckoned(registers, reportToken, room.reportToken), time)
         : restores && entry
-          ? restored(entry, restores)
+          ? restored(entry, restores, time)
           : entry
       if (!current) return taken
       tell(room, noticesOf({ registers, restores }), take.tx, time)
@@ -99,20 +100,22 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       if (!found || !held) return undefined
       const next = advanced(held, found.lease, used, more, time)
       const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
-      const account = { ...found.entry.account, used: next.used }
+      const moved = { ...found.entry.account, used: next.used }
+      const account = next.used > 0n ? { ...moved, ...traceAfter(moved, 'settle', time) } : moved
       entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount
     },
     async end(grant, consequence, used) {
       checkTx(grant.tx)
       checkUsed(used)
-      now()
+      const time = now()
       const found = leaseOf(grant)
       if (!found) return false
-      const { account, leases } = found.entry
+      const { leases } = found.entry
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
-      const tally = tallyAfter(account, found.lease, consequence, used)
-      entries.set(keyOf(grant.tx), { ...found.entry, account: { ...account, ...tally }, leases: left })
+      const account = { ...found.entry.account, ...tallyAfter(found.entry.account, found.lease, consequence, used) }
+      const traced = { ...account, ...traceAfter(account, consequence, time) }
+      entries.set(keyOf(grant.tx), { ...found.entry, account: traced, leases: left })
       return true
     },
     async recordLate(payment: PaymentRecord) {
@@ -132,8 +135,9 @@ function opened(record: PaymentRecord, time: number, late = false): Entry {
   return { record, account: openAccount(record, time, late), leases: new Map() }
 }
 
-function restored(entry: Entry, { slot, paidAt, finality }: PaymentRecord): Entry {
-  return { ...entry, record: { ...entry.record, slot, paidAt }, account: { ...entry.account, finality } }
+function restored(entry: Entry, { slot, paidAt, finality }: PaymentRecord, time: number): Entry {
+  const account = { ...entry.account, finality, concludedAt: time }
+  return { ...entry, record: { ...entry.record, slot, paidAt }, account }
 }
 
 function holdingOf(entry: Entry | undefined, time: number): Holding | undefined {

@@ -188,9 +188,51 @@ export const steps: readonly string[] = [
   CREATE INDEX notices_at ON notices (at);
   CREATE INDEX notices_state ON notices (state, at);
   `,
-  // What was paid for a requestId and not claimed yet is found by it.
+  // What people ask afterwards: who paid, what for, what went wrong, and when. Payers are counted by the day, and found by what
+  // they paid on it. What is wrong is in indexes that hold nothing else. The times are not known of what was there before.
   `
+  ALTER TABLE payments ADD COLUMN delivered_at INTEGER;
+  ALTER TABLE payments ADD COLUMN delivered_last INTEGER;
+  ALTER TABLE payments ADD COLUMN undelivered_at INTEGER;
+  ALTER TABLE payments ADD COLUMN concluded_at INTEGER;
+  UPDATE payments SET undelivered_at = registered_at WHERE state = 'valid' AND finality <> 'reverted' AND unit <> 'second'
+    AND used = 0 AND deliveries = 0 AND positions = '';
+  CREATE INDEX payments_payer ON payments (payer, paid_at);
+  CREATE INDEX payments_request ON payments (request);
+  CREATE INDEX payments_reverted ON payments (paid_at) WHERE finality = 'reverted';
+  CREATE INDEX payments_undelivered ON payments (paid_at) WHERE undelivered_at IS NOT NULL;
+  CREATE INDEX payments_surplus ON payments (paid_at)
+    WHERE (length(received) > length(required) OR length(received) = length(required) AND received > required);
+  ALTER TABLE sightings ADD COLUMN seen_at INTEGER;
+  ALTER TABLE unclaimed ADD COLUMN required TEXT;
+  ALTER TABLE unclaimed ADD COLUMN payable_until INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX unclaimed_request ON unclaimed (request, slot) WHERE request <> '';
+  CREATE INDEX unclaimed_unmatched ON unclaimed (paid_at) WHERE late = 0 AND request = '';
+  CREATE TABLE payers (
+    payer TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    payments INTEGER NOT NULL,
+    received_hi INTEGER NOT NULL,
+    received_lo INTEGER NOT NULL,
+    worth_hi INTEGER NOT NULL,
+    worth_lo INTEGER NOT NULL,
+    unvalued INTEGER NOT NULL,
+    PRIMARY KEY (payer, at, token)
+  ) STRICT, WITHOUT ROWID;
+  WITH counted AS (
+    SELECT payer, paid_at - ((paid_at % 86400000) + 86400000) % 86400000 AS day, token, count(*) AS payments,
+      sum(CAST(substr(received, 1, length(received) - 12) AS INTEGER)) AS hi,
+      sum(CAST(substr(received, max(length(received) - 11, 1)) AS INTEGER)) AS lo,
+      sum(CAST(substr(worth, 1, length(worth) - 12) AS INTEGER)) AS worth_hi,
+      sum(CAST(substr(worth, max(length(worth) - 11, 1)) AS INTEGER)) AS worth_lo,
+      sum(worth IS NULL) AS unvalued
+    FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 1, 2, 3)
+  INSERT INTO payers
+  SELECT payer, day, token, payments, hi + lo / 1000000000000, lo % 1000000000000,
+    coalesce(worth_hi, 0) + coalesce(worth_lo, 0) / 1000000000000, coalesce(worth_lo, 0) % 1000000000000, unvalued
+  FROM counted;
+  CREATE INDEX payers_worth ON payers (at, worth_hi, worth_lo);
   `,
 ]
 

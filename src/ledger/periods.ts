@@ -49,6 +49,13 @@ export function checkPeriod({ from = 0, to = 0 }: Period): void {
   if (!isWhole(from) || !isWhole(to)) throw new RangeError('Ledger: a period begins and ends with a whole hour.')
 }
 
+/** Payers are counted by the day. */
+export function checkDays({ from, to }: Required<Period>): void {
+  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, dayMs) === time
+  if (!isWhole(from) || !isWhole(to))
+    throw new RangeError('Ledger: a period of payers begins and ends with a whole day.')
+}
+
 /** How many answers are wanted, as databases can read it. */
 export function checkCount(most: number): number {
   return Math.min(Math.max(0, Math.floor(most)), 2 ** 31 - 1)

@@ -49,11 +49,14 @@ async function readLines(query: Query, span: readonly [from: number, to: number]
       ? "grain IN ('all', 'endpoint')"
       : "grain IN ('hour', 'hour_endpoint', 'day_endpoint') AND at >= $1 AND at < $2"
   const sql = `SELECT grain, at, endpoint, token, ${sums} FROM paystile_rollups WHERE ${isOwn} GROUP BY grain, at, endpoint, token`
-  const rows = (await query(sql, span === 'timeless' ? [] : span)) as unknown as LineRow[]
+  const payers = `SELECT 'day_payer' AS grain, at, payer AS endpoint, token, ${sums} FROM paystile_payers
+    WHERE at >= $1 AND at < $2 GROUP BY at, payer, token`
+  const lines = await query(sql, span === 'timeless' ? [] : span)
+  const rows = [...lines, ...(span === 'timeless' ? [] : await query(payers, span))] as unknown as LineRow[]
   return rows.map((row) => ({
     grain: row.grain,
     at: Number(row.at),
-    endpoint: parseText(row.endpoint),
+    endpoint: row.grain === 'day_payer' ? row.endpoint : parseText(row.endpoint),
     token: row.token,
     ...readCounts(row),
   }))
@@ -68,7 +71,7 @@ export async function rebuildPostgres(database: Database, reportToken: TokenCode
     await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], { timeoutMs: lockMs })
     const [remembered] = await query("SELECT value FROM paystile_meta WHERE key = 'reportToken'")
     const before = remembered?.['value'] as TokenCode | undefined
-    await query('DELETE FROM paystile_rollups', [], { timeoutMs: lockMs })
+    for (const table of ['rollups', 'payers']) await query(`DELETE FROM paystile_${table}`, [], { timeoutMs: lockMs })
     const revalue = async (after: CaptureMark | undefined) => {
       const page = (await readPage(query, after)).map((row) => {
         const booked = readBooked(row)

@@ -5,13 +5,18 @@ import { checkTx, timeOf } from './account.ts'
 import { captureOfSighting, mergeCaptures } from './capture.ts'
 import type { CaptureRow, Statement } from './capture-query.ts'
 import { paymentColumns, readCapture, selectPayments, selectSightings } from './capture-query.ts'
+import { readPayers } from './payers.ts'
 import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from './periods.ts'
 import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
 import type { Database } from './postgres-database.ts'
 import { isUnclaimed } from './postgres-effects.ts'
 import type { CountsRow } from './postgres-lines.ts'
 import { readCounts, sums } from './postgres-lines.ts'
+import { createPostgresPayers } from './postgres-payers.ts'
 import { hexOf } from './postgres-rows.ts'
+import type { HistoryRow, RegisteredRow, SeenRow } from './problem-query.ts'
+import { countOf, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from './problem-query.ts'
+import { countEach, mergeProblems } from './problems.ts'
 import type { SightingRow } from './sightings.ts'
 import { readSighting, sightingColumns } from './sightings.ts'
 import { formatText, parseText } from './stored-text.ts'
@@ -24,6 +29,9 @@ const spelling = {
   isUntold: 'NOT told',
   place: (number: number) => `$${number}`,
   bytes: hexOf,
+  isMore: (one: string, other: string) => `${one} > ${other}`,
+  isHeld: (time: string) => `EXISTS (SELECT FROM unnest(string_to_array(leases, ' ')) AS held (lease)
+    WHERE split_part(lease, ':', 3)::bigint > ${time})`,
 }
 /** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
 const rangeFrom = (first: number, endpoint?: number) => `SELECT at, endpoint, token, sign * payments AS payments,
@@ -46,6 +54,11 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     const paid = payments ? await all<CaptureRow>(payments.sql, payments.values) : []
     return [paid.map(readCapture), seen.map((row) => captureOfSighting(readSighting(row), now))] as const
   }
+
+  const each = async <Row>(statements: readonly Statement[]): Promise<readonly Row[]> =>
+    (await Promise.all(statements.map(({ sql, values }) => all<Row>(sql, values)))).flat()
+  const payers = createPostgresPayers(all)
+  const history = selectHistory(spelling, 'paystile_sightings', 'paystile_unclaimed')
 
   return {
     async sums(period) {
@@ -93,6 +106,30 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, timeOf(clock))
       return paid[0] ?? seen[0]
     },
+    async history(tx) {
+      checkTx(tx)
+      const key = hexOf(tx)
+      const [unclaimed] = await all<SightingRow>(history.unclaimed, [key])
+      const [registered] = await all<HistoryRow>(history.registered, [key])
+      const [seen] = await all<{ readonly seen_at: string | null }>(history.seen, [key])
+      return readHistory(registered, seen, unclaimed, timeOf(clock))
+    },
+    payers: (query) => readPayers(payers, query),
+    async problems({ kind, after, most }) {
+      const now = timeOf(clock)
+      const wanted = { now, most: checkCount(most), ...(after && { after }) }
+      const { seen, registered } = selectProblems(kind, wanted, spelling)
+      const open = await each<SeenRow>(seen)
+      const kept = await each<RegisteredRow>(registered)
+      const lists = [kept.map(readRegistered), open.map((row) => readSeen(row, now))]
+      return mergeProblems(lists, wanted.most)
+    },
+    countProblems: (most) =>
+      countEach(most, async (kind) => {
+        const { seen, registered } = selectProblems(kind, { most: checkCount(most), now: timeOf(clock) }, spelling)
+        const counts = await each<{ readonly count: string }>([...seen, ...registered].map(countOf))
+        return counts.reduce((sum, { count }) => sum + Number(count), 0)
+      }),
     async count(usage) {
       if (usage.length === 0) return
       await all(count, [

@@ -2,8 +2,8 @@
  * What follows from payments that were written, as parts of the very statement that writes them: the books change, somebody
  * is to be told. Only for those that were really written, and all of it or nothing.
  *
- * Nobody waits for each other in a circle: every transaction takes payments first and lines of the books then, both in one
- * order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
+ * Nobody waits for each other in a circle: every transaction takes payments first, lines of the books then and those of payers
+ * last, each in one order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
 import type { TokenCode } from '../core/network.ts'
 import type { NoticeKind } from '../core/ports.ts'
@@ -28,9 +28,13 @@ const types = [
 
 export const lanes = 8
 
-export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) DO UPDATE SET
+const adding = `DO UPDATE SET
   payments = kept.payments + excluded.payments, received = kept.received + excluded.received,
   worth = kept.worth + excluded.worth, unvalued = kept.unvalued + excluded.unvalued`
+export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) ${adding}`
+export const addToPayers = `ON CONFLICT (payer, at, token, lane) ${adding}`
+/** Lines of this grain are kept apart. */
+export const isPayer = "= 'day_payer'"
 
 /**
  * Wraps a statement that writes payments and returns their `tx`. $1 are the transactions; the values of the effects begin
@@ -49,8 +53,12 @@ export function withEffects(statement: string, first: number): string {
     entered AS (INSERT INTO paystile_rollups AS kept
         (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
       SELECT ${[6, 7, 8, 9].map((index) => `(${$(index)})[line]`).join()}, ${$(10)}, payments, received, worth, unvalued
-      FROM sums ORDER BY line
-      ${addToKept}),
+      FROM sums WHERE NOT (${$(6)})[line] ${isPayer} ORDER BY line
+      ${addToKept} RETURNING 1),
+    remembered AS (INSERT INTO paystile_payers AS kept (at, payer, token, lane, payments, received, worth, unvalued)
+      SELECT ${[7, 8, 9].map((index) => `(${$(index)})[line]`).join()}, ${$(10)}, payments, received, worth, unvalued
+      FROM sums WHERE (${$(6)})[line] ${isPayer} AND (SELECT count(*) FROM entered) >= 0 ORDER BY line
+      ${addToPayers}),
     noticed AS (INSERT INTO paystile_notices (id, kind, tx, at, due)
       SELECT ${noticeId}, kind, tx, (${$(12)})[number], (${$(12)})[number]
       FROM numbered CROSS JOIN LATERAL unnest(string_to_array((${$(11)})[number], ' ')) AS one (kind)
@@ -107,7 +115,7 @@ export function keyValues(keys: readonly LineKey[]): readonly (readonly unknown[
   return [
     keys.map(({ grain }) => grain),
     keys.map(({ at }) => at),
-    keys.map(({ endpoint }) => formatText(endpoint)),
+    keys.map(({ grain, endpoint }) => (grain === 'day_payer' ? endpoint : formatText(endpoint))),
     keys.map(({ token }) => token),
   ]
 }

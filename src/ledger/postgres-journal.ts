@@ -16,14 +16,15 @@ import {
   oldColumns,
   readSighting,
   replacing,
+  seenColumns,
 } from './sightings.ts'
 import { formatText } from './stored-text.ts'
 
 // In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
 const sight = `WITH given AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[],
-    $7::bigint[], $8::bigint[], $9::text[], $10::bigint[]) AS given (${columns})),
-  noted AS (INSERT INTO paystile_sightings AS kept (${oldColumns}) SELECT ${oldColumns} FROM given ORDER BY tx
-    ON CONFLICT (tx) DO UPDATE SET ${replacing(oldColumns)} WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx),
+    $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::numeric[], $12::bigint[]) AS given (${columns})),
+  noted AS (INSERT INTO paystile_sightings AS kept (${seenColumns}) SELECT ${oldColumns}, $13 FROM given ORDER BY tx
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(seenColumns)} WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx),
   opened AS (INSERT INTO paystile_unclaimed (${columns}, late, told)
     SELECT ${columns.replaceAll(/\w+/g, 'given.$&')}, paid.tx IS NOT NULL, false
     FROM given JOIN noted ON noted.tx = given.tx LEFT JOIN paystile_payments AS paid ON paid.tx = given.tx
@@ -48,8 +49,10 @@ const unfinal = `SELECT tx, slot FROM paystile_payments
   WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
 const hold = `SELECT ${bookedColumns} FROM paystile_payments
   WHERE tx = ANY ($1::bytea[]) AND finality = 'confirmed' ORDER BY tx FOR UPDATE`
-// A new version, so that nobody writes back the row as it was.
-const conclude = `UPDATE paystile_payments AS kept SET finality = given.finality, version = version + 1
+// A new version, so that nobody writes back the row as it was. What nothing was delivered of is told as `concluded` has it.
+const conclude = `UPDATE paystile_payments AS kept SET finality = given.finality, version = version + 1, concluded_at = $3,
+    undelivered_at = CASE WHEN given.finality = 'finalized' AND NOT late AND unit <> 'second' AND used = 0
+      AND deliveries = 0 AND positions = '' THEN coalesce(undelivered_at, $3) END
   FROM unnest($1::bytea[], $2::text[]) AS given (tx, finality) WHERE kept.tx = given.tx`
 const exposure = `SELECT recipient, payer, token, sum(received) AS units FROM paystile_payments
   WHERE finality = 'confirmed' AND NOT late GROUP BY recipient, payer, token`
@@ -65,7 +68,8 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
     },
     async sight(sightings, read) {
       const noted = await database.transact(async (query) => {
-        const fresh = sightings.length === 0 ? new Set() : touched(await query(sight, listsOf(sightings)))
+        const fresh =
+          sightings.length === 0 ? new Set() : touched(await query(sight, [...listsOf(sightings), timeOf(clock)]))
         if (read) await query(setMark, [read.address, read.mark.signature, read.mark.slot])
         return sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
       })
@@ -92,13 +96,14 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
         const done = conclusions.filter(({ tx }) => unended.delete(hexOf(tx)))
         if (done.length === 0) return []
         const keys = done.map(({ tx }) => hexOf(tx))
-        await query(conclude, [keys, done.map(({ finality }) => finality)])
+        const now = timeOf(clock)
+        await query(conclude, [keys, done.map(({ finality }) => finality), now])
         const changes = done.flatMap(({ tx, finality }) => {
           const before = held.get(hexOf(tx))
           return before ? changesBetween(before, { ...before, finality }) : []
         })
         await addLines(query, linesOf(changes), lane)
-        await query(writeNotices, [keys, done.map(kindOf), timeOf(clock)])
+        await query(writeNotices, [keys, done.map(kindOf), now])
         return done
       })
     },
@@ -131,5 +136,7 @@ function listsOf(sightings: readonly Sighting[]): readonly (readonly unknown[])[
     sightings.map(({ paidAt }) => paidAt),
     sightings.map(({ endpoint }) => formatText(endpoint)),
     sightings.map(({ claimableUntil }) => claimableUntil),
+    sightings.map(({ required }) => (required === undefined ? null : String(required))),
+    sightings.map(({ payableUntil }) => payableUntil),
   ]
 }

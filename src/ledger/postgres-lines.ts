@@ -2,16 +2,17 @@
 import type { TokenCode } from '../core/network.ts'
 import type { Finality } from './account.ts'
 import type { Database } from './postgres-database.ts'
-import { addToKept, keyValues } from './postgres-effects.ts'
+import { addToKept, addToPayers, isPayer, keyValues } from './postgres-effects.ts'
 import type { Booked, Counts, Line } from './rollup.ts'
 import { parseText } from './stored-text.ts'
 
-export const bookedColumns = 'tx, paid_at, endpoint, token, received, worth, late, finality'
+export const bookedColumns = 'tx, paid_at, endpoint, payer, token, received, worth, late, finality'
 
 export interface BookedRow {
   readonly tx: Uint8Array
   readonly paid_at: string
   readonly endpoint: string
+  readonly payer: string
   readonly token: TokenCode
   readonly received: string
   readonly worth: string | null
@@ -49,21 +50,25 @@ export function readCounts({ payments, received, worth, unvalued }: CountsRow): 
   }
 }
 
+const given = `FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::numeric[], $7::numeric[], $8::bigint[])
+    WITH ORDINALITY AS line (grain, at, endpoint, token, payments, received, worth, unvalued, number)`
 const add = `INSERT INTO paystile_rollups AS kept (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
-  SELECT grain, at, endpoint, token, $9, payments, received, worth, unvalued
-  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::numeric[], $7::numeric[], $8::bigint[])
-    WITH ORDINALITY AS line (grain, at, endpoint, token, payments, received, worth, unvalued, number) ORDER BY number
+  SELECT grain, at, endpoint, token, $9, payments, received, worth, unvalued ${given} WHERE NOT grain ${isPayer} ORDER BY number
   ${addToKept}`
+const addPayers = `INSERT INTO paystile_payers AS kept (payer, at, token, lane, payments, received, worth, unvalued)
+  SELECT endpoint, at, token, $9, payments, received, worth, unvalued ${given} WHERE grain ${isPayer} ORDER BY number
+  ${addToPayers}`
 
 /** In the order in which they are given, which has to be that of `linesOf`. */
 export async function addLines(query: Database['query'], lines: readonly Line[], lane: number): Promise<void> {
   if (lines.length === 0) return
-  await query(add, [
+  const values = [
     ...keyValues(lines),
     lines.map(({ payments }) => payments),
     lines.map(({ received }) => String(received)),
     lines.map(({ worth }) => String(worth)),
     lines.map(({ unvalued }) => unvalued),
     lane,
-  ])
+  ]
+  for (const statement of [add, addPayers]) await query(statement, values)
 }

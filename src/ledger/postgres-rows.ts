@@ -60,12 +60,19 @@ const columns = {
   endpoint: ['text', ({ record }) => formatText(record.endpoint)],
   worth: ['numeric', ({ record }) => (record.worth === undefined ? null : String(record.worth))],
   rates: ['text', ({ record }) => formatRates(record.rates)],
+  delivered_at: ['bigint', ({ account }) => formatTime(account.deliveredAt)],
+  delivered_last: ['bigint', ({ account }) => formatTime(account.deliveredLast)],
+  undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
+  concluded_at: ['bigint', ({ account }) => formatTime(account.concludedAt)],
 } satisfies Record<string, readonly [type: string, value: (entry: Entry) => string | null]>
 
 type Name = keyof typeof columns
 const names = Object.keys(columns) as Name[]
 /** What the use of a payment changes. All the rest stays as it was registered. */
-const changing: readonly Name[] = ['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version']
+const changing: readonly Name[] = [
+  ...(['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version'] as const),
+  ...(['delivered_at', 'delivered_last', 'undelivered_at'] as const),
+]
 const list = names.join(', ')
 const given = (some: readonly Name[]) =>
   `unnest(${some.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${some.join(', ')})`
@@ -186,6 +193,10 @@ interface Row {
   readonly endpoint: string
   readonly worth: string | null
   readonly rates: string | null
+  readonly delivered_at: string | null
+  readonly delivered_last: string | null
+  readonly undelivered_at: string | null
+  readonly concluded_at: string | null
 }
 
 function readEntry(row: Row): Entry {
@@ -215,6 +226,10 @@ function readEntry(row: Row): Entry {
     freeUses: BigInt(row.free_uses),
     positions: parsePositions(row.positions),
     fence: BigInt(row.fence),
+    deliveredAt: parseTime(row.delivered_at),
+    deliveredLast: parseTime(row.delivered_last),
+    undeliveredAt: parseTime(row.undelivered_at),
+    concludedAt: parseTime(row.concluded_at),
   }
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }
@@ -225,6 +240,14 @@ export function holdingOf({ account, leases }: Entry, now: number): Holding {
 
 export function bookedOf({ record, account: { late, finality } }: Entry): Booked {
   return { ...record, late, finality }
+}
+
+function formatTime(time: number | undefined): string | null {
+  return time === undefined ? null : String(time)
+}
+
+function parseTime(time: string | null): number | undefined {
+  return time === null ? undefined : Number(time)
 }
 
 /** `fence:amount:deadline:from` of each grant that is held. */

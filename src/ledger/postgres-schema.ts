@@ -126,9 +126,39 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
   CREATE INDEX paystile_notices_at ON paystile_notices (at);
   CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
-  // What was paid for a requestId and not claimed yet is found by it.
+  // What people ask afterwards: who paid, what for, what went wrong, and when. Payers are counted by the day, and found by what
+  // they paid on it. What is wrong is in indexes that hold nothing else: a payment that is used as it should be changes none of
+  // them. The times are not known of what was there before.
   `
-  CREATE INDEX paystile_unclaimed_request ON paystile_unclaimed (request, slot) WHERE request <> ''`,
+  ALTER TABLE paystile_payments ADD COLUMN delivered_at bigint, ADD COLUMN delivered_last bigint,
+    ADD COLUMN undelivered_at bigint, ADD COLUMN concluded_at bigint;
+  UPDATE paystile_payments SET undelivered_at = registered_at WHERE NOT late AND finality <> 'reverted' AND unit <> 'second'
+    AND used = 0 AND deliveries = 0 AND positions = '';
+  CREATE INDEX paystile_payments_payer ON paystile_payments (payer, paid_at);
+  CREATE INDEX paystile_payments_request ON paystile_payments (request);
+  CREATE INDEX paystile_payments_reverted ON paystile_payments (paid_at) WHERE finality = 'reverted';
+  CREATE INDEX paystile_payments_undelivered ON paystile_payments (paid_at) WHERE undelivered_at IS NOT NULL;
+  CREATE INDEX paystile_payments_surplus ON paystile_payments (paid_at) WHERE received > required;
+  ALTER TABLE paystile_sightings ADD COLUMN seen_at bigint;
+  ALTER TABLE paystile_unclaimed ADD COLUMN required numeric(20), ADD COLUMN payable_until bigint NOT NULL DEFAULT 0;
+  CREATE INDEX paystile_unclaimed_request ON paystile_unclaimed (request, slot) WHERE request <> '';
+  CREATE INDEX paystile_unclaimed_unmatched ON paystile_unclaimed (paid_at) WHERE NOT late AND request = '';
+  CREATE TABLE paystile_payers (
+    payer text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    lane smallint NOT NULL,
+    payments bigint NOT NULL,
+    received numeric NOT NULL,
+    worth numeric NOT NULL,
+    unvalued bigint NOT NULL,
+    PRIMARY KEY (payer, at, token, lane)
+  );
+  INSERT INTO paystile_payers
+  SELECT payer, floor(paid_at / 86400000.0) * 86400000, token, 0, count(*), sum(received), coalesce(sum(worth), 0),
+    count(*) - count(worth)
+  FROM paystile_payments WHERE NOT late AND finality <> 'reverted' GROUP BY 1, 2, 3;
+  CREATE INDEX paystile_payers_worth ON paystile_payers (at, worth)`,
 ]
 
 /** A ledger of many payments takes its time to be brought up to date, once. */

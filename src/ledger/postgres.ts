@@ -38,6 +38,7 @@ import { prepareSchema } from './postgres-schema.ts'
 import { createPostgresShelf } from './postgres-shelf.ts'
 import { reckoned } from './revaluation.ts'
 import { changesBetween } from './rollup.ts'
+import { traceAfter } from './trace.ts'
 
 export interface PostgresParts {
   /** Left out to go by the database's clock, which all servers share. */
@@ -142,7 +143,7 @@ function createPostgresLedger(
       const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
         const now = timeOf(clock)
         const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
-        const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores)
+        const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores, now)
         if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
         const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
         if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
@@ -178,7 +179,8 @@ function createPostgresLedger(
         const next = advanced(holdingOf(before, now), lease, used, more, now)
         const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map([...live, [fence, next.lease] as const])
-        const account = { ...before.account, used: next.used }
+        const moved = { ...before.account, used: next.used }
+        const account = next.used > 0n ? { ...moved, ...traceAfter(moved, 'settle', now) } : moved
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })
       if (entry) keep(nameOf(tx, fence), entry)
@@ -194,7 +196,8 @@ function createPostgresLedger(
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
         const leases = new Map([...before.leases].filter(([held]) => held !== fence))
-        const account = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
+        const ended = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
+        const account = { ...ended, ...traceAfter(ended, consequence, timeOf(clock)) }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
       })
       return answer
@@ -223,7 +226,7 @@ function replacing(before: Entry | undefined, record: PaymentRecord, now: number
 }
 
 /** The row after the next change, which may be that a payment taken back has landed again. */
-function next(before: Entry, restores: PaymentRecord | undefined): Entry {
+function next(before: Entry, restores: PaymentRecord | undefined, now: number): Entry {
   const version = before.version + 1n
   if (!restores) return { ...before, version }
   const { slot, paidAt, finality } = restores
@@ -231,6 +234,6 @@ function next(before: Entry, restores: PaymentRecord | undefined): Entry {
     ...before,
     version,
     record: { ...before.record, slot, paidAt },
-    account: { ...before.account, finality },
+    account: { ...before.account, finality, concludedAt: now },
   }
 }

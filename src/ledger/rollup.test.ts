@@ -8,6 +8,7 @@ const day = 20_000 * dayMs
 const paid: Booked = {
   paidAt: day + 5 * hourMs + 1,
   endpoint: '/a',
+  payer: 'payer-1',
   token: 'SOL',
   received: 7n,
   worth: 9n,
@@ -21,6 +22,7 @@ describe('what a payment changes in the books', () => {
     expect(linesOf(changesBetween(undefined, paid))).toEqual([
       { grain: 'all', at: 0, endpoint: '', token: 'SOL', ...counts },
       { grain: 'day_endpoint', at: day, endpoint: '/a', token: 'SOL', ...counts },
+      { grain: 'day_payer', at: day, endpoint: 'payer-1', token: 'SOL', ...counts },
       { grain: 'endpoint', at: 0, endpoint: '/a', token: 'SOL', ...counts },
       { grain: 'hour', at: day + 5 * hourMs, endpoint: '', token: 'SOL', ...counts },
       { grain: 'hour_endpoint', at: day + 5 * hourMs, endpoint: '/a', token: 'SOL', ...counts },
@@ -56,6 +58,7 @@ describe('what a payment changes in the books', () => {
     const booked = fc.record({
       paidAt: fc.integer({ min: -3 * dayMs, max: 3 * dayMs }),
       endpoint: fc.constantFrom('/a', '/a b', ''),
+      payer: fc.constantFrom('payer-1', 'payer-2'),
       token: fc.constantFrom('SOL' as const, 'USDC' as const),
       received: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
       worth: fc.option(fc.bigInt({ min: 0n, max: 10n ** 24n }), { nil: undefined }),

@@ -10,6 +10,7 @@ import type { Finality } from './account.ts'
 export interface Booked {
   readonly paidAt: number
   readonly endpoint: string
+  readonly payer: string
   readonly token: TokenCode
   readonly received: bigint
   readonly worth: bigint | undefined
@@ -17,11 +18,14 @@ export interface Booked {
   readonly finality: Finality
 }
 
-/** For all time, and by hour and day (UTC); for the whole service, and by endpoint. Each is read on its own. */
-export const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint'] as const
+/**
+ * For all time, and by hour and day (UTC); for the whole service, by endpoint, and by payer. Each is read on its own, and those of
+ * payers, which are many, are kept apart.
+ */
+export const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint', 'day_payer'] as const
 export type Grain = (typeof grains)[number]
 
-/** `at` is 0 and `endpoint` empty where the grain has none. */
+/** `at` is 0 and `endpoint` empty where the grain has none; of a payer's line `endpoint` is the payer. */
 export interface LineKey {
   readonly grain: Grain
   readonly at: number
@@ -49,7 +53,7 @@ export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>)
 
 /** What a payment as it is adds to the books. */
 export function changeOf(booked: Booked): Change {
-  const { paidAt, endpoint, token, received, worth } = booked
+  const { paidAt, endpoint, payer, token, received, worth } = booked
   const [hour, day] = [startOf(paidAt, hourMs), startOf(paidAt, dayMs)]
   const keys: readonly LineKey[] = [
     { grain: 'all', at: 0, endpoint: '', token },
@@ -57,6 +61,7 @@ export function changeOf(booked: Booked): Change {
     { grain: 'hour', at: hour, endpoint: '', token },
     { grain: 'hour_endpoint', at: hour, endpoint, token },
     { grain: 'day_endpoint', at: day, endpoint, token },
+    { grain: 'day_payer', at: day, endpoint: payer, token },
   ]
   return { keys, counts: { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 } }
 }
@@ -70,7 +75,7 @@ export function changesBetween(before: Booked | undefined, after: Booked | undef
 
 /** Changes by line, in the order of their names, which every writer keeps. Lines that stay as they were are left out. */
 export function linesOf(changes: readonly Change[]): readonly Line[] {
-  // Every payment passes here five times: nothing is copied that need not be.
+  // Every payment passes here six times: nothing is copied that need not be.
   const lines = new Map<string, { -readonly [Part in keyof Line]: Line[Part] }>()
   for (const { keys, counts } of changes) {
     const { payments, received, worth, unvalued } = counts

@@ -23,11 +23,15 @@ export interface SightingRow {
   readonly paid_at: number | bigint | string
   readonly endpoint: string
   readonly claimable_until: number | bigint | string
+  readonly required: string | null
+  readonly payable_until: number | bigint | string
 }
 
 /** What an earlier version has written down as well. */
 export const oldColumns = 'tx, recipient, request, payer, token, received, slot, paid_at'
-export const sightingColumns = `${oldColumns}, endpoint, claimable_until`
+export const sightingColumns = `${oldColumns}, endpoint, claimable_until, required, payable_until`
+/** What stays of a sighting for good. */
+export const seenColumns = `${oldColumns}, seen_at`
 /** To put what a node has shown in the place of what only a proof has named. */
 export const replacing = (columns: string): string =>
   columns
@@ -49,5 +53,7 @@ export function readSighting(row: SightingRow): Sighting {
     paidAt: Number(row.paid_at),
     endpoint: parseText(row.endpoint),
     claimableUntil: Number(row.claimable_until),
+    required: row.required === null ? undefined : BigInt(row.required),
+    payableUntil: Number(row.payable_until),
   }
 }

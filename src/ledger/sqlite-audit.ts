@@ -12,11 +12,11 @@ import type { SqliteFile } from './sqlite-file.ts'
 import type { CountsRow } from './sqlite-rollups.ts'
 import { prepareRollups, readCounts } from './sqlite-rollups.ts'
 import type { BookedRow } from './sqlite-rows.ts'
-import { readBooked } from './sqlite-rows.ts'
+import { bookedColumns, readBooked } from './sqlite-rows.ts'
 import { parseRates, parseText } from './stored-text.ts'
 
 const pageSize = 2_000
-const columns = 'tx, paid_at, endpoint, token, received, worth, state, finality'
+const columns = `tx, ${bookedColumns}`
 
 type LineRow = CountsRow & {
   readonly grain: Grain
@@ -66,17 +66,21 @@ function prepareLines(db: DatabaseSyncInstance) {
   const timed = db.prepare(`SELECT * FROM rollups
     WHERE grain IN ('hour', 'hour_endpoint', 'day_endpoint') AND at >= ? AND at < ?`)
   const timeless = db.prepare("SELECT * FROM rollups WHERE grain IN ('all', 'endpoint')")
-  for (const statement of [timed, timeless]) statement.setReadBigInts(true)
+  const payers = db.prepare("SELECT *, 'day_payer' AS grain FROM payers WHERE at >= ? AND at < ?")
+  for (const statement of [timed, timeless, payers]) statement.setReadBigInts(true)
   return (span: readonly [from: number, to: number] | 'timeless'): readonly Line[] => {
-    const rows = span === 'timeless' ? timeless.all() : timed.all(...span)
-    return (rows as unknown as LineRow[]).map((row) => ({
-      grain: row.grain,
-      at: Number(row.at),
-      endpoint: parseText(row.endpoint),
-      token: row.token,
-      ...readCounts(row),
-    }))
+    if (span === 'timeless') return (timeless.all() as unknown as LineRow[]).map(readLine)
+    const own = (payers.all(...span) as unknown as PayerRow[]).map((row) => readLine({ ...row, endpoint: row.payer }))
+    return [...(timed.all(...span) as unknown as LineRow[]).map(readLine), ...own]
   }
+}
+
+type PayerRow = LineRow & { readonly payer: string }
+
+function readLine(row: LineRow): Line {
+  const { grain, token } = row
+  const endpoint = grain === 'day_payer' ? row.endpoint : parseText(row.endpoint)
+  return { grain, at: Number(row.at), endpoint, token, ...readCounts(row) }
 }
 
 type ValueRow = BookedRow & { readonly id: bigint; readonly rates: string | null }
@@ -93,7 +97,7 @@ export async function rebuildSqlite({ db, writeAlone }: SqliteFile, reportToken:
     page.setReadBigInts(true)
     const setWorth = db.prepare('UPDATE payments SET worth = ? WHERE id = ?')
     const add = prepareRollups(db)
-    db.exec('DELETE FROM rollups')
+    db.exec('DELETE FROM rollups; DELETE FROM payers')
     for (let after = -1n; ; ) {
       const rows = page.all(after) as unknown as ValueRow[]
       const changes: Change[] = []

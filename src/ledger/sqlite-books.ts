@@ -6,11 +6,16 @@ import { checkTx, timeOf } from './account.ts'
 import { captureOfSighting, mergeCaptures } from './capture.ts'
 import type { CaptureRow, Statement } from './capture-query.ts'
 import { paymentColumns, readCapture, selectPayments, selectSightings } from './capture-query.ts'
+import { readPayers } from './payers.ts'
 import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from './periods.ts'
+import type { HistoryRow, RegisteredRow, SeenRow } from './problem-query.ts'
+import { countOf, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from './problem-query.ts'
+import { countEach, mergeProblems } from './problems.ts'
 import type { SightingRow } from './sightings.ts'
 import { readSighting, sightingColumns } from './sightings.ts'
 import { auditSqlite, rebuildSqlite } from './sqlite-audit.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { createSqlitePayers } from './sqlite-payers.ts'
 import type { CountsRow } from './sqlite-rollups.ts'
 import { packed, readCounts, sums, unpackCounts } from './sqlite-rollups.ts'
 import { formatText, parseText } from './stored-text.ts'
@@ -23,6 +28,10 @@ const spelling = {
   isUntold: 'told = 0',
   place: () => '?',
   bytes: (tx: Uint8Array) => tx,
+  // As the index of what was paid too much has it: money is text.
+  isMore: (one: string, other: string) =>
+    `(length(${one}) > length(${other}) OR length(${one}) = length(${other}) AND ${one} > ${other})`,
+  isHeld: (time: string) => `EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ${time})`,
 }
 const day = 'at - ((at % 86400000) + 86400000) % 86400000'
 /** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
@@ -55,6 +64,9 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     const paid = payments ? all<CaptureRow>(payments).map(readCapture) : []
     return [paid, seen] as const
   }
+
+  const payers = createSqlitePayers(read, all)
+  const history = selectHistory(spelling, 'sightings', 'unclaimed')
 
   return {
     async sums(period) {
@@ -101,6 +113,34 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
       const [paid, seen] = await read(() => list({ sql: payment, values: [tx] }, { sql: sighting, values: [tx] }, now))
       return paid[0] ?? seen[0]
     },
+    async history(tx) {
+      checkTx(tx)
+      const now = timeOf(clock)
+      return read(() => {
+        const [unclaimed] = all<SightingRow>({ sql: history.unclaimed, values: [tx] })
+        const [registered] = all<HistoryRow>({ sql: history.registered, values: [tx] })
+        const [seen] = all<{ readonly seen_at: bigint | null }>({ sql: history.seen, values: [tx] })
+        return readHistory(registered, seen, unclaimed, now)
+      })
+    },
+    payers: (query) => readPayers(payers, query),
+    async problems({ kind, after, most }) {
+      const now = timeOf(clock)
+      const wanted = { now, most: checkCount(most), ...(after && { after }) }
+      const { seen, registered } = selectProblems(kind, wanted, spelling)
+      const lists = await read(() => {
+        const open = seen.map((statement) => all<SeenRow>(statement).map((row) => readSeen(row, now)))
+        return [...registered.map((statement) => all<RegisteredRow>(statement).map(readRegistered)), ...open]
+      })
+      return mergeProblems(lists, wanted.most)
+    },
+    countProblems: (most) =>
+      countEach(most, async (kind) => {
+        const { seen, registered } = selectProblems(kind, { most: checkCount(most), now: timeOf(clock) }, spelling)
+        const statements = [...seen, ...registered].map(countOf)
+        const counts = await read(() => statements.flatMap((one) => all<{ readonly count: bigint }>(one)))
+        return counts.reduce((sum, { count }) => sum + Number(count), 0)
+      }),
     async count(usage) {
       const sql = `INSERT INTO usage (at, endpoint, event, count) VALUES (?, ?, ?, ?)
         ON CONFLICT (at, endpoint, event) DO UPDATE SET count = count + excluded.count`

@@ -5,11 +5,11 @@ import { timeOf } from './account.ts'
 import type { Change } from './rollup.ts'
 import { changesBetween } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
-import { mostSightedFor, mostUnproven, oldColumns, readSighting, replacing, sightingColumns } from './sightings.ts'
+import { mostSightedFor, mostUnproven, readSighting, replacing, seenColumns, sightingColumns } from './sightings.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { prepareTelling } from './sqlite-notices.ts'
 import type { BookedRow } from './sqlite-rows.ts'
-import { readBooked } from './sqlite-rows.ts'
+import { bookedColumns, readBooked } from './sqlite-rows.ts'
 import { formatText } from './stored-text.ts'
 
 export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Clock): Journal {
@@ -20,10 +20,11 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     ON CONFLICT (address) DO UPDATE SET signature = excluded.signature, slot = excluded.slot
     WHERE excluded.slot >= marks.slot`)
   const sight = db.prepare(`
-    INSERT INTO sightings (${oldColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (tx) DO UPDATE SET ${replacing(oldColumns)} WHERE sightings.slot = 0 AND excluded.slot > 0`)
+    INSERT INTO sightings (${seenColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (tx) DO UPDATE SET ${replacing(seenColumns)} WHERE sightings.slot = 0 AND excluded.slot > 0`)
   const open = db.prepare(`
-    INSERT INTO unclaimed (${sightingColumns}, late, told) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, paid.tx IS NOT NULL, 0
+    INSERT INTO unclaimed (${sightingColumns}, late, told) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+      paid.tx IS NOT NULL, 0
     FROM (SELECT 1) LEFT JOIN payments AS paid ON paid.tx = ?1 WHERE paid.tx IS NULL OR paid.state = 'late'
     ON CONFLICT (tx) DO UPDATE SET ${replacing(sightingColumns)}, told = 0`)
   const oldest = db.prepare(`
@@ -37,18 +38,24 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
   const unfinal = db.prepare(`
     SELECT tx, slot FROM payments WHERE finality = 'confirmed' AND slot >= ? ORDER BY slot LIMIT ?`)
   const confirmed = db.prepare(`
-    SELECT id, paid_at, endpoint, token, received, worth, state, finality FROM payments
+    SELECT id, ${bookedColumns} FROM payments
     WHERE tx = ? AND finality = 'confirmed'`)
   confirmed.setReadBigInts(true)
-  const setFinality = db.prepare('UPDATE payments SET finality = ? WHERE id = ?')
+  // As `concluded` has it.
+  const setFinality = db.prepare(`
+    UPDATE payments SET finality = ?1, concluded_at = ?2, undelivered_at = CASE WHEN ?1 = 'finalized' AND state = 'valid'
+      AND unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '' THEN coalesce(undelivered_at, ?2) END
+    WHERE id = ?3`)
   const exposed = db.prepare(`
     SELECT recipient, payer, token, received FROM payments WHERE finality = 'confirmed' AND state = 'valid'`)
 
   const note = (sighting: Sighting): boolean => {
     const { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, claimableUntil } = sighting
+    const { required, payableUntil } = sighting
     const facts = [tx, recipient, request, payer, token, String(received), slot, paidAt] as const
-    if (Number(sight.run(...facts).changes) === 0) return false
-    open.run(...facts, formatText(endpoint), claimableUntil)
+    if (Number(sight.run(...facts, timeOf(clock)).changes) === 0) return false
+    const asked = required === undefined ? null : String(required)
+    open.run(...facts, formatText(endpoint), claimableUntil, asked, payableUntil)
     return true
   }
   const forgetOldest = (): void => {
@@ -59,8 +66,9 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
   const conclude = ({ tx, finality }: Conclusion): readonly Change[] | undefined => {
     const row = confirmed.get(tx) as (BookedRow & { readonly id: bigint }) | undefined
     if (!row) return undefined
-    setFinality.run(finality, row.id)
-    tell([`payment.${finality}`], tx, timeOf(clock))
+    const now = timeOf(clock)
+    setFinality.run(finality, now, row.id)
+    tell([`payment.${finality}`], tx, now)
     const before = readBooked(row)
     return changesBetween(before, { ...before, finality })
   }

@@ -44,17 +44,24 @@ export function unpackCounts(texts: readonly string[]): Counts {
 
 /** Writes what jobs that are committed together have changed, line by line. */
 export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly Change[]) => void {
+  const counts = `payments, received_hi, received_lo, worth_hi, worth_lo, unvalued`
+  const adding = `DO UPDATE SET payments = payments + excluded.payments,
+    ${sum('received')}, ${sum('worth')}, unvalued = unvalued + excluded.unvalued`
   const add = db.prepare(`
-    INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo, worth_hi, worth_lo, unvalued)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (grain, at, endpoint, token) DO UPDATE SET payments = payments + excluded.payments,
-      ${sum('received')}, ${sum('worth')}, unvalued = unvalued + excluded.unvalued`)
+    INSERT INTO rollups (grain, at, endpoint, token, ${counts}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (grain, at, endpoint, token) ${adding}`)
+  const addPayer = db.prepare(`
+    INSERT INTO payers (payer, at, token, ${counts}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (payer, at, token) ${adding}`)
   return (changes) => {
-    for (const line of linesOf(changes)) add.run(...valuesOf(line))
+    for (const line of linesOf(changes)) {
+      const { grain, at, endpoint, token } = line
+      if (grain === 'day_payer') addPayer.run(endpoint, at, token, ...countsOf(line))
+      else add.run(grain, at, formatText(endpoint), token, ...countsOf(line))
+    }
   }
 }
 
-export function valuesOf({ grain, at, endpoint, token, payments, received, worth, unvalued }: Line) {
-  const money = [received / part, received % part, worth / part, worth % part] as const
-  return [grain, at, formatText(endpoint), token, payments, ...money, unvalued] as const
+function countsOf({ payments, received, worth, unvalued }: Line) {
+  return [payments, received / part, received % part, worth / part, worth % part, unvalued] as const
 }

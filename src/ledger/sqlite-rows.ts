@@ -3,10 +3,11 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructur
 import type { Unit } from '../core/allowance.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { PaymentRecord } from '../core/ports.ts'
-import { parsePositions } from '../core/positions.ts'
+import { formatPositions, parsePositions } from '../core/positions.ts'
 import type { Account, Finality, Holding, Lease } from './account.ts'
 import type { Booked } from './rollup.ts'
 import { formatRates, formatText, parseText } from './stored-text.ts'
+import type { Trace } from './trace.ts'
 
 export interface PaymentRow {
   readonly id: bigint
@@ -26,6 +27,10 @@ export interface PaymentRow {
   readonly free_uses: bigint
   readonly fence: bigint
   readonly positions: string
+  readonly delivered_at: bigint | null
+  readonly delivered_last: bigint | null
+  readonly undelivered_at: bigint | null
+  readonly concluded_at: bigint | null
   /** `fence:amount:deadline:first` of each grant; null where there is none. */
   readonly grants: string | null
 }
@@ -33,12 +38,16 @@ export interface PaymentRow {
 export interface BookedRow {
   readonly paid_at: bigint
   readonly endpoint: string
+  readonly payer: string
   readonly token: TokenCode
   readonly received: string
   readonly worth: string | null
   readonly state: PaymentRow['state']
   readonly finality: Finality
 }
+
+/** The columns of a `BookedRow`. */
+export const bookedColumns = 'paid_at, endpoint, payer, token, received, worth, state, finality'
 
 /** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
 export interface Found extends Holding {
@@ -55,17 +64,21 @@ export function prepareRows(db: DatabaseSyncInstance) {
   // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
-      deliveries, free_uses, fence, positions,
+      deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
       (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
         WHERE payment = payments.id) AS grants
     FROM payments WHERE tx = ?`)
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
-      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence, concluded_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
-  const booked = prepare('SELECT paid_at, endpoint, token, received, worth, state, finality FROM payments WHERE id = ?')
+  const booked = prepare(`SELECT ${bookedColumns} FROM payments WHERE id = ?`)
+
+  const setTally = prepare(`
+    UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
+      undelivered_at = ? WHERE id = ?`)
 
   return {
     find: (tx: Uint8Array, now: number): Found | undefined => {
@@ -82,12 +95,13 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
       const value = worth === undefined ? null : String(worth)
       const books = [formatText(payment.endpoint), value, formatRates(payment.rates)] as const
-      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence)
+      const concludedAt = payment.finality === 'finalized' ? BigInt(now) : null
+      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence, concludedAt)
       return (row as { readonly id: bigint }).id
     },
     reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
-    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ? WHERE id = ?'),
+    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ? WHERE id = ?'),
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
     lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
     grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
@@ -95,8 +109,13 @@ export function prepareRows(db: DatabaseSyncInstance) {
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
     setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
     setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
-    setUsed: prepare('UPDATE payments SET used = ? WHERE id = ?'),
-    setTally: prepare('UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ? WHERE id = ?'),
+    setTally: (id: bigint, account: Account): void => {
+      const { used, deliveries, freeUses, positions, deliveredAt, deliveredLast, undeliveredAt } = account
+      const times = [deliveredAt, deliveredLast, undeliveredAt].map((time) =>
+        time === undefined ? null : BigInt(time),
+      )
+      setTally.run(used, deliveries, freeUses, formatPositions(positions), ...times, id)
+    },
     claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
     claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),
   }
@@ -106,6 +125,7 @@ export function readBooked(row: BookedRow): Booked {
   return {
     paidAt: Number(row.paid_at),
     endpoint: parseText(row.endpoint),
+    payer: row.payer,
     token: row.token,
     received: BigInt(row.received),
     worth: row.worth === null ? undefined : BigInt(row.worth),
@@ -132,6 +152,19 @@ function readAccount(row: PaymentRow): Account {
     freeUses: row.free_uses,
     positions: parsePositions(row.positions),
     fence,
+    ...readTrace(row),
+  }
+}
+
+type TraceRow = Pick<PaymentRow, 'delivered_at' | 'delivered_last' | 'undelivered_at' | 'concluded_at'>
+
+function readTrace(row: TraceRow): Trace {
+  const time = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))
+  return {
+    deliveredAt: time(row.delivered_at),
+    deliveredLast: time(row.delivered_last),
+    undeliveredAt: time(row.undelivered_at),
+    concludedAt: time(row.concluded_at),
   }
 }
 

@@ -8,7 +8,6 @@ import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { TokenCode } from '../core/network.ts'
 import type { Clock, Ledger, PaymentRecord } from '../core/ports.ts'
-import { formatPositions } from '../core/positions.ts'
 import {
   advanced,
   checkAdvance,
@@ -35,6 +34,7 @@ import { createSqliteJournal } from './sqlite-journal.ts'
 import { createSqliteNotices, prepareTelling } from './sqlite-notices.ts'
 import { prepareRows } from './sqlite-rows.ts'
 import { createSqliteShelf } from './sqlite-shelf.ts'
+import { traceAfter } from './trace.ts'
 
 export interface SqliteParts {
   readonly clock: Clock
@@ -77,7 +77,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
           enter(changesBetween(undefined, { ...registers, late: false }))
         }
         if (restores && id !== undefined) {
-          rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, id)
+          rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, BigInt(now), id)
           enter(changesBetween(undefined, rows.booked(id)))
         }
         tell(noticesOf({ registers, restores }), take.tx, now)
@@ -115,7 +115,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         const next = advanced(held, lease, used, more, now)
         rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
-        rows.setUsed.run(next.used, held.id)
+        const account = { ...held.account, used: next.used }
+        if (next.used > 0n) rows.setTally(held.id, { ...account, ...traceAfter(account, 'settle', now) })
         return next.lease.amount
       })
     },
@@ -123,13 +124,13 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       checkTx(grant.tx)
       checkUsed(used)
       return file.write(() => {
-        const held = rows.find(grant.tx, timeOf(clock))
+        const now = timeOf(clock)
+        const held = rows.find(grant.tx, now)
         const lease = held?.leases.get(grant.fence)
         if (!held || !lease) return false
-        const tally = tallyAfter(held.account, lease, consequence, used)
+        const account = { ...held.account, ...tallyAfter(held.account, lease, consequence, used) }
         rows.drop.run(held.id, grant.fence)
-        const positions = formatPositions(tally.positions)
-        rows.setTally.run(tally.used, tally.deliveries, tally.freeUses, positions, held.id)
+        rows.setTally(held.id, { ...account, ...traceAfter(account, consequence, now) })
         return true
       })
     },

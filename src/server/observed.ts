@@ -56,6 +56,10 @@ function observeBooks(books: Books, meter: Meter): Books {
     series: (query) => books.series(query),
     captures: (query) => books.captures(query),
     capture: (tx) => books.capture(tx),
+    history: (tx) => books.history(tx),
+    payers: (query) => books.payers(query),
+    problems: (query) => books.problems(query),
+    countProblems: (most) => books.countProblems(most),
     count: async (usage) => {
       try {
         await books.count(usage)

@@ -10,7 +10,7 @@ import { openRequest } from '../core/request-id.ts'
 import type { Effect } from '../core/verify.ts'
 import type { RouteConfig } from './config.ts'
 import { endpointOf } from './endpoint.ts'
-import { claimableUntil, usualProofTtlSeconds } from './quote.ts'
+import { claimableUntil, paymentWindow, usualProofTtlSeconds } from './quote.ts'
 import type { Case } from './reading.ts'
 import type { Service } from './service.ts'
 
@@ -80,17 +80,23 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     received,
     slot: effect.slot,
     paidAt: effect.blockTime * 1000,
-    ...purposeOf(service, requestId),
+    ...purposeOf(service, requestId, token),
   }
   return { sighting, effect, requestId, decimals }
 }
 
 /** What a payment is for, and until when it can be claimed, as far as its requestId tells. */
-function purposeOf(service: Service, requestId: string | undefined): Pick<Sighting, 'endpoint' | 'claimableUntil'> {
+function purposeOf(
+  service: Service,
+  requestId: string | undefined,
+  token: TokenCode,
+): Pick<Sighting, 'endpoint' | 'claimableUntil' | 'required' | 'payableUntil'> {
   const request = requestId === undefined ? undefined : openRequest(requestId)
-  if (!request) return { endpoint: '', claimableUntil: 0 }
+  if (!request) return { endpoint: '', claimableUntil: 0, required: undefined, payableUntil: 0 }
   const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
-  return { endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds) }
+  const payableUntil = paymentWindow(request).notAfter * 1000
+  const required = request.amounts[token]
+  return { endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
 }
 
 /** What may still turn out to be paid. */
@@ -122,6 +128,8 @@ export function notePending(
     paidAt: Math.floor(service.clock.now()),
     endpoint: endpointOf(route.config.endpoint, incoming),
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
+    required: received,
+    payableUntil: paymentWindow(request).notAfter * 1000,
   })
 }
 

@@ -3,8 +3,9 @@ import { z } from 'zod'
 import { units } from '../core/allowance.ts'
 import { refusals } from '../core/errors.ts'
 import { networks, tokenCodes } from '../core/network.ts'
-import { captureStatuses } from '../core/ports.ts'
+import { captureStatuses, problemKinds } from '../core/ports.ts'
 import { feedStatuses } from './capture-format.ts'
+import { states } from './queries.ts'
 
 const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
 const token = z.enum(tokenCodes)
@@ -26,15 +27,74 @@ export const feedRecord = z
     revenueToken: token,
     status: z.enum(Object.values(feedStatuses)),
     verification: z.enum(captureStatuses),
-    state: z.enum(['unclaimed', 'confirmed', 'finalized', 'late', 'reverted']),
+    state: z.enum(states),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),
   })
   .meta({ id: 'FeedRecord' })
 
+const check = z.enum(['passed', 'failed', 'unchecked'])
+const forOwners = z.string().optional().meta({ description: 'Only for an owner who is signed in.' })
+export const timelineEvents = [
+  'paid',
+  'seen',
+  'registered',
+  'delivered',
+  'undelivered',
+  'finalized',
+  'reverted',
+  'late',
+] as const
+
 export const detail = feedRecord
-  .extend({ tx: z.string().optional().meta({ description: 'Only for an owner who is signed in.' }) })
+  .extend({
+    tx: forOwners,
+    required: decimal.meta({ description: 'What was asked for, in the token that was paid with.' }),
+    checks: z.strictObject({ exists: check, recipient: check, amount: check, memo: check, unused: check }),
+    timeline: z.array(
+      z.strictObject({ at: moment.nullable(), event: z.enum(timelineEvents), note: z.string().optional() }),
+    ),
+    usableUntil: moment.nullable().meta({ description: 'Or claimable until, where it is not claimed yet.' }),
+    allowance: z.strictObject({ unit: z.enum(units), amount: decimal }).nullable(),
+    remaining: decimal.nullable(),
+  })
   .meta({ id: 'PaymentDetail' })
+
+export const payers = z
+  .strictObject({
+    revenueToken: token,
+    from: moment,
+    to: moment,
+    payers: z.array(
+      z.strictObject({
+        payer: z.string().meta({ description: 'Pseudonym.' }),
+        payments: count,
+        revenue: decimal,
+        received: byToken,
+        first: moment,
+        last: moment,
+      }),
+    ),
+    next: z.string().nullable().meta({ description: 'The cursor of the next page.' }),
+  })
+  .meta({ id: 'Payers' })
+
+export const problemList = z
+  .strictObject({
+    counts: z.record(z.enum(problemKinds), count).meta({ description: 'Of each kind, up to 1,000.' }),
+    records: z.array(
+      feedRecord.extend({
+        kind: z.enum(problemKinds),
+        required: decimal.optional(),
+        received: decimal,
+        tx: forOwners,
+        note: z.string().meta({ description: 'What it means.' }),
+        next: z.string().meta({ description: 'What to do.' }),
+      }),
+    ),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Problems' })
 
 const usageLine = z.strictObject({
   endpoint: z.string(),
@@ -75,6 +135,7 @@ export const analytics = z
   })
   .meta({ id: 'Analytics' })
 
+const funnel = z.strictObject({ challenged: count, paid: count, delivered: count })
 export const summary = z
   .strictObject({
     totalRevenue: decimal,
@@ -84,7 +145,11 @@ export const summary = z
     payments: count,
     unvalued: count,
     ...period,
-    funnel: z.strictObject({ challenged: count, paid: count, delivered: count }),
+    funnel,
+    previous: z
+      .strictObject({ totalRevenue: decimal, payments: count, funnel })
+      .optional()
+      .meta({ description: 'The period of the same length before, where `from` and `to` are given.' }),
     pending: count.meta({ description: 'Payments that can still be claimed, now; up to 1,000 are counted.' }),
     unclaimed: count.meta({ description: 'Payments on chain that no proof was accepted for, now; up to 1,000.' }),
   })
@@ -103,7 +168,6 @@ export const series = z
   })
   .meta({ id: 'Series' })
 
-const check = z.enum(['passed', 'failed', 'unchecked'])
 export const verification = z
   .strictObject({
     valid: z.boolean(),

@@ -1,13 +1,16 @@
 /** What payments come to, as people read it. Sums come from the rollups, so they cost the same however many payments there are. */
+import { decodeSignature } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
 import type {
   Books,
   Capture,
+  CaptureQuery,
   Clock,
   EndpointSum,
   Journal,
+  Ledger,
   Period,
   Point,
   Sum,
@@ -15,11 +18,12 @@ import type {
   UsageEvent,
 } from '../core/ports.ts'
 import { usageEvents } from '../core/ports.ts'
+import { openRequest } from '../core/request-id.ts'
 import { worthDecimals } from '../core/worth.ts'
 import type { Cursors } from './capture-cursor.ts'
 import type { DecimalsOf } from './capture-format.ts'
 import { formatCapture, revenueTokenOf, withoutTransaction } from './capture-format.ts'
-import type { PageQuery, SeriesQuery, SummaryQuery } from './queries.ts'
+import type { PageQuery, SeriesQuery } from './queries.ts'
 
 export interface BooksParts {
   readonly books: Books
@@ -29,17 +33,17 @@ export interface BooksParts {
   readonly decimalsOf: DecimalsOf
   /** Has what was counted until now written down. */
   readonly flush: () => Promise<void>
+  /** The pseudonym of a requestId. */
+  readonly nameOf: (requestId: string) => string
+  readonly peek: Ledger['peek']
 }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Endpoints whose sums are looked at; a path may hold anything, so there may be very many. */
-const mostEndpoints = 1_000
-const topEndpoints = 10
+export const mostEndpoints = 1_000
 const linesPerView = 100
-/** How many of what is open now are counted. */
-const mostCounted = 1_000
-const mostPoints = 2_000
+export const mostPoints = 2_000
 
 /** A record of the feed: no transaction in it. */
 export function feedRecordOf(
@@ -56,14 +60,15 @@ export function feedRecordOf(
 /** The list, and unless a page of it was asked for, what the period came to. */
 export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const { books } = parts
-  const { view, cursor, order, limit, from, to, endpoint, token, status } = query
+  const { view, cursor, order, limit, from, to, endpoint, token, status, state, payer, q } = query
   const wants = (one: PageQuery['view']): boolean =>
     view === undefined ? one === 'records' || cursor === undefined : view === one
   const period = wholeHours(query)
   const revenueToken = await revenueTokenOf(books)
-  const page = { from, to, endpoint, token, status, after: cursor }
+  const page = { from, to, endpoint, token, status, state, payer, after: cursor }
   const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
-  const captures = wants('records') ? await books.captures({ ...given, order, most: limit + 1 }) : []
+  const asked = { ...given, order, most: limit + 1 }
+  const captures = wants('records') ? await search(parts, asked, q) : []
   const shown = captures.slice(0, limit)
   const last = captures.length > limit ? shown.at(-1) : undefined
   const needsEndpoints = wants('usage') || wants('revenue')
@@ -93,40 +98,20 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   }
 }
 
-export async function readSummary(parts: BooksParts, query: SummaryQuery) {
-  const { books, journal } = parts
-  const period = wholeHours(query)
-  await parts.flush()
-  const [revenueToken, sums, endpoints, usage, pending, unclaimed] = await Promise.all([
-    revenueTokenOf(books),
-    books.sums(period),
-    books.endpoints(period, mostEndpoints),
-    books.usage(period),
-    books.captures({ status: 'pending', order: 'latest', most: mostCounted }),
-    journal?.unclaimed(mostCounted) ?? [],
-  ])
-  const countOf = (event: UsageEvent): number =>
-    total(
-      usage.filter((one) => one.event === event),
-      ({ count }) => count,
-    )
-  const payments = total(sums, (sum) => sum.payments)
-  return {
-    totalRevenue: formatWorth(sums),
-    currencyBreakdown: receivedBy(parts, sums),
-    topEndpoints: linesOf(endpoints, usage)
-      .filter(({ calls }) => calls > 0)
-      .slice(0, topEndpoints)
-      .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, revenue: formatWorth(sums) })),
-    revenueToken,
-    payments,
-    unvalued: total(sums, ({ unvalued }) => unvalued),
-    ...formatPeriod(period),
-    funnel: { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') },
-    pending: pending.length,
-    // As in the list: what bears no requestId of ours is money sent to the wallet for other reasons.
-    unclaimed: unclaimed.filter(({ request }) => request !== '').length,
+/** What somebody looks for by name: the first that it may be, and that there is. */
+async function search(parts: BooksParts, query: CaptureQuery, q: string | undefined): Promise<readonly Capture[]> {
+  for (const names of q === undefined ? [{}] : meaningsOf(parts, q)) {
+    if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
+    const found = await parts.books.captures({ ...query, ...names })
+    if (found.length > 0) return found
   }
+  return []
+}
+
+function meaningsOf(parts: BooksParts, q: string): readonly Pick<CaptureQuery, 'tx' | 'request' | 'payer'>[] {
+  const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
+  if (tx) return [{ tx }]
+  return openRequest(q) ? [{ request: parts.nameOf(q) }] : [{ request: q }, { payer: q }]
 }
 
 export type SeriesReading =
@@ -165,20 +150,26 @@ export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise
 }
 
 /** Sums are kept by the hour, so a period is widened to whole ones; the answer says to which. */
-function wholeHours({ from, to }: { readonly from?: number | undefined; readonly to?: number | undefined }): Period {
+export function wholeHours({
+  from,
+  to,
+}: {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}): Period {
   return {
     ...(from !== undefined && { from: floorTo(from, hourMs) }),
     ...(to !== undefined && { to: ceilTo(to, hourMs) }),
   }
 }
 
-function formatPeriod({ from, to }: Period) {
+export function formatPeriod({ from, to }: Period) {
   const text = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString())
   return { from: text(from), to: text(to) }
 }
 
-const floorTo = (at: number, step: number): number => Math.floor(at / step) * step
-const ceilTo = (at: number, step: number): number => Math.ceil(at / step) * step
+export const floorTo = (at: number, step: number): number => Math.floor(at / step) * step
+export const ceilTo = (at: number, step: number): number => Math.ceil(at / step) * step
 
 /** What an endpoint sold and how often it was asked. */
 interface Line {
@@ -191,7 +182,7 @@ interface Line {
 }
 
 /** By calls, most first: payments, and further uses of what they bought. */
-function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
+export function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
   const lines = new Map<string, Line>()
   const lineOf = (endpoint: string): Line => {
     const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, worth: 0n, calls: 0 }
@@ -248,7 +239,10 @@ function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
 }
 
 /** All three keys always. Empty where there is an amount and the service does not know the decimals of its token. */
-function receivedBy({ decimalsOf }: BooksParts, sums: readonly Sum[]): Record<TokenCode, string> {
+export function receivedBy(
+  { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
+  sums: readonly Sum[],
+): Record<TokenCode, string> {
   const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
   for (const token of tokenCodes) {
     const units = sums.filter((sum) => sum.token === token).reduce((sum, { received }) => sum + received, 0n)
@@ -258,14 +252,14 @@ function receivedBy({ decimalsOf }: BooksParts, sums: readonly Sum[]): Record<To
   return amounts
 }
 
-function formatWorth(sums: readonly Sum[]): string {
+export function formatWorth(sums: readonly Sum[]): string {
   return formatUnits(
     sums.reduce((worth, sum) => worth + sum.worth, 0n),
     worthDecimals,
   )
 }
 
-function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
+export function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((sum, item) => sum + of(item), 0)
 }
 

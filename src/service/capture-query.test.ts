@@ -43,7 +43,7 @@ describe('the query of captures', () => {
       'token must be one of NATIVE, USDC, SOL',
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
       'frm is not known here; did you mean from?',
-      'limit is not known here; known are from, to, endpoint, token, status',
+      'limit is not known here; known are from, to, endpoint, token, status, state, payer',
     ])
   })
 

@@ -1,6 +1,6 @@
 /** Which payments somebody asks for: the filter of the list and of every export, and its way back into an address. */
 import type { TokenCode } from '../core/network.ts'
-import type { CaptureStatus } from '../core/ports.ts'
+import type { Capture, CaptureStatus } from '../core/ports.ts'
 import type { Input } from './inputs.ts'
 import { readQuery } from './inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
@@ -13,6 +13,9 @@ export interface CaptureFilter {
   readonly endpoint?: string
   readonly token?: TokenCode
   readonly status?: CaptureStatus
+  readonly state?: Capture['state']
+  /** Pseudonym. */
+  readonly payer?: string
 }
 
 /** What an export asks for, read as the list reads it. `others` are names that the caller reads itself. */

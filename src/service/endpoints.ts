@@ -6,6 +6,8 @@ export const endpoints = {
   verifyPayment: '/verify-payment',
   captures: '/analytics',
   stream: '/analytics/stream',
+  payers: '/analytics/payers',
+  problems: '/analytics/problems',
   summary: '/api/analytics',
   series: '/api/analytics/series',
   export: '/api/analytics/export',

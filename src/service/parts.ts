@@ -5,6 +5,7 @@ import type { Access, Visitor } from './access.ts'
 import type { Dashboard } from './dashboard.ts'
 import type { Exports } from './export.ts'
 import type { Faucet } from './faucet.ts'
+import type { Documented } from './openapi.ts'
 import type { PayRoute } from './pay.ts'
 import type { SignIn } from './sign-in.ts'
 
@@ -16,6 +17,15 @@ export interface Visit {
   access(): Promise<Access>
   /** Looked up anew, for answers that last. */
   accessNow(): Promise<Access>
+}
+
+/** One address, and what is said of it. */
+export interface Row extends Documented {
+  /** `*` where the handler itself tells methods apart. */
+  readonly method: string
+  /** Takes what is below its address, too. */
+  readonly isWhole?: boolean
+  handle(visit: Visit): Response | Promise<Response>
 }
 
 export interface RoutesParts {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { decodeAddress, decodeSignature } from '../core/base58.ts'
 import { tokenCodes } from '../core/network.ts'
-import type { CaptureMark, CaptureStatus } from '../core/ports.ts'
-import { captureStatuses } from '../core/ports.ts'
+import type { Capture, CaptureMark, CaptureStatus, PayerMark } from '../core/ports.ts'
+import { captureStatuses, problemKinds } from '../core/ports.ts'
 import { requestIdPattern } from '../core/request-id.ts'
 import { feedStatuses } from './capture-format.ts'
 import { asRead } from './inputs.ts'
@@ -40,13 +40,26 @@ const status = z
 
 const ordered = { from, to }
 const token = z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' })
-const filter = { ...ordered, endpoint, token, status }
+export const states = [
+  'unclaimed',
+  'confirmed',
+  'finalized',
+  'late',
+  'reverted',
+] as const satisfies readonly Capture['state'][]
+const state = z.enum(states).optional().meta({ description: 'More than the status tells.' })
+const wrongName = 'must be 1 to 128 letters, digits, - or _'
+const name = z.string().regex(/^[\w-]{1,128}$/, wrongName)
+const payer = name.optional().meta({ description: 'Pseudonym of who paid, as the list shows it.' })
+const filter = { ...ordered, endpoint, token, status, state, payer }
 export const filterNames = [
   'from',
   'to',
   'endpoint',
   'token',
   'status',
+  'state',
+  'payer',
 ] as const satisfies readonly (keyof typeof filter)[]
 
 function inOrder<Query extends { readonly from?: number | undefined; readonly to?: number | undefined }>(query: Query) {
@@ -59,6 +72,25 @@ const views = ['records', 'usage', 'revenue', 'tokens'] as const
 const usualPageSize = 50
 const mostPerPage = 500
 
+const limit = (what: string) =>
+  z
+    .string()
+    .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
+    .default(usualPageSize)
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: mostPerPage,
+      description: `${what} per page; ${usualPageSize} by default.`,
+    })
+
+function cursorBy<Mark>(readCursor: (text: string) => Mark | undefined) {
+  return z
+    .string()
+    .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
+    .optional()
+}
+
 function parseLimit(text: string): number | undefined {
   return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostPerPage ? Number(text) : undefined
 }
@@ -69,26 +101,43 @@ export function pageQuery(readCursor: (text: string) => CaptureMark | undefined)
     .strictObject({
       ...filter,
       order: z.enum(['latest', 'oldest']).default('latest'),
-      limit: z
+      q: z
         .string()
-        .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
-        .default(usualPageSize)
-        .meta({
-          type: 'integer',
-          minimum: 1,
-          maximum: mostPerPage,
-          description: `Records per page; ${usualPageSize} by default.`,
-        }),
-      cursor: z
-        .string()
-        .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
+        .regex(/^[\w-]{1,256}$/, 'must be an id, a transaction, a requestId or its hash, or the pseudonym of a payer')
         .optional()
-        .meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+        .meta({ description: 'An id, a transaction, a requestId or its hash, or the pseudonym of a payer: exactly.' }),
+      limit: limit('Records'),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
       view: z.enum(views).optional().meta({ description: 'One part of the answer alone.' }),
     })
     .refine(inOrder, notInOrder)
 }
 export type PageQuery = z.output<ReturnType<typeof pageQuery>>
+
+/** `readCursor` opens a place in either order. */
+export function payersQuery(readCursor: (text: string) => PayerMark | undefined) {
+  return z
+    .strictObject({
+      ...ordered,
+      order: z.enum(['revenue', 'latest']).default('revenue'),
+      limit: limit('Payers'),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, in the same order.' }),
+    })
+    .refine(inOrder, notInOrder)
+    .refine(({ order, cursor }) => !cursor || 'worth' in cursor === (order === 'revenue'), {
+      error: 'cursor is of the other order; begin again without it',
+    })
+}
+export type PayersQuery = z.output<ReturnType<typeof payersQuery>>
+
+export function problemsQuery(readCursor: (text: string) => CaptureMark | undefined) {
+  return z.strictObject({
+    kind: z.enum(problemKinds).optional().meta({ description: 'One kind alone.' }),
+    limit: limit('Records'),
+    cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+  })
+}
+export type ProblemsQuery = z.output<ReturnType<typeof problemsQuery>>
 
 /** Which payments an export is to hold; `others` are names that are read elsewhere. */
 export function filterQuery(others: readonly string[]) {

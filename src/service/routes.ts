@@ -18,10 +18,9 @@ import type { DiscoveryParts } from './discovery.ts'
 import { recipientsOf } from './discovery.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createHealth } from './health.ts'
-import type { RoutesParts, Visit } from './parts.ts'
+import type { RoutesParts, Row, Visit } from './parts.ts'
 import { problem } from './problems.ts'
 import { createStream } from './stream.ts'
-import type { Row } from './table.ts'
 import { routeTable } from './table.ts'
 
 export interface Routes {
@@ -42,6 +41,8 @@ export function createRoutes(parts: RoutesParts): Routes {
     cursors: createCursors(service.keyring.serviceKey),
     flush: service.usage.flush,
     decimalsOf: decimalsFor(service, parts.mints),
+    nameOf: (requestId) => service.pseudonyms.request(requestId),
+    peek: (tx) => ledger.peek(tx),
   }
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
   const admit = createAccess({

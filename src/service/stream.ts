@@ -25,12 +25,17 @@ export interface PaymentStream {
   close(): void
 }
 
-const mostSubscribers = 100
+const mostSubscribers = 2_000
 /** Payments whose change waits to be told. When more happen at once, the stream says that it left some out. */
 const mostWaiting = 500
-/** So many events a reader may be behind. */
+/**
+ * So many events a reader may be behind. All of them wait for the same bytes, so that what waits takes no more room for
+ * a thousand readers than for one.
+ */
 const mostBehind = 1_000
-const gatherMs = 100
+/** Changes that come together are looked up together. */
+const gatherMs = 50
+const lookedUpAtOnce = 50
 /** The latest payments, which are looked at for changes that happened elsewhere. */
 const mostLooked = 100
 /** Records that are remembered as they were told. */
@@ -38,12 +43,18 @@ const mostTold = 2_000
 /** A payment may be registered a while after its block; who comes back is told again what happened so long before. */
 const overlapMs = 60_000
 const mostResumed = 500
-const mostPages = 10
+/** Who comes back at the same moment after the same event, as all do when a server was restarted, shares one look. */
+const resumedMs = 1_000
 
 interface Subscriber {
-  send(text: string): void
+  send(bytes: Uint8Array): void
   end(): void
 }
+
+const encoder = new TextEncoder()
+const [greeting, beating] = [': payments as they happen', ': beat'].map((line, index) =>
+  encoder.encode(`${index === 0 ? 'retry: 2000\n' : ''}${line}\n\n`),
+) as [Uint8Array, Uint8Array]
 
 export function createStream(parts: StreamParts): PaymentStream {
   const { books, changes, log, beatMs = 15_000, lookMs = 2_000 } = parts
@@ -58,35 +69,36 @@ export function createStream(parts: StreamParts): PaymentStream {
   let isClosed = false
   let looking: ReturnType<typeof setInterval> | undefined
 
-  const broadcast = (text: string): void => {
-    for (const subscriber of [...subscribers]) subscriber.send(text)
+  const resumes = new Map<string, Promise<readonly Uint8Array[]>>()
+
+  /** Written out once for all. Nobody waits for anybody: who is behind has it waiting, and is let go when that is too much. */
+  const broadcast = (bytes: Uint8Array): void => {
+    for (const subscriber of [...subscribers]) subscriber.send(bytes)
   }
   /** What was told already is not told again. What was only found in the list may be news to those who just came. */
-  const isNews = (record: { readonly id: string }, from: 'list' | 'change'): boolean => {
+  const newsOf = (record: { readonly id: string }, from: 'list' | 'change'): Uint8Array | undefined => {
     const text = JSON.stringify(record)
     const known = told.get(record.id)
-    if (known?.text === text && (known.isTold || from === 'list')) return false
+    if (known?.text === text && (known.isTold || from === 'list')) return undefined
     told.delete(record.id)
     told.set(record.id, { text, isTold: hasLooked || from === 'change' })
     for (const oldest of told.keys()) {
       if (told.size <= mostTold) break
       told.delete(oldest)
     }
-    return true
+    return eventOf(record.id, text)
   }
   /** Other servers change payments, too. */
   const look = async (): Promise<void> => {
     const revenueToken = await revenueTokenOf(books)
     const captures = await books.captures({ order: 'latest', most: mostLooked })
-    const news = captures
-      .map((capture) => feedRecordOf(parts, capture, revenueToken))
-      .filter((record) => isNews(record, 'list'))
+    const news = captures.flatMap((capture) => newsOf(feedRecordOf(parts, capture, revenueToken), 'list') ?? [])
     if (!hasLooked) {
       hasLooked = true
       return
     }
     if (news.length === mostLooked) broadcast(skipped)
-    for (const record of news.reverse()) broadcast(eventOf(record))
+    for (const event of news.reverse()) broadcast(event)
   }
   const complain = (error: unknown) => log.warn('stream fell behind', { why: String(error) })
   const flush = async (): Promise<void> => {
@@ -95,11 +107,12 @@ export function createStream(parts: StreamParts): PaymentStream {
     if (isShort) broadcast(skipped)
     isShort = false
     const revenueToken = await revenueTokenOf(books)
-    for (const tx of changed) {
-      const bytes = decodeSignature(tx)
-      const capture = bytes && (await books.capture(bytes))
-      const record = capture && feedRecordOf(parts, capture, revenueToken)
-      if (record && isNews(record, 'change')) broadcast(eventOf(record))
+    for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
+      const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
+      for (const capture of await Promise.all(keys.map((tx) => books.capture(tx)))) {
+        const event = capture && newsOf(feedRecordOf(parts, capture, revenueToken), 'change')
+        if (event) broadcast(event)
+      }
     }
   }
   const note = (tx: string): void => {
@@ -134,17 +147,25 @@ export function createStream(parts: StreamParts): PaymentStream {
   }
 
   /** What happened since somebody was here last. */
-  const resume = async (since: CaptureMark, subscriber: Subscriber): Promise<void> => {
+  const lookBack = async (since: CaptureMark): Promise<readonly Uint8Array[]> => {
     const revenueToken = await revenueTokenOf(books)
-    const query = { from: since.at - overlapMs, order: 'oldest', most: mostResumed } as const
-    let after: CaptureMark | undefined
-    for (let page = 0; page < mostPages; page += 1) {
-      const captures = await books.captures({ ...query, ...(after && { after }) })
-      for (const capture of captures) subscriber.send(eventOf(feedRecordOf(parts, capture, revenueToken)))
-      after = captures.at(-1)
-      if (captures.length < mostResumed) return
+    const from = since.at - overlapMs
+    const captures = await books.captures({ from, order: 'oldest', most: mostResumed + 1 })
+    // So many at once would put a reader behind at the start: the list has them.
+    if (captures.length > mostResumed) return [skipped]
+    return captures.map((capture) => {
+      const record = feedRecordOf(parts, capture, revenueToken)
+      return eventOf(record.id, JSON.stringify(record))
+    })
+  }
+  const resume = async (since: CaptureMark, subscriber: Subscriber): Promise<void> => {
+    const name = parts.cursors.write(since)
+    const looking = resumes.get(name) ?? lookBack(since)
+    if (!resumes.has(name)) {
+      resumes.set(name, looking)
+      setTimeout(() => resumes.delete(name), resumedMs).unref?.()
     }
-    subscriber.send(skipped)
+    for (const event of await looking) subscriber.send(event)
   }
 
   return {
@@ -152,7 +173,6 @@ export function createStream(parts: StreamParts): PaymentStream {
       if (isClosed) return problem('shutting_down')
       if (subscribers.size >= mostSubscribers) return problem('stream_full')
       const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
-      const encoder = new TextEncoder()
       let beat: ReturnType<typeof setInterval> | undefined
       let subscriber: Subscriber | undefined
       const end = (): void => {
@@ -163,9 +183,9 @@ export function createStream(parts: StreamParts): PaymentStream {
         {
           start: (controller) => {
             const own: Subscriber = {
-              send: (text) => {
+              send: (bytes) => {
                 if (!subscribers.has(own)) return
-                controller.enqueue(encoder.encode(text))
+                controller.enqueue(bytes)
                 // Who does not read is let go, and comes back with the last it has.
                 if ((controller.desiredSize ?? 0) < -mostBehind) own.end()
               },
@@ -177,9 +197,9 @@ export function createStream(parts: StreamParts): PaymentStream {
             }
             subscriber = own
             join(own)
-            own.send(`retry: 2000\n: payments as they happen\n\n`)
+            own.send(greeting)
             beat = setInterval(() => {
-              own.send(': beat\n\n')
+              own.send(beating)
               isAllowed().then(
                 (may) => may || own.end(),
                 () => {},
@@ -206,8 +226,8 @@ export function createStream(parts: StreamParts): PaymentStream {
 }
 
 /** Some were left out; the list has them. */
-const skipped = 'event: skipped\ndata: {}\n\n'
+const skipped = encoder.encode('event: skipped\ndata: {}\n\n')
 
-function eventOf(record: { readonly id: string }): string {
-  return `event: payment\nid: ${record.id}\ndata: ${JSON.stringify(record)}\n\n`
+function eventOf(id: string, record: string): Uint8Array {
+  return encoder.encode(`event: payment\nid: ${id}\ndata: ${record}\n\n`)
 }

@@ -1,35 +1,22 @@
-/** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
-import type { z } from 'zod'
-import { encodeBase58 } from '../core/base58.ts'
 import type { Access } from './access.ts'
 import { mayRead, turnAway } from './access.ts'
+import { analyticsRows } from './analytics-table.ts'
 import * as answers from './answers.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf, readAnalytics, readSeries, readSummary } from './books-view.ts'
-import { revenueTokenOf } from './capture-format.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { llmsText, wellKnownDocument } from './discovery.ts'
 import { endpoints } from './endpoints.ts'
 import type { Exports } from './export.ts'
 import type { Health } from './health.ts'
 import { metricsEndpoint } from './health.ts'
-import { readQuery } from './inputs.ts'
 import type { Documented } from './openapi.ts'
 import { openapiDocument } from './openapi.ts'
-import type { RoutesParts, Visit } from './parts.ts'
-import { answer, problem, respond } from './problems.ts'
-import { filterQuery, noQuery, pageQuery, seriesQuery, signInBodies, summaryQuery, verifyBody } from './queries.ts'
+import type { RoutesParts, Row } from './parts.ts'
+import { answer, respond } from './problems.ts'
+import { filterQuery, signInBodies, verifyBody } from './queries.ts'
 import type { PaymentStream } from './stream.ts'
 import type { VerificationParts } from './verification.ts'
 import { verifyEndpoint } from './verification.ts'
-
-export interface Row extends Documented {
-  /** `*` where the handler itself tells methods apart. */
-  readonly method: string
-  /** Takes what is below its address, too. */
-  readonly isWhole?: boolean
-  handle(visit: Visit): Response | Promise<Response>
-}
 
 export interface TableParts {
   readonly routes: RoutesParts
@@ -71,89 +58,6 @@ function paymentRows({ verification }: TableParts): readonly Row[] {
       handle: async ({ request, visitor, access }) => verifyEndpoint(verification, request, visitor, await access()),
     },
   ]
-}
-
-function analyticsRows({ books, stream }: TableParts): readonly Row[] {
-  const list = pageQuery((text) => books?.cursors.read(text))
-  return [
-    {
-      method: 'GET',
-      path: endpoints.captures,
-      summary: 'Payments one by one, and usage, revenue and tokens of the period',
-      isPrivate: true,
-      query: list,
-      answer: answers.analytics,
-      handle: ({ url }) => withQuery(list, url, books, async (query, kept) => answer(await readAnalytics(kept, query))),
-    },
-    {
-      method: 'GET',
-      path: endpoints.stream,
-      summary: 'Payments as they happen: server-sent events',
-      isPrivate: true,
-      query: noQuery,
-      type: 'text/event-stream',
-      handle: ({ url, request, accessNow }) =>
-        withQuery(noQuery, url, books, async () =>
-          stream ? stream.open(request, async () => mayRead(await accessNow())) : problem('books_missing'),
-        ),
-    },
-    {
-      method: 'GET',
-      path: `${endpoints.captures}/{id}`,
-      summary: 'One payment; with its transaction for an owner who is signed in',
-      isPrivate: true,
-      query: noQuery,
-      answer: answers.detail,
-      handle: ({ url, access }) =>
-        withQuery(noQuery, url, books, async (_, kept) => detailOf(kept, url, await access())),
-    },
-    {
-      method: 'GET',
-      path: endpoints.summary,
-      summary: 'What was earned, in which tokens, and by which endpoints',
-      isPrivate: true,
-      query: summaryQuery,
-      answer: answers.summary,
-      handle: ({ url }) =>
-        withQuery(summaryQuery, url, books, async (query, kept) => answer(await readSummary(kept, query))),
-    },
-    {
-      method: 'GET',
-      path: endpoints.series,
-      summary: 'What was earned, hour by hour or day by day',
-      isPrivate: true,
-      query: seriesQuery,
-      answer: answers.series,
-      handle: ({ url }) =>
-        withQuery(seriesQuery, url, books, async (query, kept) => {
-          const reading = await readSeries(kept, query)
-          if (reading.kind === 'series') return answer(reading.series)
-          return problem('query_invalid', { problems: [reading.why] })
-        }),
-    },
-  ]
-}
-
-async function withQuery<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
-  url: URL,
-  books: BooksParts | undefined,
-  handle: (query: z.output<z.ZodObject<Shape>>, books: BooksParts) => Promise<Response>,
-): Promise<Response> {
-  const reading = readQuery(schema, url.searchParams)
-  if (reading.kind === 'problems') {
-    const { problems } = reading
-    return problem('query_invalid', { problems })
-  }
-  return books ? handle(reading.input, books) : problem('books_missing')
-}
-
-async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Response> {
-  const mark = parts.cursors.read(url.pathname.slice(endpoints.captures.length + 1))
-  const capture = mark && (await parts.books.capture(mark.tx))
-  if (!capture) return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
-  const record = feedRecordOf(parts, capture, await revenueTokenOf(parts.books))
-  return answer({ ...record, ...(access.kind === 'owner' && { tx: encodeBase58(capture.tx) }) })
 }
 
 function healthRows({ routes, health }: TableParts): readonly Row[] {

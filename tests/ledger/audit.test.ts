@@ -97,11 +97,16 @@ describe.each(places)('the audit of a %s ledger', (name, make) => {
       stray('day_endpoint', midnight + 999 * 24 * hourMs),
       /^day_endpoint 20/,
     ],
+    [
+      'what a payer paid',
+      `UPDATE payers SET payments = payments + 1 WHERE token = 'SOL' RETURNING at`,
+      /^day_payer 20.* payer-1 SOL$/,
+    ],
     ['a line too many, between two', stray('hour', midnight + 5 * hourMs), /^hour 20/],
     [
       'a payment that was changed',
       `UPDATE payments SET worth = '1' WHERE endpoint = '/3' RETURNING tx`,
-      /\/3|all|hour/,
+      /\/3|all|hour|payer/,
     ],
   ]
 

@@ -123,6 +123,47 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await asked({ most: 0 })).toEqual([])
     })
 
+    it('are found by payer, state, requestId and transaction, exactly, and with the other filters', async () => {
+      const facts = (number: number) => ({
+        received: BigInt(number),
+        paidAt: midnight + number * 1000,
+        payer: `payer-${number % 2}`,
+        request: `request-${number >> 1}`,
+        endpoint: number < 4 ? '/a' : '/b',
+      })
+      const payments = Array.from({ length: 8 }, (_, number) => createPayment(facts(number)))
+      for (const [number, payment] of payments.entries()) {
+        if (number === 5) await desk.ledger.recordLate(payment)
+        else await desk.grantOf(takeOf(payment))
+      }
+      const txOf = (number: number) => payments[number]?.tx ?? expect.fail()
+      await journal().conclude([
+        { tx: txOf(1), finality: 'reverted' },
+        { tx: txOf(2), finality: 'finalized' },
+        { tx: txOf(5), finality: 'finalized' },
+      ])
+      await journal().sight([createSighting({ ...facts(9), request: 'request-0' }), createSighting({ request: '' })])
+      const asked = async (query: Partial<CaptureQuery>) => numbers(await list(query))
+      expect(await asked({ payer: 'payer-1' })).toEqual([9, 7, 5, 3, 1])
+      expect(await asked({ payer: 'payer-1', order: 'oldest', most: 2 })).toEqual([1, 3])
+      expect(await asked({ payer: 'payer-1', endpoint: '/a', token: 'USDC', status: 'confirmed' })).toEqual([3])
+      expect(await asked({ payer: 'payer' })).toEqual([])
+      expect(await asked({ request: 'request-0' })).toEqual([9, 1, 0])
+      expect(await asked({ request: 'request-0', payer: 'payer-0' })).toEqual([0])
+      expect(await asked({ tx: txOf(4) })).toEqual([4])
+      expect(await asked({ tx: txOf(4), payer: 'payer-1' })).toEqual([])
+      expect(await asked({ tx: txOf(4), request: 'request-2', endpoint: '/b' })).toEqual([4])
+      const states = ['unclaimed', 'confirmed', 'finalized', 'late', 'reverted'] as const
+      const byState = await Promise.all(states.map((state) => asked({ state })))
+      expect(byState).toEqual([[9], [7, 6, 4, 3, 0], [2], [5], [1]])
+      expect(await asked({ state: 'confirmed', endpoint: '/b', order: 'oldest', from: midnight + 5000 })).toEqual([
+        6, 7,
+      ])
+      expect(await asked({ state: 'confirmed', status: 'expired' })).toEqual([])
+      expect(await asked({ state: 'late', payer: 'payer-1', status: 'expired' })).toEqual([5])
+      expect(await asked({ state: 'unclaimed', status: 'pending', request: 'request-0' })).toEqual([9])
+    })
+
     it('are read page by page, without a gap and without a double, however many have one time', async () => {
       const all: PaymentRecord[] = []
       for (let number = 0; number < 11; number += 1) {

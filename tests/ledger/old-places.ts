@@ -66,8 +66,7 @@ async function makeFile(old?: Old): Promise<Place> {
       insert('payments', { id: index + 1, ...row, ...money, state: kept.late ? 'late' : 'valid' })
       for (const grant of kept.grants ?? []) insert('grants', { payment: index + 1, ...grant })
     }
-    for (const { paidAt, received, endpoint: _, claimableUntil: __, ...seen } of old.seen)
-      insert('sightings', { ...seen, received: String(received), paid_at: paidAt })
+    for (const seen of old.seen) insert('sightings', { ...seenOf(seen), received: String(seen.received) })
     insert('marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     insert('meta', { key: 'network', value: identity.network })
     for (const step of sqliteSteps.slice(lastWritten, old.schema)) db.exec(step)
@@ -105,8 +104,7 @@ async function makeDatabase(old?: Old): Promise<Place> {
         version: 5,
       })
     }
-    for (const { paidAt, endpoint: _, claimableUntil: __, ...seen } of old.seen)
-      await insert('paystile_sightings', { ...seen, paid_at: paidAt })
+    for (const seen of old.seen) await insert('paystile_sightings', seenOf(seen))
     await insert('paystile_marks', { address: 'address-1', signature: 'signature-1', slot: 9 })
     for (const step of postgresSteps.slice(lastWritten, old.schema)) await database.query(step)
     await database.close()
@@ -123,6 +121,10 @@ async function makeDatabase(old?: Old): Promise<Place> {
 }
 
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>
+
+function seenOf({ tx, recipient, request, payer, token, received, slot, paidAt }: Sighting) {
+  return { tx, recipient, request, payer, token, received, slot, paid_at: paidAt }
+}
 
 function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, isReverted = false, grants = [] }: Kept) {
   const { allowance, paidAt, usableUntil, scope, endpoint: _, worth: __, rates: ___, ...columns } = payment

@@ -60,6 +60,8 @@ export function createSighting(changes: Partial<Sighting> = {}): Sighting {
     paidAt: startOfTests - 1000,
     endpoint: '/api/data',
     claimableUntil: startOfTests + 3_600_000,
+    required: 10_000n,
+    payableUntil: startOfTests + 60_000,
     ...changes,
   }
 }

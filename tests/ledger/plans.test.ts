@@ -1,7 +1,7 @@
 /** How the databases find what the books are asked for: by an index, so that ten million payments take no longer than ten. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { captureStatuses } from '../../src/core/ports.ts'
+import { captureStatuses, problemKinds } from '../../src/core/ports.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
 import { newPath } from './files.ts'
@@ -31,7 +31,7 @@ async function plansOf(use: (ledger: ReturnType<typeof createSqliteLedger>) => P
   })
 }
 
-const tables = /^SCAN (payments|sightings|unclaimed|rollups|notices|shelf|usage|grants)\b/
+const tables = /^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants)\b/
 const isWholeScan = (step: string): boolean => tables.test(step) && !/USING (COVERING )?INDEX/.test(step)
 
 describe('a statement on a SQLite ledger', () => {
@@ -63,16 +63,50 @@ describe('a statement on a SQLite ledger', () => {
             { endpoint: '/a' },
             { token: 'SOL' as const },
             { endpoint: '/a', token: 'SOL' as const },
+            { payer: 'payer-1', endpoint: '/a' },
+            { request: 'request-1', payer: 'payer-1' },
           ])
             for (const place of [{}, { after }, span, { ...span, after }])
               await books?.captures({ order, most: 10, ...(status && { status }), ...filter, ...place })
       await books?.capture(after.tx)
+      await books?.history(after.tx)
+      await books?.countProblems(1000)
+      for (const place of [{}, { after }])
+        for (const kind of [undefined, ...problemKinds])
+          await books?.problems({ most: 10, ...(kind && { kind }), ...place })
+      const week = { from: midnight, to: midnight + 7 * 24 * hourMs, most: 10 }
+      for (const place of [{}, { after }]) await books?.payers({ ...week, order: 'latest', ...place })
+      await books?.payers({ ...week, order: 'revenue' })
     })
-    const sighted = plans.filter(({ sql }) => sql.includes('request = ? AND'))
+    const sighted = plans.filter(({ sql }) => sql.includes("request = ? AND request <> ''"))
     expect(sighted.map(({ steps }) => steps[0])).toEqual([
       expect.stringContaining('INDEX unclaimed_request (request=?'),
     ])
-    const captures = plans.filter(({ sql }) => /ORDER BY paid_at (ASC|DESC), tx/.test(sql))
+    const ordered = plans.filter(({ sql }) => /ORDER BY paid_at (ASC|DESC), tx/.test(sql))
+    // What went wrong is in an index of its own, and payers are found by theirs.
+    const problems = ordered.filter(({ sql }) => sql.includes("' AS kind"))
+    const indexOf = ({ sql, steps }: (typeof plans)[number]) => [
+      /'(\w+)' AS kind/.exec(sql)?.[1],
+      / FROM (\w+)/.exec(sql)?.[1],
+      /INDEX (\w+)/.exec(steps.join())?.[1],
+    ]
+    expect(new Set(problems.map((plan) => indexOf(plan).join(' ')))).toEqual(
+      new Set([
+        'reverted payments payments_reverted',
+        'late payments payments_void',
+        'undelivered payments payments_undelivered',
+        'surplus payments payments_surplus',
+        'unmatched unclaimed unclaimed_unmatched',
+        ...['late', 'surplus', 'underpaid', 'unclaimed'].map((kind) => `${kind} unclaimed unclaimed_time`),
+      ]),
+    )
+    const walks = ordered.filter(({ sql }) => sql.startsWith('SELECT payer,'))
+    expect(new Set(walks.map((plan) => indexOf(plan)[2]))).toEqual(new Set(['payments_time']))
+    const payers = plans.filter(
+      ({ sql, steps }) => /\bpayers\b/.test(sql) && steps.join().includes('INDEX payers_worth'),
+    )
+    expect(payers).toHaveLength(1)
+    const captures = ordered.filter((plan) => !problems.includes(plan) && !walks.includes(plan))
     expect(captures.length).toBeGreaterThan(100)
     expect(plans.filter(({ sql, steps }) => !/ORDER BY id LIMIT/.test(sql) && steps.some(isWholeScan))).toEqual([])
     // By the index that leaves least to be looked through.
@@ -80,13 +114,15 @@ describe('a statement on a SQLite ledger', () => {
       const [, index] = /payments USING INDEX (\w+)/.exec(steps.join()) ?? []
       if (!index) return []
       const isVoid = / WHERE \(state = 'late'/.test(sql)
+      const exact = / request = /.test(sql) ? 'request' : / payer = /.test(sql) ? 'payer' : undefined
+      if (exact) return [[index, `payments_${exact}`]]
       const best = / endpoint = /.test(sql) ? 'endpoint' : / token = /.test(sql) ? 'token' : 'time'
       return [[index, `payments_${isVoid ? 'void' : best}`]]
     })
     expect(indexes.filter(([index, best]) => index !== best)).toEqual([])
-    expect(new Set(indexes.map(([index]) => index)).size).toBe(4)
-    // But for what is pending, which is little, the list is in order by its index: only those of one time are sorted.
-    const sorted = captures.filter(({ sql }) => !sql.includes('pending'))
+    expect(new Set(indexes.map(([index]) => index)).size).toBe(6)
+    // But for what is pending and for what one requestId was paid with, which is little, the list is in order by its index: only those of one time are sorted.
+    const sorted = captures.filter(({ sql }) => !/pending| request = /.test(sql))
     expect(sorted.filter(({ steps }) => steps.some((step) => /TEMP B-TREE FOR ORDER BY/.test(step)))).toEqual([])
     expect(
       captures.filter(

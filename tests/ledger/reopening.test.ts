@@ -87,7 +87,8 @@ describe.each(places)('a %s ledger', (_name, make) => {
     const { tx, recipient, request, payer, token, received, slot, paidAt } = unclaimed
     const seen = { tx, recipient, request, payer, token, received, slot, paidAt }
     // What the version before did not know.
-    const sighting = { ...seen, endpoint: '', claimableUntil: 0 }
+    const unknown = { endpoint: '', claimableUntil: 0, required: undefined, payableUntil: 0 }
+    const sighting = { ...seen, ...unknown }
     const old = { schema, kept: [bundle, bytes, hour, spent, late, odd], seen: [sighting] }
     const grantIn = ({ payment: { tx }, grants = [] }: Kept) => ({
       tx,
@@ -187,7 +188,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
         slot: number,
       ) => ({
         ...{ tx, recipient, request, payer, token, received, paidAt, slot },
-        ...{ endpoint: '', claimableUntil: 0 },
+        ...unknown,
       })
       const seen = [sightingOf(spent, 1), sightingOf(late, 2), sighting]
       const ledger = await (await make({ ...old, seen })).open()

@@ -7,6 +7,7 @@ import { decodeAddress } from '../../src/core/base58.ts'
 import * as answers from '../../src/service/answers.ts'
 import { eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
+import { memo } from '../harness/world.ts'
 import { type House, openHouse } from './house.ts'
 
 let stand: Stand
@@ -36,7 +37,10 @@ afterAll(async () => {
   await stand.close()
 })
 
-const privates = ['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x']
+const privates = [
+  ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
+  ...['/analytics/payers', '/analytics/problems'],
+]
 
 async function json(response: Promise<Response> | Response) {
   const answer = await response
@@ -72,6 +76,17 @@ describe('GET /api/analytics', () => {
     })
     await inSol.close()
     await expect(openHouse(stand, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
+  })
+
+  it('has the period before beside one that has two ends', async () => {
+    expect((await json(house.get('/api/analytics'))).body).not.toHaveProperty('previous')
+    const hour = 3_600_000
+    const now = Date.now()
+    const { body } = await json(house.get(`/api/analytics?from=${now + 10 * hour}&to=${now + 34 * hour}`))
+    expect(answers.summary.parse(body)).toMatchObject({
+      payments: 0,
+      previous: { totalRevenue: '0.03', payments: 3, funnel: { challenged: 3, paid: 3, delivered: 3 } },
+    })
   })
 
   it('is empty for another time, and says for which', async () => {
@@ -153,9 +168,46 @@ describe('GET /analytics/{id}', () => {
     await other.close()
   })
 
+  it('has the five checks, what was asked for, and every step with its time', async () => {
+    const { body } = await json(house.get('/analytics?order=oldest&limit=1'))
+    const detail = answers.detail.parse((await json(house.get(`/analytics/${body.records[0].id}`))).body)
+    expect(detail).toMatchObject({
+      required: '0.01',
+      checks: { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed', unused: 'passed' },
+      allowance: { unit: 'request', amount: '1' },
+      remaining: '0',
+    })
+    const events = detail.timeline.map(({ event }) => event).filter((event) => event !== 'finalized')
+    expect(events).toEqual(['paid', 'registered', 'delivered'])
+    expect(detail.timeline.every(({ at }) => at !== null)).toBe(true)
+    expect(Date.parse(detail.usableUntil ?? '')).toBeGreaterThan(Date.parse(detail.timestamp))
+  })
+
   it('is 404 for an id that is none', async () => {
     expect(await json(house.get('/analytics/unknown'))).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect((await house.get('/analytics/a/b')).status).toBe(404)
+  })
+})
+
+describe('GET /analytics/payers', () => {
+  it('has who paid, what, and when first and last, in either order', async () => {
+    for (const order of ['revenue', 'latest']) {
+      const { body } = await json(house.get(`/analytics/payers?order=${order}`))
+      const { payers, next } = answers.payers.parse(body)
+      expect(next).toBeNull()
+      expect(payers).toMatchObject([{ received: { NATIVE: '0', SOL: '0' } }])
+      const { body: list } = await json(house.get(`/analytics?view=records&payer=${payers[0]?.payer}`))
+      expect(payers[0]?.payments).toBe(list.records.length)
+      expect(payers[0]?.last).toBe(list.records[0].timestamp)
+    }
+  })
+
+  it('says what to ask for where the period is too long, and refuses a cursor of the other order', async () => {
+    const long = await json(house.get('/analytics/payers?from=2020-01-01&to=2026-01-01'))
+    expect([long.status, long.body.detail]).toEqual([400, expect.stringContaining('at most 366 days')])
+    expect((await house.get('/analytics/payers?order=latest&cursor=12~payer-1')).status).toBe(400)
+    expect((await house.get('/analytics/payers?cursor=12~payer-1')).status).toBe(200)
+    expect((await house.get('/analytics/payers?cursor=forged')).status).toBe(400)
   })
 })
 
@@ -191,8 +243,32 @@ describe('GET /analytics/stream', () => {
 
   it('T133: is not for strangers, and HEAD opens none', async () => {
     expect((await house.visit('/analytics/stream')).status).toBe(401)
-    for (let times = 0; times < 101; times += 1)
-      expect((await fetch(`${house.url}/analytics/stream`, { method: 'HEAD' })).status).toBe(200)
+    const head = () => new Request(`${house.url}/analytics/stream`, { method: 'HEAD', headers: { host: 'localhost' } })
+    for (let times = 0; times < 2_001; times += 1)
+      expect((await house.routes.handle(head(), { isLoopback: true })).status).toBe(200)
+  })
+})
+
+describe('GET /analytics with a name to look for', () => {
+  const found = async (query: string) => {
+    const { body } = await json(house.get(`/analytics?view=records&${query}`))
+    return answers.analytics.parse(body).records ?? []
+  }
+
+  it('finds a payment by its id, its transaction, its requestId or the hash of it, and all of a payer', async () => {
+    const { tx, requestId, proof } = await house.pay(stand.payer)
+    await (await house.claim(proof)).text()
+    const [record] = await found(`q=${tx}`)
+    expect(record?.requestId).toBe(house.service.pseudonyms.request(requestId))
+    for (const name of [record?.id, requestId, record?.requestId])
+      expect((await found(`q=${name}`)).map(({ id }) => id)).toEqual([record?.id])
+    const own = await found(`q=${record?.payer}`)
+    expect([own.length > 3, own]).toEqual([true, await found(`payer=${record?.payer}`)])
+    expect(await found(`q=${record?.payer}&payer=somebody-else`)).toEqual([])
+    expect(await found(`q=${tx}&status=Expired`)).toEqual([])
+    expect(await found('q=nothing-of-ours')).toEqual([])
+    expect(await found('state=reverted')).toEqual([])
+    expect((await house.get('/analytics?q=%25')).status).toBe(400)
   })
 })
 
@@ -229,6 +305,39 @@ describe('a payment that nobody has claimed', () => {
     await hear('Verified')
     expect((await json(watching.get('/api/analytics'))).body).toMatchObject({ totalRevenue: '0.01', pending: 0 })
     stopping.abort()
+    await watching.close()
+  })
+})
+
+describe('GET /analytics/problems', () => {
+  it('tells of money that arrived and bought nothing, with what was asked for and what to do', async () => {
+    const recipient = (await stand.world.person()).address
+    const watching = await openHouse(stand, { watch: true, recipient })
+    const { world, payer } = stand
+    await world.send([await world.transfer(payer, recipient, 'USDC', 77n)], payer)
+    const asked = await watching.challenge()
+    await world.send([await world.transfer(payer, recipient, 'USDC', 9_000n), memo(asked.requestId)], payer)
+    const { records, counts } = await eventually(
+      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      (list) => list.records.length === 2,
+    )
+    expect(counts).toMatchObject({ underpaid: 1, unmatched: 1, late: 0, reverted: 0 })
+    const short = records.find(({ kind }) => kind === 'underpaid')
+    expect(short).toMatchObject({ required: '0.01', received: '0.009', endpoint: '/data' })
+    expect(records.find(({ kind }) => kind === 'unmatched')).toMatchObject({ requestId: '', received: '0.000077' })
+    for (const record of records) expect(record).not.toHaveProperty('tx')
+    const seen = answers.problemList.parse((await json(watching.visit('/analytics/problems', recipient))).body)
+    expect(seen.records.every(({ tx = '' }) => tx.length > 80)).toBe(true)
+    const only = await json(watching.get('/analytics/problems?kind=underpaid&limit=1'))
+    expect([only.body.records.length, only.body.next]).toEqual([1, null])
+    const { body } = await json(watching.get(`/analytics/${short?.id}`))
+    expect(answers.detail.parse(body)).toMatchObject({
+      required: '0.01',
+      checks: { exists: 'passed', recipient: 'passed', amount: 'failed', memo: 'passed', unused: 'unchecked' },
+      timeline: [{ event: 'paid' }, { event: 'seen' }],
+      allowance: null,
+      remaining: null,
+    })
     await watching.close()
   })
 })
@@ -381,7 +490,10 @@ describe('discovery', () => {
       'endpoint',
       'token',
       'status',
+      'state',
+      'payer',
       'order',
+      'q',
       'limit',
       'cursor',
       'view',

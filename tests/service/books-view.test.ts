@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { TokenCode } from '../../src/core/network.ts'
 import * as answers from '../../src/service/answers.ts'
-import { type BooksParts, readAnalytics, readSeries, readSummary } from '../../src/service/books-view.ts'
+import { type BooksParts, readAnalytics, readSeries } from '../../src/service/books-view.ts'
 import { createCursors } from '../../src/service/capture-cursor.ts'
+import { readSummary } from '../../src/service/summary-view.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
 const cursors = createCursors(new Uint8Array(32).fill(7))
@@ -19,6 +20,8 @@ function createDesk(decimalsOf = (token: TokenCode): number | undefined => (toke
     cursors,
     decimalsOf,
     flush: async () => {},
+    nameOf: (requestId) => `hash of ${requestId}`,
+    peek: async () => undefined,
   }
   return { books, parts }
 }

@@ -1,6 +1,7 @@
 /** Books on paper: sums are counted from the payments whenever somebody asks. What the real ones must agree with. */
 import { type TokenCode, tokenCodes } from '../../src/core/network.ts'
-import type { Books, Capture, CaptureMark, Period, Sum, Usage } from '../../src/core/ports.ts'
+import type { Books, Capture, CaptureMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports.ts'
+import { problemKinds } from '../../src/core/ports.ts'
 
 export interface PaperBooks extends Books {
   readonly payments: Capture[]
@@ -51,7 +52,7 @@ export function createPaperBooks(): PaperBooks {
         sumsOf(all.filter((one) => Math.floor(one.at / ms) * ms === at)).map((sum) => ({ ...sum, at })),
       )
     },
-    captures: async ({ from, to, endpoint, token, status, after, order, most }) => {
+    captures: async ({ from, to, endpoint, token, status, state, payer, request, tx, after, order, most }) => {
       const sign = order === 'oldest' ? 1 : -1
       return payments
         .filter((one) => isIn(one.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }))
@@ -59,11 +60,17 @@ export function createPaperBooks(): PaperBooks {
         .filter(
           (one) => (token === undefined || one.token === token) && (status === undefined || one.status === status),
         )
+        .filter((one) => (state === undefined || one.state === state) && (payer === undefined || one.payer === payer))
+        .filter((one) => (request === undefined || one.request === request) && (!tx || String(one.tx) === String(tx)))
         .sort((one, other) => sign * compare(one, other))
         .filter((one) => after === undefined || sign * compare(one, after) > 0)
         .slice(0, most)
     },
     capture: async (tx) => payments.find((one) => String(one.tx) === String(tx)),
+    history: async () => undefined,
+    payers: async () => ({ payers: [] }),
+    problems: async () => [],
+    countProblems: async () => Object.fromEntries(problemKinds.map((kind) => [kind, 0])) as Record<ProblemKind, number>,
     count: async (lines) => void usages.push(...lines),
     usage: async (period) => usages.filter(({ at }) => isIn(at, period)).map((one) => ({ ...one, at: 0 })),
     audit: async () => [],

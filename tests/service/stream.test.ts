@@ -134,9 +134,64 @@ describe('the stream of payments', () => {
     expect([late.status, await late.json()]).toMatchObject([503, { code: 'shutting_down' }])
   })
 
-  it('T133: has at most a hundred readers, and room again when one leaves', async () => {
+  it('says so where more was missed than can be told', async () => {
     const desk = createDesk()
-    const all = Array.from({ length: 100 }, () => desk.open())
+    for (let index = 0; index < 501; index += 1) desk.books.payments.push(captureOf(index))
+    const id = cursors.write(captureOf(0))
+    const text = await readUntil(desk.open({ 'last-event-id': id }), (sofar) => sofar.includes('event:'))
+    expect(text).toContain('event: skipped')
+    desk.books.payments.pop()
+    const later = createDesk()
+    later.books.payments.push(...desk.books.payments)
+    const whole = await readUntil(later.open({ 'last-event-id': id }), (sofar) => sofar.includes('request-499'))
+    expect(recordsIn(whole)).toHaveLength(500)
+    for (const { stream } of [desk, later]) stream.close()
+  })
+
+  it('T133: looks once for all who come back after the same event', async () => {
+    const desk = createDesk()
+    desk.books.payments.push(captureOf(1))
+    let looks = 0
+    const { captures } = desk.books
+    Object.assign(desk.books, {
+      captures: (query: Parameters<typeof captures>[0]) => {
+        looks += query.order === 'oldest' ? 1 : 0
+        return captures(query)
+      },
+    })
+    const all = Array.from({ length: 50 }, () => desk.open({ 'last-event-id': cursors.write(captureOf(1)) }))
+    for (const response of all) await readUntil(response, (sofar) => sofar.includes('request-1'))
+    expect(looks).toBe(1)
+    desk.stream.close()
+  })
+
+  it('T133: writes an event out once, and hands the same bytes to all', async () => {
+    const desk = createDesk()
+    const readers = Array.from({ length: 50 }, () => desk.open().body?.getReader())
+    for (const reader of readers) await reader?.read()
+    desk.pay(captureOf(1))
+    const parts = await Promise.all(readers.map(async (reader) => (await reader?.read())?.value))
+    expect(new TextDecoder().decode(parts[0])).toContain('request-1')
+    expect(new Set(parts).size).toBe(1)
+    desk.stream.close()
+  })
+
+  it('T133: lets nobody wait for a reader that is slow', async () => {
+    const desk = createDesk()
+    const slow = desk.open()
+    const fast = desk.open()
+    for (let index = 0; index < 30; index += 1) {
+      desk.pay(captureOf(index))
+      await readUntil(fast, (sofar) => sofar.includes(`request-${index}"`))
+    }
+    const late = await readUntil(slow, (sofar) => sofar.includes('request-29"'))
+    expect(recordsIn(late)).toHaveLength(30)
+    desk.stream.close()
+  })
+
+  it('T133: has at most two thousand readers, and room again when one leaves', async () => {
+    const desk = createDesk()
+    const all = Array.from({ length: 2_000 }, () => desk.open())
     expect(all.every(({ status }) => status === 200)).toBe(true)
     const refused = desk.open()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
@@ -159,7 +214,7 @@ describe('the stream of payments', () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    const all = Array.from({ length: 100 }, () => desk.open())
+    const all = Array.from({ length: 2_000 }, () => desk.open())
     expect(all.every(({ status }) => status === 200)).toBe(true)
     desk.stream.close()
   })

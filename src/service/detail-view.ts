@@ -1,0 +1,103 @@
+/** `GET /analytics/{id}`: one payment with the five checks of SPEC.md, and its course from the chain to the last delivery. */
+
+import { encodeBase58 } from '../core/base58.ts'
+import { formatUnits } from '../core/money.ts'
+import type { Capture, History } from '../core/ports.ts'
+import type { BooksParts } from './books-view.ts'
+import { feedRecordOf } from './books-view.ts'
+import { revenueTokenOf } from './capture-format.ts'
+
+type Check = 'passed' | 'failed' | 'unchecked'
+type Event = 'paid' | 'seen' | 'registered' | 'delivered' | 'undelivered' | 'finalized' | 'reverted' | 'late'
+
+interface Step {
+  readonly at: number | undefined
+  readonly event: Event
+  readonly note?: string
+}
+
+/** `namesTransactions` for an owner who is signed in. */
+export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
+  const history = await parts.books.history(tx)
+  if (!history) return undefined
+  const { capture, required, claimableUntil } = history
+  const standing = await parts.peek(tx)
+  const decimals = parts.decimalsOf(capture.token)
+  const until = standing?.usableUntil ?? (claimableUntil || undefined)
+  return {
+    ...feedRecordOf(parts, capture, await revenueTokenOf(parts.books)),
+    ...(namesTransactions && { tx: encodeBase58(capture.tx) }),
+    required: required === undefined || decimals === undefined ? '' : formatUnits(required, decimals),
+    checks: checksOf(history),
+    timeline: timelineOf(history).map(({ at, ...step }) => ({ at: textOf(at), ...step })),
+    usableUntil: textOf(until),
+    allowance: standing ? { unit: standing.allowance.unit, amount: String(standing.allowance.amount) } : null,
+    remaining: standing ? String(standing.remaining) : null,
+  }
+}
+
+function textOf(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString()
+}
+
+/** A registered payment has passed all of them once. Whether a payment was used is known only when it is registered. */
+export function checksOf({ capture, required, isShown }: History): Readonly<Record<string, Check>> {
+  const { state, request, units } = capture
+  if (!isShown)
+    return { exists: 'unchecked', recipient: 'unchecked', amount: 'unchecked', memo: 'unchecked', unused: 'unchecked' }
+  const isRegistered = state === 'confirmed' || state === 'finalized'
+  const amount = required === undefined ? 'unchecked' : units >= required ? 'passed' : 'failed'
+  return {
+    exists: state === 'reverted' ? 'failed' : 'passed',
+    recipient: 'passed',
+    amount,
+    memo: request === '' ? 'failed' : 'passed',
+    unused: isRegistered ? 'passed' : 'unchecked',
+  }
+}
+
+export function timelineOf(history: History): readonly Step[] {
+  const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
+  if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
+  const begin: readonly Step[] = [
+    { at: capture.at, event: 'paid' },
+    ...(seenAt === undefined ? [] : [{ at: seenAt, event: 'seen' as const }]),
+  ]
+  const end: readonly Step[] = [
+    ...(registeredAt === undefined
+      ? []
+      : [{ at: registeredAt, event: capture.state === 'late' ? ('late' as const) : ('registered' as const) }]),
+    ...deliveries(history),
+    ...(undeliveredAt === undefined
+      ? []
+      : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response brought nothing.' }]),
+    ...(isConcluded(capture) ? [{ at: concludedAt, event: capture.state }] : []),
+  ]
+  return [...begin, ...inOrder(end)]
+}
+
+function isConcluded(capture: Capture): capture is Capture & { readonly state: 'finalized' | 'reverted' } {
+  return capture.state === 'finalized' || capture.state === 'reverted'
+}
+
+function deliveries({ capture, deliveredAt, deliveredLast }: History): readonly Step[] {
+  if (deliveredAt === undefined)
+    // Of a version that did not write down when. A window counts as delivered from the start.
+    return capture.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []
+  const first: Step = { at: deliveredAt, event: 'delivered' }
+  if (deliveredLast === undefined || deliveredLast === deliveredAt) return [first]
+  return [
+    { ...first, note: 'The first response.' },
+    { at: deliveredLast, event: 'delivered', note: 'The last response.' },
+  ]
+}
+
+/** By time; what has none stays behind what it follows. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  let last = Number.NEGATIVE_INFINITY
+  const keyed = steps.map((step) => {
+    last = step.at ?? last
+    return { step, key: last }
+  })
+  return keyed.sort((one, other) => one.key - other.key).map(({ step }) => step)
+}

@@ -1,0 +1,82 @@
+/** `GET /analytics/problems`: payments that somebody has to look after, each with what it means and what to do. */
+
+import { encodeBase58 } from '../core/base58.ts'
+import { formatUnits } from '../core/money.ts'
+import type { Problem, ProblemKind } from '../core/ports.ts'
+import type { BooksParts } from './books-view.ts'
+import { feedRecordOf } from './books-view.ts'
+import { revenueTokenOf } from './capture-format.ts'
+import type { ProblemsQuery } from './queries.ts'
+
+/** How many of each kind are counted. */
+const mostCounted = 1_000
+
+/** `namesTransactions` for an owner who is signed in. */
+export async function readProblems(parts: BooksParts, query: ProblemsQuery, namesTransactions: boolean) {
+  const { books, cursors, clock } = parts
+  const { kind, cursor, limit } = query
+  const asked = { most: limit + 1, ...(kind && { kind }), ...(cursor && { after: cursor }) }
+  const [revenueToken, counts, found] = await Promise.all([
+    revenueTokenOf(books),
+    books.countProblems(mostCounted),
+    books.problems(asked),
+  ])
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  const now = clock.now()
+  const records = shown.map((problem) => {
+    const decimals = parts.decimalsOf(problem.capture.token)
+    const amount = (units: bigint): string => (decimals === undefined ? '' : formatUnits(units, decimals))
+    return {
+      ...feedRecordOf(parts, problem.capture, revenueToken),
+      kind: problem.kind,
+      ...(problem.required !== undefined && { required: amount(problem.required) }),
+      received: amount(problem.capture.units),
+      ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
+      ...wordsOf(problem, now),
+    }
+  })
+  return { counts, records, next: last ? cursors.write(last.capture) : null }
+}
+
+interface Words {
+  readonly note: string
+  readonly next: string
+}
+
+const refund = 'Send it back to who paid, unless you agree on something else.'
+
+function wordsOf({ kind, capture, until, required }: Problem, now: number): Words {
+  const isOpen = until >= now
+  const words: Readonly<Record<ProblemKind, () => Words>> = {
+    underpaid: () => ({ note: 'Less was paid than its requestId asks for, so it buys nothing.', next: refund }),
+    late: () => ({ note: 'It was paid or claimed after its time was over, so it bought nothing.', next: refund }),
+    surplus: () =>
+      required !== undefined && capture.units > required
+        ? { note: 'More was paid than was asked for.', next: 'Send back what is too much.' }
+        : { note: 'Its requestId was paid for by another payment, too.', next: refund },
+    undelivered: () =>
+      isOpen
+        ? {
+            note: 'It was accepted, and nothing was delivered yet.',
+            next: 'See why the resource failed: the payer can still ask again.',
+          }
+        : { note: 'It was accepted, and nothing was delivered before its time was over.', next: refund },
+    unmatched: () => ({
+      note: 'It bears no requestId of this service, so nobody knows what it is for.',
+      next: 'Find out who sent it and what for, or send it back.',
+    }),
+    unclaimed: () =>
+      isOpen
+        ? {
+            note: 'It was paid in time, and no proof of it was brought yet.',
+            next: 'Wait: the payer can still claim it.',
+          }
+        : { note: 'It was paid in time, and no proof of it was ever brought.', next: refund },
+    reverted: () => ({
+      note: 'The chain took it back: what was delivered for it was not paid.',
+      next: 'Watch who it was, or require finality before delivery.',
+    }),
+  }
+  return words[kind]()
+}
