@@ -1,3 +1,4 @@
+/** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
 import type { Access } from './access.ts'
 import { mayRead, turnAway } from './access.ts'
 import { analyticsRows } from './analytics-table.ts'
