@@ -1,0 +1,59 @@
+/** Taking a table along: from the service where it can give all of it, from what is shown otherwise. */
+import { now } from '../../look/clock.ts'
+import { csvOf } from '../../look/csv.ts'
+import { writeDay } from '../../look/times.ts'
+import { pathOf } from '../data/ask.ts'
+import { Icon } from './icons.tsx'
+import { Menu } from './menu.tsx'
+
+const formats = [
+  ['csv', 'CSV', 'for any spreadsheet'],
+  ['xlsx', 'Excel', 'all cells as text'],
+  ['json', 'JSON', 'for programs'],
+] as const
+
+interface ExportMenuProps {
+  readonly query: Readonly<Record<string, string | number | undefined>>
+  /** Filters of the table that an export does not know. */
+  readonly without?: readonly string[]
+}
+
+export function ExportMenu({ query, without = [] }: ExportMenuProps) {
+  return (
+    <Menu icon="download" label="Export" isWordy>
+      <ul class="menu-list">
+        {formats.map(([format, name, what]) => (
+          <li key={format}>
+            <a href={pathOf('/api/analytics/export', { format, ...query })} download>
+              {name} <span class="muted">{what}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {without.length > 0 && <p class="menu-note">An export does not know {without.join(' and ')}: it holds more.</p>}
+    </Menu>
+  )
+}
+
+interface CsvButtonProps {
+  readonly name: string
+  /** The first is the header. */
+  readonly rows: () => readonly (readonly string[])[]
+}
+
+export function CsvButton({ name, rows }: CsvButtonProps) {
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([csvOf(rows())], { type: 'text/csv;charset=utf-8' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = `paystile-${name}-${writeDay(now(), 'utc')}.csv`
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  }
+  return (
+    <button type="button" class="button" onClick={save}>
+      <Icon name="download" />
+      Export CSV
+    </button>
+  )
+}
