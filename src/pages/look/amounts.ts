@@ -36,8 +36,14 @@ function pointOf(locale: string): string {
 /** `0.1234` is 12.3 %. */
 export function formatShare(share: number | undefined, locale: string): string {
   if (share === undefined) return '–'
-  const places = share !== 0 && Math.abs(share) < 0.1 ? 1 : share > 0 && share < 1 ? 1 : 0
-  return new Intl.NumberFormat(locale, { ...plain, style: 'percent', maximumFractionDigits: places }).format(share)
+  const isWhole = share === 0 || share === 1
+  const places = isWhole || Math.abs(share) > 9.99 ? 0 : 1
+  return new Intl.NumberFormat(locale, {
+    ...plain,
+    style: 'percent',
+    minimumFractionDigits: places,
+    maximumFractionDigits: places,
+  }).format(share)
 }
 
 export type Change =

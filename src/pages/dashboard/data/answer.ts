@@ -8,10 +8,12 @@ import { ask, type Outcome, type Trouble } from './ask.ts'
 import { access, noteAccess, turn } from './session.ts'
 
 export interface Loaded<Answer> {
-  /** May be that of the question before, while the next is asked: see `isLoading`. */
+  /** May be that of the question before, while the next is asked: see `isStale`. */
   readonly value: Answer | undefined
   readonly trouble: Trouble | undefined
   readonly isLoading: boolean
+  /** The answer shown is one to another question. */
+  readonly isStale: boolean
   reload(): void
 }
 
@@ -76,6 +78,7 @@ export function useAnswer<Answer>(
     value: (own ?? last.current) as Answer | undefined,
     trouble: state.path === path ? state.trouble : undefined,
     isLoading: state.isLoading || state.path !== path,
+    isStale: own === undefined && last.current !== undefined,
     reload: () => setAgain((count) => count + 1),
   }
 }

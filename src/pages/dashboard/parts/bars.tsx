@@ -22,7 +22,7 @@ export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readon
   const locale = pageLocale()
   const most = Math.max(challenged, paid, delivered, 1)
   const steps = [
-    { name: 'Asked to pay', hint: '402', count: challenged, of: undefined },
+    { name: 'Asked to pay', hint: 'answered with 402', count: challenged, of: undefined },
     { name: 'Paid', hint: 'of those asked', count: paid, of: challenged },
     { name: 'Delivered', hint: 'of those paid', count: delivered, of: paid },
   ]

@@ -36,12 +36,12 @@ export function Dialog({ title, class: name, onClose, children }: DialogProps) {
       }}
     >
       <div class="dialog-body">
-        <header class="dialog-head">
+        <div class="dialog-head">
           <h2>{title}</h2>
           <button type="button" class="icon-button" onClick={onClose} aria-label="Close">
             <Icon name="close" />
           </button>
-        </header>
+        </div>
         {children}
       </div>
     </dialog>

@@ -113,18 +113,22 @@ function FeedTable({ rows: shown }: { readonly rows: readonly Row[] }) {
         <caption class="unseen">The latest payments</caption>
         <thead>
           <tr>
-            <th scope="col" class="number">
+            <th scope="col" class="number lead">
               Amount
             </th>
-            <th scope="col">Status</th>
-            <th scope="col">Endpoint</th>
+            <th scope="col" class="trail">
+              Status
+            </th>
+            <th scope="col" class="wide">
+              Endpoint
+            </th>
             <th scope="col" class="wide">
               Payer
             </th>
             <th scope="col" class="wide">
               Delivery
             </th>
-            <th scope="col" class="when">
+            <th scope="col" class="when wide">
               When
             </th>
           </tr>
@@ -132,15 +136,19 @@ function FeedTable({ rows: shown }: { readonly rows: readonly Row[] }) {
         <tbody>
           {shown.map((row) => (
             <tr key={row.record.id} class={isNew(row) ? 'is-new' : undefined}>
-              <td class="number">
+              <td class="number lead">
                 <Link href={addressWith({ payment: row.record.id })} class="row-link" row={row.record.id}>
                   <Amount amount={row.record.amount} token={row.record.token} />
+                  <span class="narrow">{row.record.endpoint}</span>
                 </Link>
               </td>
-              <td>
+              <td class="trail">
                 <Standing record={row.record} />
+                <span class="narrow">
+                  <Moment at={row.record.timestamp} />
+                </span>
               </td>
-              <td class="endpoint" title={row.record.endpoint}>
+              <td class="endpoint wide" title={row.record.endpoint}>
                 {row.record.endpoint}
               </td>
               <td class="wide">
@@ -149,7 +157,7 @@ function FeedTable({ rows: shown }: { readonly rows: readonly Row[] }) {
               <td class="wide">
                 <Delivery delivery={row.record.delivery} />
               </td>
-              <td class="when">
+              <td class="when wide">
                 {isNew(row) && <span class="new-mark">New</span>}
                 <Moment at={row.record.timestamp} />
               </td>

@@ -68,7 +68,7 @@ export function drawPlot(place: HTMLElement, parts: PlotParts): Plot {
         space: 64,
         values: (_plot, ticks) => ticks.map((at) => formatTick(at * 1_000)),
       },
-      { ...axis, size: 64, gap: 8, space: 48, values: (_plot, ticks) => ticks.map(formatValue) },
+      { ...axis, size: 52, gap: 6, space: 48, values: (_plot, ticks) => ticks.map(formatValue) },
     ],
     series: [
       {},

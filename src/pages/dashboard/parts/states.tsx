@@ -74,12 +74,12 @@ interface WhenProps<Answer> {
 
 /** The answer when it is there; an old one is shown, dimmed, while a new one comes. */
 export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
-  const { value, trouble, isLoading, reload } = loaded
+  const { value, trouble, isStale, reload } = loaded
   if (trouble && (value === undefined || trouble.kind === 'missing'))
     return <TroubleNotice trouble={trouble} reload={reload} />
   if (value === undefined) return <Skeleton lines={lines} />
   return (
-    <div class={isLoading ? 'is-loading' : undefined} aria-busy={isLoading}>
+    <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
       {trouble && <p class="stale">These figures are from before the connection broke. Trying again.</p>}
       {children(value)}
     </div>

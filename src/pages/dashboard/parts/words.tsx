@@ -63,18 +63,18 @@ export function Standing({ record: { status, state } }: { readonly record: Pick<
 const deliveryWords = { all: 'Delivered', some: 'In part', none: 'Not yet' } as const
 
 export function Delivery({ delivery }: { readonly delivery: FeedRecord['delivery'] }) {
-  return <span class={delivery === 'all' ? undefined : 'muted'}>{deliveryWords[delivery]}</span>
+  return <span class={delivery === 'all' ? 'muted' : undefined}>{deliveryWords[delivery]}</span>
 }
 
 export function Trend({ change, than }: { readonly change: Change; readonly than: string }) {
   if (change.kind === 'none') return <span class="trend muted">–</span>
   if (change.kind === 'new')
     return (
-      <span class="trend">
-        <b class="up">New</b> <span class="muted">nothing in the {than} before</span>
+      <span class="trend" title={`Nothing in the previous ${than}`}>
+        <b class="up">New</b> <span class="muted">none before</span>
       </span>
     )
-  const sign = { up: '↑', down: '↓', same: '' }[change.kind]
+  const sign = { up: '↑\u2009', down: '↓\u2009', same: '' }[change.kind]
   const said = { up: 'up by', down: 'down by', same: 'changed by' }[change.kind]
   return (
     <span class="trend">
@@ -83,7 +83,7 @@ export function Trend({ change, than }: { readonly change: Change; readonly than
         <span class="unseen">{said} </span>
         {change.text}
       </b>{' '}
-      <span class="muted">vs. the {than} before</span>
+      <span class="muted">vs. previous {than}</span>
     </span>
   )
 }

@@ -113,7 +113,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
             <th scope="col" class="when wide">
               First
             </th>
-            <th scope="col" class="when">
+            <th scope="col" class="when wide">
               Last
             </th>
           </tr>
@@ -124,6 +124,9 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
               <td>
                 <Link href={addressOf('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
                   <Name text={one.payer} />
+                  <span class="narrow">
+                    <Moment at={one.last} />
+                  </span>
                 </Link>
               </td>
               <td class="number">
@@ -136,7 +139,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
               <td class="when wide">
                 <Moment at={one.first} />
               </td>
-              <td class="when">
+              <td class="when wide">
                 <Moment at={one.last} />
               </td>
             </tr>

@@ -167,18 +167,22 @@ function PaymentsTable({ records }: { readonly records: readonly FeedRecord[] })
         <caption class="unseen">Payments, the latest first</caption>
         <thead>
           <tr>
-            <th scope="col" class="number">
+            <th scope="col" class="number lead">
               Amount
             </th>
-            <th scope="col">Status</th>
-            <th scope="col">Endpoint</th>
+            <th scope="col" class="trail">
+              Status
+            </th>
+            <th scope="col" class="wide">
+              Endpoint
+            </th>
             <th scope="col" class="wide">
               Payer
             </th>
             <th scope="col" class="wide">
               Delivery
             </th>
-            <th scope="col" class="when">
+            <th scope="col" class="when wide">
               When
             </th>
           </tr>
@@ -186,15 +190,19 @@ function PaymentsTable({ records }: { readonly records: readonly FeedRecord[] })
         <tbody>
           {records.map((record) => (
             <tr key={record.id} class={place.value.query.get('payment') === record.id ? 'is-open' : undefined}>
-              <td class="number">
+              <td class="number lead">
                 <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
                   <Amount amount={record.amount} token={record.token} />
+                  <span class="narrow">{record.endpoint}</span>
                 </Link>
               </td>
-              <td>
+              <td class="trail">
                 <Standing record={record} />
+                <span class="narrow">
+                  <Moment at={record.timestamp} isExact />
+                </span>
               </td>
-              <td class="endpoint" title={record.endpoint}>
+              <td class="endpoint wide" title={record.endpoint}>
                 {record.endpoint}
               </td>
               <td class="wide">
@@ -203,7 +211,7 @@ function PaymentsTable({ records }: { readonly records: readonly FeedRecord[] })
               <td class="wide">
                 <Delivery delivery={record.delivery} />
               </td>
-              <td class="when">
+              <td class="when wide">
                 <Moment at={record.timestamp} isExact />
               </td>
             </tr>

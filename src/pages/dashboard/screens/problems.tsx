@@ -196,7 +196,7 @@ function ProblemsTable({
             <th scope="col" class="wide">
               Payer
             </th>
-            <th scope="col" class="when">
+            <th scope="col" class="when wide">
               When
             </th>
           </tr>
@@ -212,8 +212,12 @@ function ProblemsTable({
                     {words[one.kind]?.name ?? one.kind}
                   </Link>
                 )}
-                {isMixed && <p class="muted">{one.note ?? words[one.kind]?.means}</p>}
-                <p class="muted">{one.next ?? words[one.kind]?.next}</p>
+                <p class="muted">
+                  {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
+                </p>
+                <p class="narrow">
+                  {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
+                </p>
               </td>
               <td class="number">{sumsOf(one)}</td>
               <td class="wide endpoint" title={one.endpoint}>
@@ -223,7 +227,7 @@ function ProblemsTable({
                 <Name text={one.payer ?? ''} />
                 {one.tx !== undefined && <CopyButton text={one.tx} what="the transaction" />}
               </td>
-              <td class="when">{one.timestamp && <Moment at={one.timestamp} />}</td>
+              <td class="when wide">{one.timestamp && <Moment at={one.timestamp} />}</td>
             </tr>
           ))}
         </tbody>

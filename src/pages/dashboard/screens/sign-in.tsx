@@ -83,7 +83,7 @@ export function SignIn() {
         </ul>
       ) : (
         <p class="hint">
-          No wallet was found in this browser. Install one and reload this page, or sign in a terminal:
+          No wallet was found in this browser. Install one and reload this page, or sign with your key yourself:
         </p>
       )}
       {trouble.value !== '' && (
@@ -108,35 +108,34 @@ interface ByHandProps {
 
 /** For keys that are in a file or a device: the text is signed elsewhere, and the signature brought here. */
 function ByHand({ finish, isOpen }: ByHandProps) {
-  const address = useSignal(service.value?.recipients[0] ?? '')
+  const written = useSignal<string | undefined>(undefined)
+  // Who is paid is most often who looks.
+  const address = (written.value ?? service.value?.recipients[0] ?? '').trim()
   const message = useSignal('')
   const signature = useSignal('')
   const ask = async () => {
-    const outcome = await messageFor(address.value.trim())
+    const outcome = await messageFor(address)
     if (outcome.kind === 'message') message.value = outcome.text
     else await finish(outcome)
   }
-  const send = () =>
-    finishSignIn({ address: address.value.trim(), message: message.value, signature: signature.value.trim() }).then(
-      finish,
-    )
+  const send = () => finishSignIn({ address, message: message.value, signature: signature.value.trim() }).then(finish)
   return (
     <details class="by-hand" open={isOpen}>
-      <summary>Sign in a terminal</summary>
+      <summary>Sign in with a key file or the command line</summary>
       <label>
         Your wallet’s address
         <input
-          value={address.value}
+          value={written.value ?? address}
           autocomplete="off"
           spellcheck={false}
           onInput={({ currentTarget }) => {
-            address.value = currentTarget.value
+            written.value = currentTarget.value
             message.value = ''
           }}
         />
       </label>
       {message.value === '' ? (
-        <button type="button" class="button" disabled={address.value.trim() === ''} onClick={() => void ask()}>
+        <button type="button" class="button" disabled={address === ''} onClick={() => void ask()}>
           Get the text to sign
         </button>
       ) : (
