@@ -39,8 +39,8 @@ export interface PaymentDetail extends FeedRecord {
   readonly required?: string
   readonly timeline?: readonly TimelineEntry[]
   readonly usableUntil?: string | null
-  readonly remaining?: unknown
-  readonly allowance?: unknown
+  readonly allowance?: { readonly unit: string; readonly amount: string } | null
+  readonly remaining?: string | null
 }
 
 export interface UsageLine {

@@ -39,9 +39,10 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
     .slice(0, mostRows)
 }
 
-/** The list as the service has it. */
+/** The list as the service has it. What is in a later one and was not in the first is as new as what is streamed. */
 export function takeList(records: readonly FeedRecord[]): void {
-  rows.value = merge(rows.value, records, undefined)
+  if (isPaused.value) return
+  rows.value = merge(rows.value, records, rows.value.length === 0 ? undefined : now())
 }
 
 function takeRecord(record: FeedRecord): void {
@@ -59,6 +60,8 @@ export function resume(): void {
     isPaused.value = false
     rows.value = merge(rows.value, held.value, now())
     held.value = []
+    // More may have come than was held.
+    news.value += 1
   })
 }
 

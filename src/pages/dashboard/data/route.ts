@@ -52,7 +52,10 @@ export function go(address: string, { isReplacing = false } = {}): void {
   if (isReplacing) history.replaceState(null, '', address)
   else history.pushState(null, '', address)
   place.value = readPlace()
-  if (isOtherPath) scrollTo(0, 0)
+  if (!isOtherPath) return
+  scrollTo(0, 0)
+  // Who listens to the page, or tabs through it, goes on where the new screen begins.
+  document.getElementById('main')?.focus({ preventScroll: true })
 }
 
 export function change(changes: Query, options?: { readonly isReplacing?: boolean }): void {

@@ -14,11 +14,11 @@ const formats = [
 
 interface ExportMenuProps {
   readonly query: Readonly<Record<string, string | number | undefined>>
-  /** Filters of the table that an export does not know. */
-  readonly without?: readonly string[]
+  /** Whether the table shows only what was searched for. */
+  readonly isSought?: boolean
 }
 
-export function ExportMenu({ query, without = [] }: ExportMenuProps) {
+export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
   return (
     <Menu icon="download" label="Export" isWordy>
       <ul class="menu-list">
@@ -30,7 +30,7 @@ export function ExportMenu({ query, without = [] }: ExportMenuProps) {
           </li>
         ))}
       </ul>
-      {without.length > 0 && <p class="menu-note">An export does not know {without.join(' and ')}: it holds more.</p>}
+      {isSought && <p class="menu-note">An export knows the filters, and not the search: it holds more.</p>}
     </Menu>
   )
 }

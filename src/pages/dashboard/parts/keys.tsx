@@ -5,6 +5,8 @@ import { Dialog } from './dialog.tsx'
 
 const isHelpOpen = signal(false)
 export const searchId = 'search'
+/** The search is wanted, and its screen may still have to be loaded. */
+const isSearchWanted = signal(false)
 
 export function showKeys(): void {
   isHelpOpen.value = true
@@ -26,9 +28,15 @@ function move(step: 1 | -1): void {
 }
 
 function search(): void {
-  if (place.value.screen !== 'payments') go(addressOf('payments'))
-  // The screen may only just have been asked for.
-  requestAnimationFrame(() => document.getElementById(searchId)?.focus())
+  isSearchWanted.value = true
+  if (place.value.screen === 'payments') giveSearch()
+  else go(addressOf('payments'))
+}
+
+/** Puts the focus into the search, where somebody asked for it. */
+export function giveSearch(): void {
+  if (isSearchWanted.value) document.getElementById(searchId)?.focus()
+  isSearchWanted.value = false
 }
 
 function press(event: KeyboardEvent): void {

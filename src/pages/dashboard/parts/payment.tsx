@@ -178,8 +178,12 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   )
 }
 
+function howMany(amount: string, unit: string): string {
+  return `${formatAmount(amount, pageLocale(), 0)} ${unit}${amount === '1' ? '' : 's'}`
+}
+
 function Amounts({ payment }: { readonly payment: PaymentDetail }) {
-  const { amount, token, worth, revenueToken, required, usableUntil } = payment
+  const { amount, token, worth, revenueToken, required, usableUntil, allowance, remaining } = payment
   const locale = pageLocale()
   const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
   return (
@@ -200,8 +204,8 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
       <Fact name="Worth then">
         {worth === '' ? <span class="muted">no rate was known</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
       </Fact>
-      {typeof payment.allowance === 'string' && <Fact name="Bought">{payment.allowance}</Fact>}
-      {typeof payment.remaining === 'string' && <Fact name="Left">{payment.remaining}</Fact>}
+      {allowance && <Fact name="Bought">{howMany(allowance.amount, allowance.unit)}</Fact>}
+      {allowance && remaining && <Fact name="Left">{howMany(remaining, allowance.unit)}</Fact>}
       {usableUntil && (
         <Fact name="Usable until">
           <Moment at={usableUntil} isExact />

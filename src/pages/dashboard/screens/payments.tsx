@@ -9,7 +9,7 @@ import { addressOf, addressWith, change, place } from '../data/route.ts'
 import { Pick } from '../parts/choice.tsx'
 import { ExportMenu } from '../parts/export.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { searchId } from '../parts/keys.tsx'
+import { giveSearch, searchId } from '../parts/keys.tsx'
 import { Link } from '../parts/link.tsx'
 import { Pages } from '../parts/pages.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
@@ -20,14 +20,15 @@ import { Amount, Delivery, Moment, Name, Standing } from '../parts/words.tsx'
 const pageSize = 25
 const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as const
 
-/** A service that cannot search still finds a record by its id. */
+/** A service that cannot search still finds a record by its id; what is no name of anything is found nowhere. */
 async function search(path: string, signal: AbortSignal): Promise<Outcome<Analytics>> {
   const outcome = await ask<Analytics>(path, { signal })
   const sought = new URL(path, location.href).searchParams.get('q')
   if (outcome.kind !== 'missing' || sought === null) return outcome
   const found = await ask<FeedRecord>(`/analytics/${encodeURIComponent(sought)}`, { signal })
-  if (found.kind !== 'answer') return outcome
-  return { kind: 'answer', value: { revenueToken: found.value.revenueToken, records: [found.value], next: null } }
+  if (found.kind !== 'answer' && found.kind !== 'missing') return found
+  const records = found.kind === 'answer' ? [found.value] : []
+  return { kind: 'answer', value: { revenueToken: 'USDC', records, next: null } }
 }
 
 export function Payments() {
@@ -45,7 +46,6 @@ export function Payments() {
   const loaded = useAnswer<Analytics>(path, { isLive: list.length === 0, asking: search })
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
-  const without = [...(q ? ['the search'] : []), ...(state ? ['the state'] : []), ...(payer ? ['the payer'] : [])]
   const turnTo = (next: readonly string[]) => {
     cursors.value = { shape, list: next }
   }
@@ -53,7 +53,10 @@ export function Payments() {
     <>
       <ScreenHead title="Payments">
         <PeriodBar period={period} hasAll />
-        <ExportMenu query={{ from: period.from, to: period.to, endpoint, token, status }} without={without} />
+        <ExportMenu
+          query={{ from: period.from, to: period.to, endpoint, token, status, state, payer }}
+          isSought={q !== ''}
+        />
       </ScreenHead>
       <section class="card" aria-label="All payments">
         <div class="filters">
@@ -131,6 +134,7 @@ function SearchBox({ value }: { readonly value: string }) {
   useEffect(() => {
     text.value = value
   }, [value, text])
+  useEffect(giveSearch, [])
   const submit = () => change({ q: text.value.trim() || undefined })
   return (
     <search class="search">
