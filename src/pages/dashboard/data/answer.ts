@@ -2,7 +2,7 @@
  * What a screen shows of an address: the latest answer, and whether a newer one is under way. Answers are kept for a
  * while, so that going back shows them at once; a change of the question ends the one that runs.
  */
-import { signal } from '@preact/signals'
+import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, type Outcome, type Trouble } from './ask.ts'
 import { access, noteAccess, turn } from './session.ts'
@@ -17,8 +17,10 @@ export interface Loaded<Answer> {
   reload(): void
 }
 
-/** Rises when payments came in; what is shown live is then asked again. */
+/** Rises when payments came in: sums are then asked for again. */
 export const news = signal(0)
+/** Rises when the stream may have left something out: lists that it fills are then asked for again. */
+export const gaps = signal(0)
 
 const kept = new Map<string, unknown>()
 const mostKept = 40
@@ -37,18 +39,21 @@ export function forgetAnswers(): void {
 type Asking = (path: string, signal: AbortSignal) => Promise<Outcome<unknown>>
 const plainly: Asking = (path, abort) => ask(path, { signal: abort })
 
-/** `path` undefined asks nothing. `isLive` asks again when payments come in. */
-export function useAnswer<Answer>(
-  path: string | undefined,
-  { isLive = false, asking = plainly }: { readonly isLive?: boolean; readonly asking?: Asking } = {},
-): Loaded<Answer> {
+interface Way {
+  /** Asks again whenever it rises. */
+  readonly follows?: ReadonlySignal<number> | undefined
+  readonly asking?: Asking
+}
+
+/** `path` undefined asks nothing. */
+export function useAnswer<Answer>(path: string | undefined, { follows, asking = plainly }: Way = {}): Loaded<Answer> {
   const [state, setState] = useState<{ path: string | undefined; trouble?: Trouble; isLoading: boolean }>({
     path,
     isLoading: path !== undefined,
   })
   const [again, setAgain] = useState(0)
   const last = useRef<unknown>(undefined)
-  const liveTurn = isLive ? news.value : 0
+  const liveTurn = follows?.value
   const ownTurn = turn.value
   // The turns are what makes it ask again.
   useEffect(() => {

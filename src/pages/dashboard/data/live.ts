@@ -1,7 +1,7 @@
 /** Payments as they happen, over server-sent events: connected once for the page, and again whenever it breaks. */
 import { batch, signal } from '@preact/signals'
 import { now } from '../../look/clock.ts'
-import { news } from './answer.ts'
+import { gaps, news } from './answer.ts'
 import type { FeedRecord } from './answers.ts'
 import { ask } from './ask.ts'
 import { noteAccess } from './session.ts'
@@ -24,8 +24,9 @@ export const spoken = signal('')
 
 const mostRows = 60
 const mostHeld = 500
-/** At most so often are sums asked for again while payments come in. */
-const newsMs = 1_500
+/** So soon are sums asked for again when a payment came in, and so often at the most while more do. */
+const soonMs = 800
+const restMs = 5_000
 const longestWaitMs = 30_000
 
 function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt: number | undefined): readonly Row[] {
@@ -61,7 +62,7 @@ export function resume(): void {
     rows.value = merge(rows.value, held.value, now())
     held.value = []
     // More may have come than was held.
-    news.value += 1
+    gaps.value += 1
   })
 }
 
@@ -74,14 +75,24 @@ export function forgetRows(): void {
 }
 
 let isAnnounced = false
+let lastNews = 0
 
 function announce(): void {
   if (isAnnounced) return
   isAnnounced = true
-  setTimeout(() => {
+  const tell = () => {
+    // Nobody looks: it can wait until somebody does.
+    if (document.hidden) return document.addEventListener('visibilitychange', tell, { once: true })
     isAnnounced = false
+    lastNews = now()
     news.value += 1
-  }, newsMs)
+  }
+  setTimeout(tell, Math.max(soonMs, lastNews + restMs - now()))
+}
+
+function fillGap(): void {
+  gaps.value += 1
+  announce()
 }
 
 /** Listens until the returned function is called. */
@@ -93,7 +104,7 @@ export function listen(): () => void {
     source = new EventSource('/analytics/stream')
     source.onopen = () => {
       // What happened while nobody listened is in the list.
-      if (line.value === 'reconnecting') announce()
+      if (line.value === 'reconnecting') fillGap()
       line.value = 'live'
       waitMs = 1_000
     }
@@ -101,7 +112,7 @@ export function listen(): () => void {
       takeRecord(JSON.parse(data) as FeedRecord)
       announce()
     })
-    source.addEventListener('skipped', announce)
+    source.addEventListener('skipped', fillGap)
     source.onerror = () => {
       line.value = 'reconnecting'
       // The browser comes back by itself after a break, but not after a refusal: then it is asked why.

@@ -36,7 +36,7 @@ export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readon
           </span>
           <Bar share={count / most} tone="accent" />
           <span class="bars-hint muted">
-            {of === undefined ? hint : `${formatShare(of === 0 ? undefined : Math.min(1, count / of), locale)} ${hint}`}
+            {of === undefined || of === 0 ? hint : `${formatShare(Math.min(1, count / of), locale)} ${hint}`}
           </span>
         </li>
       ))}

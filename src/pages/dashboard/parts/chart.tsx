@@ -7,11 +7,12 @@ import { mendLanguage, pageLocale } from '../../look/locale.ts'
 import type { Period, Step } from '../../look/periods.ts'
 import { stepsOf } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, formatHour, hourMs, startOfDay } from '../../look/times.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import type { Series, SeriesPoint } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { theme, zone } from '../data/settings.ts'
 import { Choice } from './choice.tsx'
+import { CsvButton } from './export.tsx'
 import { When } from './states.tsx'
 
 type Measure = 'revenue' | 'payments'
@@ -48,7 +49,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
   const step = steps.find((one) => one === chosen.value) ?? steps[0] ?? 'hour'
   const isByHour = ((to ?? 0) - (from ?? 0)) / hourMs <= mostHours
   const loaded = useAnswer<Series>(pathOf('/api/analytics/series', { step: isByHour ? 'hour' : 'day', from, to }), {
-    isLive: true,
+    follows: news,
   })
   const pointsOf = ({ points }: Series): readonly Drawn[] =>
     step === 'day' && isByHour ? inDays(points) : points.map((point) => ({ ...point, at: Date.parse(point.at) }))
@@ -160,6 +161,10 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
   const total = addDecimals(points.map((one) => String(one[measure])))
   const all =
     measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
+  const cells = () => [
+    ['from', 'payments', 'revenue', 'revenueToken'],
+    ...points.map((one) => [new Date(one.at).toISOString(), `${one.payments}`, one.revenue, unit]),
+  ]
   return (
     <>
       <p class="readout">
@@ -190,9 +195,12 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
       ) : (
         <div class="plot" ref={place} role="img" aria-label={`${measure} over time, ${all} in this period`} />
       )}
-      <button type="button" class="link-button card-note" onClick={onTable}>
-        {isTable ? 'Show as a drawing' : 'Show as a table'}
-      </button>
+      <div class="card-foot">
+        <button type="button" class="link-button" onClick={onTable}>
+          {isTable ? 'Show as a drawing' : 'Show as a table'}
+        </button>
+        {isTable && <CsvButton name="over-time" rows={cells} isQuiet />}
+      </div>
     </>
   )
 }

@@ -39,9 +39,11 @@ interface CsvButtonProps {
   readonly name: string
   /** The first is the header. */
   readonly rows: () => readonly (readonly string[])[]
+  /** Only the icon. */
+  readonly isQuiet?: boolean
 }
 
-export function CsvButton({ name, rows }: CsvButtonProps) {
+export function CsvButton({ name, rows, isQuiet = false }: CsvButtonProps) {
   const save = () => {
     const url = URL.createObjectURL(new Blob([csvOf(rows())], { type: 'text/csv;charset=utf-8' }))
     const link = document.createElement('a')
@@ -51,9 +53,9 @@ export function CsvButton({ name, rows }: CsvButtonProps) {
     setTimeout(() => URL.revokeObjectURL(url), 10_000)
   }
   return (
-    <button type="button" class="button" onClick={save}>
+    <button type="button" class={isQuiet ? 'icon-button' : 'button'} onClick={save}>
       <Icon name="download" />
-      Export CSV
+      <span class={isQuiet ? 'unseen' : undefined}>{isQuiet ? `Export ${name} as CSV` : 'Export CSV'}</span>
     </button>
   )
 }

@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/network.ts'
 import { now } from '../../look/clock.ts'
-import { useAnswer } from '../data/answer.ts'
+import { gaps, useAnswer } from '../data/answer.ts'
 import { type Analytics, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
-import { addressWith } from '../data/route.ts'
+import { addressOf, addressWith } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
 import { Pick } from './choice.tsx'
 import { ExportMenu } from './export.tsx'
@@ -24,7 +24,7 @@ const lineWords = { connecting: 'Connecting…', live: 'Live', reconnecting: 'Re
 export function Feed() {
   const token = useSignal('')
   const status = useSignal('')
-  const loaded = useAnswer<Analytics>(`/analytics?view=records&limit=25`, { isLive: true })
+  const loaded = useAnswer<Analytics>(`/analytics?view=records&limit=25`, { follows: gaps })
   const { value } = loaded
   useEffect(() => {
     if (value?.records) takeList(value.records)
@@ -80,6 +80,9 @@ export function Feed() {
           )
         }
       </When>
+      <div class="card-foot">
+        <Link href={addressOf('payments')}>All payments</Link>
+      </div>
     </section>
   )
 }

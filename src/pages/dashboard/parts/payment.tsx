@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import {
   type CheckName,
   type CheckResult,
@@ -32,7 +32,7 @@ export function PaymentDrawer() {
 }
 
 function Detail({ id }: { readonly id: string }) {
-  const loaded = useAnswer<PaymentDetail>(`/analytics/${encodeURIComponent(id)}`, { isLive: true })
+  const loaded = useAnswer<PaymentDetail>(`/analytics/${encodeURIComponent(id)}`, { follows: news })
   if (loaded.trouble?.kind === 'missing')
     return (
       <Notice title="There is no such payment here">

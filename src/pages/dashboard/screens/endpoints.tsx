@@ -2,7 +2,7 @@
 import { formatAmount, formatRounded, formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, RevenueLine, UsageLine } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf } from '../data/route.ts'
@@ -38,7 +38,7 @@ function linesOf(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): 
 export function Endpoints() {
   const period = usePeriod('7d')
   const { from, to } = period
-  const options = { isLive: true }
+  const options = { follows: news }
   const usage = useAnswer<Analytics>(pathOf('/analytics', { view: 'usage', from, to }), options)
   const revenue = useAnswer<Analytics>(pathOf('/analytics', { view: 'revenue', from, to }), options)
   const lines = linesOf(usage.value?.usage ?? [], revenue.value?.revenue ?? [])

@@ -3,12 +3,13 @@
 import { formatRounded } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, Summary } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf } from '../data/route.ts'
 import { FunnelBars, TokenBars } from '../parts/bars.tsx'
 import { RevenueChart } from '../parts/chart.tsx'
+import { CsvButton } from '../parts/export.tsx'
 import { Feed } from '../parts/feed.tsx'
 import { Link } from '../parts/link.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
@@ -23,16 +24,18 @@ export function Home() {
   const month = usePeriod('30d')
   const period = asked.name === 'all' ? { ...month, name: '30d' as const } : asked
   const { from, to } = period
-  const loaded = useAnswer<Summary>(pathOf('/api/analytics', { from, to }), { isLive: true })
-  const tokens = useAnswer<Analytics>(pathOf('/analytics', { view: 'tokens', from, to }), { isLive: true })
+  const loaded = useAnswer<Summary>(pathOf('/api/analytics', { from, to }), { follows: news })
+  const tokens = useAnswer<Analytics>(pathOf('/analytics', { view: 'tokens', from, to }), { follows: news })
   return (
     <>
       <ScreenHead title="Home">
         <PeriodBar period={period} />
       </ScreenHead>
-      <When loaded={loaded} lines={3}>
-        {(summary) => <Figures summary={summary} period={period} />}
-      </When>
+      <div class={loaded.value ? undefined : 'card'}>
+        <When loaded={loaded} lines={3}>
+          {(summary) => <Figures summary={summary} period={period} />}
+        </When>
+      </div>
       <div class="grid">
         <div class="grid-main">
           <RevenueChart period={period} />
@@ -49,12 +52,16 @@ export function Home() {
             <Link href={addressOf('endpoints')} class="card-link">
               All endpoints
             </Link>
+            <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
           </header>
           <When loaded={loaded}>{(summary) => <TopEndpoints summary={summary} />}</When>
         </section>
         <section class="card" aria-labelledby="tokens">
           <header class="card-head">
             <h2 id="tokens">By token</h2>
+            <div class="card-tools">
+              <CsvButton name="tokens" rows={() => tokenCells(tokens.value)} isQuiet />
+            </div>
           </header>
           <When loaded={tokens}>
             {({ tokens: lines = [], revenueToken }) => <TokenBars tokens={lines} revenueToken={revenueToken} />}
@@ -64,6 +71,29 @@ export function Home() {
       <Feed />
     </>
   )
+}
+
+function endpointCells(summary: Summary | undefined): readonly (readonly string[])[] {
+  const lines = summary?.topEndpoints ?? []
+  return [
+    ['endpoint', 'calls', 'payments', 'revenue', 'revenueToken'],
+    ...lines.map((one) => [one.path, `${one.calls}`, `${one.payments}`, one.revenue, summary?.revenueToken ?? '']),
+  ]
+}
+
+function tokenCells(answer: Analytics | undefined): readonly (readonly string[])[] {
+  const lines = answer?.tokens ?? []
+  return [
+    ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share'],
+    ...lines.map((one) => [
+      one.token,
+      `${one.payments}`,
+      one.received,
+      one.revenue,
+      answer?.revenueToken ?? '',
+      one.share,
+    ]),
+  ]
 }
 
 function Figures({ summary, period }: { readonly summary: Summary; readonly period: Period }) {

@@ -4,7 +4,7 @@ import { tokenCodes } from '../../../core/network.ts'
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf } from '../data/route.ts'
@@ -27,7 +27,7 @@ export function Payers() {
   const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
   const list = cursors.value.shape === shape ? cursors.value.list : []
   const path = pathOf('/analytics/payers', { from, to, order: order.value, limit: 25, cursor: list.at(-1) })
-  const loaded = useAnswer<PayersAnswer>(path, { isLive: list.length === 0 })
+  const loaded = useAnswer<PayersAnswer>(path, { follows: list.length === 0 ? news : undefined })
   const payers = loaded.value?.payers ?? []
   const turnTo = (next: readonly string[]) => {
     cursors.value = { shape, list: next }
@@ -107,7 +107,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
             <th scope="col" class="number wide">
               Paid
             </th>
-            <th scope="col" class="number">
+            <th scope="col" class="number trail">
               Revenue, {token}
             </th>
             <th scope="col" class="when wide">
@@ -133,7 +133,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
                 <Count count={one.payments} />
               </td>
               <td class="number wide">{receivedWords(one)}</td>
-              <td class="number" title={`${one.revenue} ${token}`}>
+              <td class="number trail" title={`${one.revenue} ${token}`}>
                 {formatRounded(one.revenue, pageLocale())}
               </td>
               <td class="when wide">

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/network.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, type Outcome, pathOf } from '../data/ask.ts'
 import { addressOf, addressWith, change, place } from '../data/route.ts'
@@ -43,7 +43,7 @@ export function Payments() {
   const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
   const list = cursors.value.shape === shape ? cursors.value.list : []
   const path = pathOf('/analytics', { view: 'records', limit: pageSize, ...asked, cursor: list.at(-1) })
-  const loaded = useAnswer<Analytics>(path, { isLive: list.length === 0, asking: search })
+  const loaded = useAnswer<Analytics>(path, { follows: list.length === 0 ? news : undefined, asking: search })
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
   const turnTo = (next: readonly string[]) => {

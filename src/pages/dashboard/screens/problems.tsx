@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { useAnswer } from '../data/answer.ts'
+import { news, useAnswer } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf, addressWith, place } from '../data/route.ts'
@@ -65,7 +65,7 @@ export function Problems() {
   const shape = kind ?? ''
   const list = cursors.value.shape === shape ? cursors.value.list : []
   const path = pathOf('/analytics/problems', { kind, limit: 25, cursor: list.at(-1) })
-  const loaded = useAnswer<ProblemsAnswer>(path, { isLive: list.length === 0 })
+  const loaded = useAnswer<ProblemsAnswer>(path, { follows: list.length === 0 ? news : undefined })
   const turnTo = (next: readonly string[]) => {
     cursors.value = { shape, list: next }
   }
