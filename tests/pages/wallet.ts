@@ -25,6 +25,7 @@ function announce(people: Readonly<Record<string, string>>): void {
       name,
       bytes,
     )
+  const own = 'data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4='
   const wallets = Object.entries(people).map(([name, address]) => {
     const account = {
       address,
@@ -35,7 +36,8 @@ function announce(people: Readonly<Record<string, string>>): void {
     return {
       version: '1.0.0',
       name,
-      icon: 'data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=',
+      // One has a picture elsewhere, which a page must not fetch.
+      icon: name === 'Shy' ? 'https://wallet.example/icon.png' : own,
       chains: ['solana:localnet'],
       accounts: [],
       features: {
