@@ -1,9 +1,16 @@
 /** The dashboard starts here. */
 import { render } from 'preact'
+import { App } from './app.tsx'
+import { startRouting } from './data/route.ts'
+import { learnService, learnSession } from './data/session.ts'
+import { startSettings } from './data/settings.ts'
+import { startKeys } from './parts/keys.tsx'
 
-function App() {
-  return <h1>paystile</h1>
-}
+startSettings()
+startRouting()
+startKeys()
+learnService().catch(() => {})
+learnSession().catch(() => {})
 
 const place = document.getElementById('app')
 if (place) render(<App />, place)

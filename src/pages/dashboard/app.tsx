@@ -1,0 +1,71 @@
+/** Which screen is shown, and the stream that runs while somebody may see it. */
+import { useSignal, useSignalEffect } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { forgetAnswers } from './data/answer.ts'
+import { forgetRows, listen } from './data/live.ts'
+import { place, type Screen } from './data/route.ts'
+import { access, turn } from './data/session.ts'
+import { KeysHelp } from './parts/keys.tsx'
+import { PaymentDrawer } from './parts/payment.tsx'
+import { Shell } from './parts/shell.tsx'
+import { Skeleton } from './parts/states.tsx'
+import { Home } from './screens/home.tsx'
+
+/** Fetched when they are first wanted: home is what most people open. */
+const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentType>>> = {
+  payments: async () => (await import('./screens/payments.tsx')).Payments,
+  endpoints: async () => (await import('./screens/endpoints.tsx')).Endpoints,
+  payers: async () => (await import('./screens/payers.tsx')).Payers,
+  problems: async () => (await import('./screens/problems.tsx')).Problems,
+  'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
+}
+
+const titles: Readonly<Record<Screen, string>> = {
+  home: 'Home',
+  payments: 'Payments',
+  endpoints: 'Endpoints',
+  payers: 'Payers',
+  problems: 'Problems',
+  'sign-in': 'Sign in',
+}
+
+export function App() {
+  const isShut = access.value === 'signed-out' || access.value === 'not-owner'
+  const screen = isShut ? 'sign-in' : place.value.screen
+  useEffect(() => {
+    document.title = `${titles[screen]} · paystile`
+  }, [screen])
+  useSignalEffect(() => {
+    // Somebody else may be looking now: nothing of what the one before saw is kept.
+    if (turn.value === 0) return
+    forgetAnswers()
+    forgetRows()
+  })
+  useSignalEffect(() => (access.value === 'granted' ? listen() : undefined))
+  return (
+    <>
+      <Shell>{screen === 'home' ? <Home /> : <Later key={screen} screen={screen} />}</Shell>
+      {!isShut && <PaymentDrawer />}
+      <KeysHelp />
+    </>
+  )
+}
+
+function Later({ screen }: { readonly screen: Exclude<Screen, 'home'> }) {
+  const found = useSignal<{ readonly Part: ComponentType } | 'failed' | undefined>(undefined)
+  useEffect(() => {
+    others[screen]().then(
+      (Part) => {
+        found.value = { Part }
+      },
+      () => {
+        found.value = 'failed'
+      },
+    )
+  }, [screen, found])
+  if (found.value === undefined) return <Skeleton lines={8} />
+  if (found.value === 'failed') return <p role="alert">This screen could not be loaded. Reload the page.</p>
+  const { Part } = found.value
+  return <Part />
+}

@@ -1,0 +1,47 @@
+/** Asking the service. Whatever it answers, or does not, is one of a few outcomes that a screen knows how to show. */
+export type Trouble =
+  /** Somebody has to sign in. */
+  | { readonly kind: 'signed-out' }
+  | { readonly kind: 'not-owner' }
+  /** This service has no such address, or not this question: it is older than the page. */
+  | { readonly kind: 'missing'; readonly detail: string }
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'failed'; readonly status: number; readonly detail: string }
+
+export type Outcome<Answer> = { readonly kind: 'answer'; readonly value: Answer } | Trouble
+
+const patienceMs = 20_000
+
+export async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Outcome<Answer>> {
+  const patience = AbortSignal.timeout(patienceMs)
+  const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience
+  let response: Response
+  let body: unknown
+  try {
+    response = await fetch(path, { ...init, signal, credentials: 'same-origin', cache: 'no-store' })
+    body = await response.json()
+  } catch {
+    return { kind: 'unreachable' }
+  }
+  if (response.ok) return { kind: 'answer', value: body as Answer }
+  const { code = '', detail = 'The service did not say why.' } = (body ?? {}) as { code?: string; detail?: string }
+  if (response.status === 401 && code === 'sign_in_required') return { kind: 'signed-out' }
+  if (code === 'not_owner') return { kind: 'not-owner' }
+  if ([400, 404, 405].includes(response.status)) return { kind: 'missing', detail }
+  return { kind: 'failed', status: response.status, detail }
+}
+
+export function post<Answer>(path: string, body: unknown = {}): Promise<Outcome<Answer>> {
+  return ask(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** An address with what is known of its query. */
+export function pathOf(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text === '' ? path : `${path}?${text}`
+}

@@ -1,0 +1,72 @@
+/** Where one is: the screen and what it is asked to show, both in the address, so that it can be kept and sent. */
+import { signal } from '@preact/signals'
+
+export const screens = ['home', 'payments', 'endpoints', 'payers', 'problems', 'sign-in'] as const
+export type Screen = (typeof screens)[number]
+
+export interface Place {
+  readonly screen: Screen
+  readonly query: URLSearchParams
+}
+
+const base = '/dashboard'
+
+function readPlace(): Place {
+  const name = location.pathname.slice(base.length + 1).replace(/\/$/, '')
+  return { screen: screens.find((one) => one === name) ?? 'home', query: new URLSearchParams(location.search) }
+}
+
+export const place = signal<Place>({ screen: 'home', query: new URLSearchParams() })
+
+export function startRouting(): void {
+  place.value = readPlace()
+  addEventListener('popstate', () => {
+    place.value = readPlace()
+  })
+}
+
+export type Query = Readonly<Record<string, string | undefined>>
+
+/** These go along from screen to screen. */
+const lasting = ['period', 'from', 'to']
+
+export function addressOf(screen: Screen, query: Query = {}): string {
+  const lastingNow = lasting.flatMap((name) => {
+    const value = place.value.query.get(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  const all = Object.entries({ ...Object.fromEntries(lastingNow), ...query })
+  const text = new URLSearchParams(all.flatMap(([name, value]) => (value ? [[name, value]] : []))).toString()
+  const path = screen === 'home' ? base : `${base}/${screen}`
+  return text === '' ? path : `${path}?${text}`
+}
+
+/** The same screen, asked otherwise; what is undefined or empty goes. */
+export function addressWith(changes: Query): string {
+  const { screen, query } = place.value
+  return addressOf(screen, { ...Object.fromEntries(query), ...changes })
+}
+
+export function go(address: string, { isReplacing = false } = {}): void {
+  const isOtherPath = new URL(address, location.href).pathname !== location.pathname
+  if (isReplacing) history.replaceState(null, '', address)
+  else history.pushState(null, '', address)
+  place.value = readPlace()
+  if (!isOtherPath) return
+  scrollTo(0, 0)
+  // Who listens to the page, or tabs through it, goes on where the new screen begins.
+  document.getElementById('main')?.focus({ preventScroll: true })
+}
+
+export function change(changes: Query, options?: { readonly isReplacing?: boolean }): void {
+  go(addressWith(changes), options)
+}
+
+/** Follows a link within the page, unless the person wants it in a window of its own. */
+export function follow(event: MouseEvent): void {
+  const link = event.currentTarget as HTMLAnchorElement
+  if (event.defaultPrevented || event.button !== 0) return
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+  event.preventDefault()
+  go(link.getAttribute('href') ?? base)
+}

@@ -1,0 +1,40 @@
+/** Who is looking, and whether they may. Any answer of the service can say that they may not. */
+import { signal } from '@preact/signals'
+import type { Session, WellKnown } from './answers.ts'
+import { ask, type Outcome, post } from './ask.ts'
+
+export type Access = 'unknown' | 'granted' | 'signed-out' | 'not-owner'
+
+export const access = signal<Access>('unknown')
+export const session = signal<Session>({ signedIn: false })
+export const service = signal<WellKnown | undefined>(undefined)
+/** Rises when everything has to be asked anew, because somebody else is looking now. */
+export const turn = signal(0)
+
+/** What an answer says about the one who asked. */
+export function noteAccess(outcome: Outcome<unknown>): void {
+  if (outcome.kind === 'answer') access.value = 'granted'
+  if (outcome.kind === 'signed-out' || outcome.kind === 'not-owner') access.value = outcome.kind
+}
+
+export async function learnSession(): Promise<void> {
+  const outcome = await ask<Session>('/sign-in')
+  if (outcome.kind === 'answer') session.value = outcome.value
+}
+
+export async function learnService(): Promise<void> {
+  const outcome = await ask<WellKnown>('/.well-known/paystile')
+  if (outcome.kind === 'answer') service.value = outcome.value
+}
+
+/** After a sign-in or its end. */
+export async function renew(): Promise<void> {
+  await learnSession()
+  access.value = 'unknown'
+  turn.value += 1
+}
+
+export async function signOut(): Promise<void> {
+  await post('/sign-out')
+  await renew()
+}

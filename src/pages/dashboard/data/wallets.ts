@@ -1,0 +1,85 @@
+/** Wallets in this browser (Wallet Standard) that can sign a message, and signing in with one of them. */
+import type { SolanaSignMessageFeature } from '@solana/wallet-standard-features'
+import { getWallets } from '@wallet-standard/app'
+import type { Wallet, WalletAccount } from '@wallet-standard/base'
+import { parseSignIn } from '../../../core/sign-in-text.ts'
+import type { Session } from './answers.ts'
+import { type Outcome, post } from './ask.ts'
+
+interface ConnectFeature {
+  readonly 'standard:connect': { connect(): Promise<{ readonly accounts: readonly WalletAccount[] }> }
+}
+
+export type Signer = Wallet & { readonly features: SolanaSignMessageFeature & ConnectFeature }
+
+export type SignInOutcome = { readonly kind: 'signed-in'; readonly session: Session } | Refused
+export interface Refused {
+  readonly kind: 'refused'
+  /** One sentence and the next step. */
+  readonly why: string
+}
+
+const refused = (why: string): Refused => ({ kind: 'refused', why })
+
+function canSign(wallet: Wallet): wallet is Signer {
+  return 'solana:signMessage' in wallet.features && 'standard:connect' in wallet.features
+}
+
+/** Tells of the wallets now, and whenever one comes or goes, until the returned function is called. */
+export function watchWallets(tell: (wallets: readonly Signer[]) => void): () => void {
+  const { get, on } = getWallets()
+  const update = () => tell(get().filter(canSign))
+  update()
+  const off = [on('register', update), on('unregister', update)]
+  return () => {
+    for (const end of off) end()
+  }
+}
+
+/** The text to be signed. Only one that names this very site and wallet is shown to anybody. */
+export async function messageFor(
+  address: string,
+): Promise<{ readonly kind: 'message'; readonly text: string } | Refused> {
+  const outcome = await post<{ message: string }>('/sign-in/nonce', { address })
+  if (outcome.kind !== 'answer') return refused(reasonOf(outcome))
+  const facts = parseSignIn(outcome.value.message)
+  if (facts?.host !== location.host || facts.address !== address)
+    return refused('The service asks for a signature for another site; open the dashboard at its own address.')
+  return { kind: 'message', text: outcome.value.message }
+}
+
+export async function finishSignIn(body: Readonly<Record<string, string>>): Promise<SignInOutcome> {
+  const outcome = await post<Session & { token: string }>('/sign-in', body)
+  return outcome.kind === 'answer' ? { kind: 'signed-in', session: outcome.value } : refused(reasonOf(outcome))
+}
+
+function reasonOf(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
+  if (outcome.kind === 'failed' || outcome.kind === 'missing') return outcome.detail
+  if (outcome.kind === 'unreachable') return 'The service does not answer; see whether it runs, and try again.'
+  return 'The service did not take this sign-in; try again.'
+}
+
+export async function signInWithWallet(wallet: Signer): Promise<SignInOutcome> {
+  try {
+    const { accounts } = await wallet.features['standard:connect'].connect()
+    const account = [...accounts, ...wallet.accounts].find((one) => one.features.includes('solana:signMessage'))
+    if (!account) return refused('The wallet offered no account that can sign; choose one in the wallet and try again.')
+    const message = await messageFor(account.address)
+    if (message.kind === 'refused') return message
+    const bytes = new TextEncoder().encode(message.text)
+    const [signed] = await wallet.features['solana:signMessage'].signMessage({ account, message: bytes })
+    if (!signed) return refused('The wallet gave no signature; try again.')
+    return await finishSignIn({
+      address: account.address,
+      message: message.text,
+      signature: toBase64(signed.signature),
+      signedMessage: toBase64(signed.signedMessage),
+    })
+  } catch {
+    return refused('The wallet did not sign. Nothing was sent; try again when you are ready.')
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}

@@ -1,0 +1,48 @@
+/** One of a few, side by side, or one of many from a list. */
+interface ChoiceProps<Value extends string> {
+  readonly label: string
+  readonly options: readonly (readonly [Value, string])[]
+  readonly value: Value
+  readonly onChange: (value: Value) => void
+}
+
+export function Choice<Value extends string>({ label, options, value, onChange }: ChoiceProps<Value>) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{label}</legend>
+      {options.map(([one, words]) => (
+        <label key={one} class={one === value ? 'is-chosen' : undefined}>
+          <input type="radio" name={label} value={one} checked={one === value} onChange={() => onChange(one)} />
+          {words}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+interface PickProps {
+  readonly label: string
+  /** What stands for no choice. */
+  readonly any: string
+  readonly options: readonly string[]
+  readonly value: string
+  readonly onChange: (value: string | undefined) => void
+}
+
+export function Pick({ label, any, options, value, onChange }: PickProps) {
+  // What an address asks for is shown, even where there is no such option.
+  const all = value === '' || options.includes(value) ? options : [value, ...options]
+  return (
+    <label class={value === '' ? 'pick' : 'pick is-chosen'}>
+      <span class="unseen">{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}>
+        <option value="">{any}</option>
+        {all.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,52 @@
+/** Text that one can take along. */
+import { useSignal } from '@preact/signals'
+import { Icon } from './icons.tsx'
+
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const state = useSignal<'idle' | 'done' | 'failed'>('idle')
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      state.value = 'done'
+    } catch {
+      // Without https a page may not write there.
+      state.value = 'failed'
+    }
+    setTimeout(() => {
+      state.value = 'idle'
+    }, 2_000)
+  }
+  const said = { idle: '', done: 'Copied', failed: 'Select the text and copy it' }[state.value]
+  return (
+    <span class="copying">
+      <button type="button" class="icon-button" onClick={() => void copy()} aria-label={`Copy ${what}`}>
+        <Icon name={state.value === 'done' ? 'check' : 'copy'} />
+      </button>
+      <span role="status" class={state.value === 'failed' ? 'copy-said' : 'unseen'}>
+        {said}
+      </span>
+    </span>
+  )
+}
+
+/** A command for a terminal. */
+export function Command({ text }: { readonly text: string }) {
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <CopyButton text={text} what="the command" />
+    </span>
+  )
+}
+
+export function IdLine({ name, text }: { readonly name: string; readonly text: string }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd class="fact-id">
+        <code>{text}</code>
+        <CopyButton text={text} what={name} />
+      </dd>
+    </div>
+  )
+}

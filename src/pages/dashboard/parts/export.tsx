@@ -1,0 +1,61 @@
+/** Taking a table along: from the service where it can give all of it, from what is shown otherwise. */
+import { now } from '../../look/clock.ts'
+import { csvOf } from '../../look/csv.ts'
+import { writeDay } from '../../look/times.ts'
+import { pathOf } from '../data/ask.ts'
+import { Icon } from './icons.tsx'
+import { Menu } from './menu.tsx'
+
+const formats = [
+  ['csv', 'CSV', 'for any spreadsheet'],
+  ['xlsx', 'Excel', 'all cells as text'],
+  ['json', 'JSON', 'for programs'],
+] as const
+
+interface ExportMenuProps {
+  readonly query: Readonly<Record<string, string | number | undefined>>
+  /** Whether the table shows only what was searched for. */
+  readonly isSought?: boolean
+}
+
+export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
+  return (
+    <Menu icon="download" label="Export" isWordy>
+      <ul class="menu-list">
+        {formats.map(([format, name, what]) => (
+          <li key={format}>
+            <a href={pathOf('/api/analytics/export', { format, ...query })} download>
+              {name} <span class="muted">{what}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {isSought && <p class="menu-note">An export knows the filters, and not the search: it holds more.</p>}
+    </Menu>
+  )
+}
+
+interface CsvButtonProps {
+  readonly name: string
+  /** The first is the header. */
+  readonly rows: () => readonly (readonly string[])[]
+  /** Only the icon. */
+  readonly isQuiet?: boolean
+}
+
+export function CsvButton({ name, rows, isQuiet = false }: CsvButtonProps) {
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([csvOf(rows())], { type: 'text/csv;charset=utf-8' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = `paystile-${name}-${writeDay(now(), 'utc')}.csv`
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  }
+  return (
+    <button type="button" class={isQuiet ? 'icon-button' : 'button'} onClick={save}>
+      <Icon name="download" />
+      <span class={isQuiet ? 'unseen' : undefined}>{isQuiet ? `Export ${name} as CSV` : 'Export CSV'}</span>
+    </button>
+  )
+}

@@ -1,0 +1,173 @@
+/** Payments as they come in, with a pause and filters. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { tokenCodes } from '../../../core/network.ts'
+import { now } from '../../look/clock.ts'
+import { gaps, useAnswer } from '../data/answer.ts'
+import { type Analytics, statuses } from '../data/answers.ts'
+import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
+import { addressOf, addressWith } from '../data/route.ts'
+import { tick } from '../data/settings.ts'
+import { Pick } from './choice.tsx'
+import { ExportMenu } from './export.tsx'
+import { Icon } from './icons.tsx'
+import { Link } from './link.tsx'
+import { NoPayments, Notice, When } from './states.tsx'
+import { Amount, Delivery, Moment, Name, Standing } from './words.tsx'
+
+const mostShown = 12
+/** For so long a new row is marked. */
+const newMs = 20_000
+
+const lineWords = { connecting: 'Connecting…', live: 'Live', reconnecting: 'Reconnecting…' } as const
+
+export function Feed() {
+  const token = useSignal('')
+  const status = useSignal('')
+  const loaded = useAnswer<Analytics>(`/analytics?view=records&limit=25`, { follows: gaps })
+  const { value } = loaded
+  useEffect(() => {
+    if (value?.records) takeList(value.records)
+  }, [value])
+  const state = isPaused.value ? 'paused' : line.value
+  const shown = rows.value
+    .filter(({ record }) => (token.value || record.token) === record.token)
+    .filter(({ record }) => (status.value || record.status) === record.status)
+    .slice(0, mostShown)
+  return (
+    <section class="card" aria-labelledby="feed">
+      <header class="card-head">
+        <h2 id="feed">Live payments</h2>
+        <span class={`lamp lamp-${state}`} role="status">
+          {isPaused.value ? 'Paused' : lineWords[line.value]}
+        </span>
+        <div class="card-tools">
+          <Pick
+            label="Token"
+            any="All tokens"
+            options={tokenCodes}
+            value={token.value}
+            onChange={(value = '') => {
+              token.value = value
+            }}
+          />
+          <Pick
+            label="Status"
+            any="All statuses"
+            options={statuses}
+            value={status.value}
+            onChange={(value = '') => {
+              status.value = value
+            }}
+          />
+          <PauseButton />
+          <ExportMenu query={{ token: token.value, status: status.value }} />
+        </div>
+      </header>
+      <p class="unseen" aria-live="polite">
+        {spoken.value}
+      </p>
+      <When loaded={loaded}>
+        {() =>
+          shown.length > 0 ? (
+            <FeedTable rows={shown} />
+          ) : rows.value.length === 0 ? (
+            <NoPayments />
+          ) : (
+            <Notice title="None of the latest payments match">
+              <p>Choose other filters, or look through all payments.</p>
+            </Notice>
+          )
+        }
+      </When>
+      <div class="card-foot">
+        <Link href={addressOf('payments')}>All payments</Link>
+      </div>
+    </section>
+  )
+}
+
+function PauseButton() {
+  const waiting = held.value.length
+  return isPaused.value ? (
+    <button type="button" class="button" onClick={resume}>
+      <Icon name="play" />
+      {waiting === 0 ? 'Resume' : `Resume, ${waiting} new`}
+    </button>
+  ) : (
+    <button
+      type="button"
+      class="button"
+      onClick={() => {
+        isPaused.value = true
+      }}
+    >
+      <Icon name="pause" />
+      Pause
+    </button>
+  )
+}
+
+function FeedTable({ rows: shown }: { readonly rows: readonly Row[] }) {
+  const isNew = ({ arrivedAt }: Row) => arrivedAt !== undefined && Math.max(now(), tick.value) - arrivedAt < newMs
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">The latest payments</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number lead">
+              Amount
+            </th>
+            <th scope="col" class="trail">
+              Status
+            </th>
+            <th scope="col" class="wide">
+              Endpoint
+            </th>
+            <th scope="col" class="wide">
+              Payer
+            </th>
+            <th scope="col" class="wide">
+              Delivery
+            </th>
+            <th scope="col" class="when wide">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={row.record.id} class={isNew(row) ? 'is-new' : undefined}>
+              <td class="number lead">
+                <Link href={addressWith({ payment: row.record.id })} class="row-link" row={row.record.id}>
+                  <Amount amount={row.record.amount} token={row.record.token} />
+                  <span class="narrow">{row.record.endpoint}</span>
+                </Link>
+              </td>
+              <td class="trail">
+                <Standing record={row.record} />
+                <span class="narrow">
+                  <Moment at={row.record.timestamp} />
+                </span>
+              </td>
+              <td class="endpoint wide" title={row.record.endpoint}>
+                {row.record.endpoint}
+              </td>
+              <td class="wide">
+                <Name text={row.record.payer} />
+              </td>
+              <td class="wide">
+                <Delivery delivery={row.record.delivery} />
+              </td>
+              <td class="when wide">
+                {isNew(row) && <span class="new-mark">New</span>}
+                <Moment at={row.record.timestamp} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+/** The keyboard: moving among rows, opening, searching. And a list of the keys. */
+import { signal } from '@preact/signals'
+import { addressOf, change, go, place } from '../data/route.ts'
+import { Dialog } from './dialog.tsx'
+
+const isHelpOpen = signal(false)
+export const searchId = 'search'
+/** The search is wanted, and its screen may still have to be loaded. */
+const isSearchWanted = signal(false)
+
+export function showKeys(): void {
+  isHelpOpen.value = true
+}
+
+const rowLinks = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
+const rowOf = (link: HTMLElement | undefined): string | undefined => link?.dataset['row']
+
+/** To the next row, or the one before; in an open drawer, to the next payment. */
+function move(step: 1 | -1): void {
+  const links = rowLinks()
+  const open = place.value.query.get('payment')
+  const current = open ?? rowOf(document.activeElement as HTMLElement)
+  const at = links.findIndex((link) => rowOf(link) === current)
+  const next = links[at === -1 ? (step === 1 ? 0 : links.length - 1) : at + step]
+  if (!next) return
+  if (open === null) next.focus()
+  else change({ payment: rowOf(next) }, { isReplacing: true })
+}
+
+function search(): void {
+  isSearchWanted.value = true
+  if (place.value.screen === 'payments') giveSearch()
+  else go(addressOf('payments'))
+}
+
+/** Puts the focus into the search, where somebody asked for it. */
+export function giveSearch(): void {
+  if (isSearchWanted.value) document.getElementById(searchId)?.focus()
+  isSearchWanted.value = false
+}
+
+function press(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+  if (target.closest('input:not([type=radio]), select, textarea')) {
+    if (event.key === 'Escape') target.blur()
+    return
+  }
+  if (isHelpOpen.value && event.key !== '?') return
+  const isOnRow = target.dataset['row'] !== undefined || place.value.query.has('payment')
+  const acts: Readonly<Record<string, (() => void) | undefined>> = {
+    j: () => move(1),
+    k: () => move(-1),
+    // Elsewhere the arrows scroll.
+    ArrowDown: isOnRow ? () => move(1) : undefined,
+    ArrowUp: isOnRow ? () => move(-1) : undefined,
+    '/': place.value.query.has('payment') ? undefined : search,
+    '?': () => {
+      isHelpOpen.value = !isHelpOpen.value
+    },
+  }
+  const act = acts[event.key]
+  if (!act) return
+  event.preventDefault()
+  act()
+}
+
+export function startKeys(): void {
+  document.addEventListener('keydown', press)
+}
+
+const list = [
+  [['j', '↓'], 'Next row, or next payment'],
+  [['k', '↑'], 'Row before, or payment before'],
+  [['Enter'], 'Open the payment'],
+  [['Esc'], 'Close'],
+  [['/'], 'Search payments'],
+  [['?'], 'These keys'],
+] as const
+
+export function KeysHelp() {
+  if (!isHelpOpen.value) return null
+  const close = () => {
+    isHelpOpen.value = false
+  }
+  return (
+    <Dialog title="Keys" class="panel" onClose={close}>
+      <dl class="keys">
+        {list.map(([keys, what]) => (
+          <div key={what}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,42 @@
+/** A button that opens a small panel under it; Esc, or a click elsewhere, closes it. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Icon, type IconName } from './icons.tsx'
+
+interface MenuProps {
+  readonly icon: IconName
+  readonly label: string
+  /** The words stand beside the icon, and not only behind it. */
+  readonly isWordy?: boolean
+  readonly children: ComponentChildren
+}
+
+export function Menu({ icon, label, isWordy = false, children }: MenuProps) {
+  const box = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    const close = (event: Event) => {
+      const details = box.current
+      if (!details?.open) return
+      if (event instanceof KeyboardEvent) {
+        if (event.key !== 'Escape') return
+        if (details.contains(document.activeElement)) details.querySelector('summary')?.focus()
+      } else if (details.contains(event.target as Node)) return
+      details.open = false
+    }
+    document.addEventListener('pointerdown', close)
+    document.addEventListener('keydown', close)
+    return () => {
+      document.removeEventListener('pointerdown', close)
+      document.removeEventListener('keydown', close)
+    }
+  }, [])
+  return (
+    <details class="menu" ref={box}>
+      <summary class={isWordy ? 'button' : 'icon-button'}>
+        <Icon name={icon} />
+        <span class={isWordy ? undefined : 'unseen'}>{label}</span>
+      </summary>
+      <div class="menu-panel">{children}</div>
+    </details>
+  )
+}

@@ -1,0 +1,63 @@
+/** Which time is shown: the last day, week or month, or certain days. */
+import { useSignal } from '@preact/signals'
+import { now } from '../../look/clock.ts'
+import { type Period, type PeriodName, readPeriod } from '../../look/periods.ts'
+import { writeDay } from '../../look/times.ts'
+import { change, place } from '../data/route.ts'
+import { zone } from '../data/settings.ts'
+import { Choice } from './choice.tsx'
+
+const words: Readonly<Record<PeriodName, string>> = {
+  '24h': '24 h',
+  '7d': '7 d',
+  '30d': '30 d',
+  all: 'All',
+  custom: 'Custom',
+}
+
+/** The period that the address names. */
+export function usePeriod(usual: PeriodName): Period {
+  return readPeriod(place.value.query, now(), zone.value, usual)
+}
+
+interface PeriodBarProps {
+  readonly period: Period
+  /** Whether all time can be asked for. */
+  readonly hasAll?: boolean
+}
+
+export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
+  const isOpen = useSignal(period.name === 'custom')
+  const names: readonly PeriodName[] = hasAll ? ['24h', '7d', '30d', 'all', 'custom'] : ['24h', '7d', '30d', 'custom']
+  const [first, last] = [writeDay(period.from ?? now(), zone.value), writeDay((period.to ?? now()) - 1, zone.value)]
+  const choose = (name: PeriodName) => {
+    isOpen.value = name === 'custom'
+    if (name === 'custom') change({ period: name, from: first, to: last })
+    else change({ period: name, from: undefined, to: undefined })
+  }
+  const setDay = (which: 'from' | 'to', day: string) => {
+    if (day === '') return
+    const days = { from: first, to: last, [which]: day }
+    // Whoever moves one end past the other means that day.
+    const ends = days.from <= days.to ? days : { from: day, to: day }
+    change({ period: 'custom', ...ends }, { isReplacing: true })
+  }
+  return (
+    <div class="period">
+      <Choice label="Period" options={names.map((name) => [name, words[name]])} value={period.name} onChange={choose} />
+      {isOpen.value && period.name === 'custom' && (
+        <span class="days">
+          <label>
+            <span class="unseen">First day</span>
+            <input type="date" value={first} onChange={({ currentTarget }) => setDay('from', currentTarget.value)} />
+          </label>
+          <span aria-hidden="true">–</span>
+          <label>
+            <span class="unseen">Last day</span>
+            <input type="date" value={last} onChange={({ currentTarget }) => setDay('to', currentTarget.value)} />
+          </label>
+        </span>
+      )}
+    </div>
+  )
+}

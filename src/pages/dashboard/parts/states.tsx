@@ -1,0 +1,87 @@
+/** What a screen shows when there is nothing to show yet: it loads, it is empty, it failed, or the service lacks it. */
+import type { ComponentChildren } from 'preact'
+import type { Loaded } from '../data/answer.ts'
+import type { Trouble } from '../data/ask.ts'
+import { service } from '../data/session.ts'
+import { Command } from './copy.tsx'
+
+export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="unseen">Loading…</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class="bone" />
+      ))}
+    </div>
+  )
+}
+
+export function Notice({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="notice">
+      <h3>{title}</h3>
+      <div class="notice-text">{children}</div>
+    </div>
+  )
+}
+
+/** What one types to see the first payment. */
+export function firstCommand(): string {
+  const offer = service.value?.endpoints.find(({ path }) => path !== null)
+  const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
+  return `npx paystile pay ${location.origin}${path}`
+}
+
+export function NoPayments({ what = 'No payments yet' }: { readonly what?: string }) {
+  return (
+    <Notice title={what}>
+      <p>Make the first one from a terminal. It shows up here within a second.</p>
+      <Command text={firstCommand()} />
+    </Notice>
+  )
+}
+
+export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
+  if (trouble.kind === 'missing')
+    return (
+      <Notice title="Not available on this service yet">
+        <p>The service does not answer this question. Update paystile where it runs, and restart it.</p>
+        <p class="muted">{trouble.detail}</p>
+      </Notice>
+    )
+  const isGone = trouble.kind === 'unreachable'
+  return (
+    <Notice title={isGone ? 'The service does not answer' : 'The service could not answer'}>
+      <p>
+        {isGone
+          ? 'See whether it runs and whether you are connected. This page tries again by itself when payments come in.'
+          : trouble.kind === 'failed'
+            ? trouble.detail
+            : 'Sign in to see this.'}
+      </p>
+      <button type="button" class="button" onClick={reload}>
+        Try again
+      </button>
+    </Notice>
+  )
+}
+
+interface WhenProps<Answer> {
+  readonly loaded: Loaded<Answer>
+  readonly lines?: number
+  readonly children: (value: Answer) => ComponentChildren
+}
+
+/** The answer when it is there; an old one is shown, dimmed, while a new one comes. */
+export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
+  const { value, trouble, isStale, reload } = loaded
+  if (trouble && (value === undefined || trouble.kind === 'missing'))
+    return <TroubleNotice trouble={trouble} reload={reload} />
+  if (value === undefined) return <Skeleton lines={lines} />
+  return (
+    <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
+      {trouble && <p class="stale">These figures are from before the connection broke. Trying again.</p>}
+      {children(value)}
+    </div>
+  )
+}

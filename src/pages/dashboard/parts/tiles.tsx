@@ -1,0 +1,89 @@
+/** The four figures at the top, each beside what it was in the period before. */
+import type { ComponentChildren } from 'preact'
+import {
+  type Change,
+  changeOf,
+  formatAmount,
+  formatCount,
+  formatRounded,
+  formatShare,
+  pointsOf,
+} from '../../look/amounts.ts'
+import { divideDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { Summary, Totals } from '../data/answers.ts'
+import { Trend } from './words.tsx'
+
+interface TileProps {
+  readonly name: string
+  readonly value: ComponentChildren
+  readonly unit?: string
+  readonly exact?: string
+  readonly change: Change
+  readonly than: string
+}
+
+function Tile({ name, value, unit, exact, change, than }: TileProps) {
+  return (
+    <div class="tile">
+      <dt>{name}</dt>
+      <dd class="tile-value" title={exact}>
+        {value} {unit && <span class="unit">{unit}</span>}
+      </dd>
+      <dd class="tile-trend">
+        <Trend change={change} than={than} />
+      </dd>
+    </div>
+  )
+}
+
+/** A person may be asked several times for one payment, and may pay in the next hour: more than all is all. */
+export function conversionOf({ funnel: { challenged, paid } }: Totals): number | undefined {
+  return challenged === 0 ? undefined : Math.min(1, paid / challenged)
+}
+
+interface TilesProps {
+  readonly summary: Summary
+  readonly previous: Totals | undefined
+  readonly than: string
+}
+
+export function Tiles({ summary, previous, than }: TilesProps) {
+  const locale = pageLocale()
+  const averageOf = (totals: Totals) => divideDecimal(totals.totalRevenue, totals.payments)
+  const average = averageOf(summary)
+  const unit = summary.revenueToken
+  const wasAverage = previous && (averageOf(previous) ?? '0')
+  return (
+    <dl class="tiles card">
+      <Tile
+        name="Revenue"
+        value={formatRounded(summary.totalRevenue, locale)}
+        unit={unit}
+        exact={`${formatAmount(summary.totalRevenue, locale)} ${unit}`}
+        change={changeOf(summary.totalRevenue, previous?.totalRevenue, locale)}
+        than={than}
+      />
+      <Tile
+        name="Payments"
+        value={formatCount(summary.payments, locale)}
+        change={changeOf(String(summary.payments), previous && String(previous.payments), locale)}
+        than={than}
+      />
+      <Tile
+        name="Average payment"
+        value={average === undefined ? '–' : formatRounded(average, locale)}
+        {...(average !== undefined && { unit, exact: `${formatAmount(average, locale)} ${unit}` })}
+        change={average === undefined ? { kind: 'none' } : changeOf(average, wasAverage, locale)}
+        than={than}
+      />
+      <Tile
+        name="Conversion"
+        value={formatShare(conversionOf(summary), locale)}
+        exact="Paid, of those who were asked to pay"
+        change={pointsOf(conversionOf(summary), previous && conversionOf(previous), locale)}
+        than={than}
+      />
+    </dl>
+  )
+}

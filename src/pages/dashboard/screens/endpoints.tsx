@@ -1,0 +1,154 @@
+/** What is asked for, paid for and served, endpoint by endpoint. */
+import { formatAmount, formatRounded, formatShare } from '../../look/amounts.ts'
+import { compareDecimals } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import type { Analytics, RevenueLine, UsageLine } from '../data/answers.ts'
+import { pathOf } from '../data/ask.ts'
+import { addressOf } from '../data/route.ts'
+import { CsvButton } from '../parts/export.tsx'
+import { Link } from '../parts/link.tsx'
+import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { NoPayments, When } from '../parts/states.tsx'
+import { Count } from '../parts/words.tsx'
+
+interface Line extends UsageLine {
+  readonly revenue: string
+  readonly conversion: number | undefined
+}
+
+/** Usage and revenue come as two lists, each cut at its own end. */
+function linesOf(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): readonly Line[] {
+  const earned = new Map(revenue.map((line) => [line.endpoint, line]))
+  const used = new Set(usage.map(({ endpoint }) => endpoint))
+  const nothing = { calls: 0, challenged: 0, free: 0, refused: 0, reused: 0, delivered: 0, undelivered: 0 }
+  const others = revenue
+    .filter(({ endpoint }) => !used.has(endpoint))
+    .map(({ endpoint, payments }) => ({ ...nothing, endpoint, payments, calls: payments }))
+  return [...usage, ...others]
+    .map((line) => ({
+      ...line,
+      revenue: earned.get(line.endpoint)?.revenue ?? '0',
+      conversion: line.challenged === 0 ? undefined : Math.min(1, line.payments / line.challenged),
+    }))
+    .sort((one, other) => compareDecimals(other.revenue, one.revenue) || other.calls - one.calls)
+}
+
+export function Endpoints() {
+  const period = usePeriod('7d')
+  const { from, to } = period
+  const options = { follows: news }
+  const usage = useAnswer<Analytics>(pathOf('/analytics', { view: 'usage', from, to }), options)
+  const revenue = useAnswer<Analytics>(pathOf('/analytics', { view: 'revenue', from, to }), options)
+  const lines = linesOf(usage.value?.usage ?? [], revenue.value?.revenue ?? [])
+  const token = revenue.value?.revenueToken ?? ''
+  const cells = () => [
+    [
+      'endpoint',
+      'calls',
+      'payments',
+      'challenged',
+      'conversion',
+      'delivered',
+      'undelivered',
+      'revenue',
+      'revenueToken',
+    ],
+    ...lines.map((line) => [
+      line.endpoint,
+      ...[line.calls, line.payments, line.challenged].map(String),
+      line.conversion === undefined ? '' : line.conversion.toFixed(4),
+      ...[line.delivered, line.undelivered].map(String),
+      line.revenue,
+      token,
+    ]),
+  ]
+  return (
+    <>
+      <ScreenHead title="Endpoints">
+        <PeriodBar period={period} hasAll />
+        <CsvButton name="endpoints" rows={cells} />
+      </ScreenHead>
+      <section class="card" aria-label="All endpoints">
+        <When loaded={usage} lines={6}>
+          {() =>
+            lines.length === 0 ? (
+              <NoPayments what="Nobody asked for anything in this period" />
+            ) : (
+              <EndpointsTable lines={lines} token={token} />
+            )
+          }
+        </When>
+      </section>
+    </>
+  )
+}
+
+function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; readonly token: string }) {
+  const locale = pageLocale()
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">Endpoints, those that earned most first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            <th scope="col" class="number wide">
+              Asked (402)
+            </th>
+            <th scope="col" class="number">
+              Payments
+            </th>
+            <th scope="col" class="number wide">
+              Conversion
+            </th>
+            <th scope="col" class="number wide">
+              Calls
+            </th>
+            <th scope="col" class="number wide">
+              Delivered
+            </th>
+            <th scope="col" class="number">
+              Revenue{token && `, ${token}`}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.endpoint}>
+              <td class="endpoint" title={line.endpoint}>
+                <Link href={addressOf('payments', { endpoint: line.endpoint })} class="row-link" row={line.endpoint}>
+                  {line.endpoint}
+                </Link>
+              </td>
+              <td class="number wide">
+                <Count count={line.challenged} />
+              </td>
+              <td class="number">
+                <Count count={line.payments} />
+              </td>
+              <td class="number wide">{formatShare(line.conversion, locale)}</td>
+              <td class="number wide">
+                <Count count={line.calls} />
+              </td>
+              <td class="number wide">
+                <Count count={line.delivered} />
+                {line.undelivered > 0 && (
+                  <span class="warn-text" title="Paid for, and not delivered">
+                    {' '}
+                    (−
+                    <Count count={line.undelivered} />)
+                  </span>
+                )}
+              </td>
+              <td class="number" title={`${formatAmount(line.revenue, locale)} ${token}`}>
+                {formatRounded(line.revenue, locale)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,164 @@
+/** How it goes, at a glance: what came in, from where, and what is coming in right now. */
+
+import { formatRounded } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import type { Analytics, Summary } from '../data/answers.ts'
+import { pathOf } from '../data/ask.ts'
+import { addressOf } from '../data/route.ts'
+import { FunnelBars, TokenBars } from '../parts/bars.tsx'
+import { RevenueChart } from '../parts/chart.tsx'
+import { CsvButton } from '../parts/export.tsx'
+import { Feed } from '../parts/feed.tsx'
+import { Link } from '../parts/link.tsx'
+import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { Notice, When } from '../parts/states.tsx'
+import { Tiles } from '../parts/tiles.tsx'
+import { Count } from '../parts/words.tsx'
+
+export function Home() {
+  const asked = usePeriod('7d')
+  // Sums of all time have nothing before them, and no drawing; a month is what is meant here.
+  const month = usePeriod('30d')
+  const period = asked.name === 'all' ? { ...month, name: '30d' as const } : asked
+  const { from, to } = period
+  const loaded = useAnswer<Summary>(pathOf('/api/analytics', { from, to }), { follows: news })
+  const tokens = useAnswer<Analytics>(pathOf('/analytics', { view: 'tokens', from, to }), { follows: news })
+  return (
+    <>
+      <ScreenHead title="Home">
+        <PeriodBar period={period} />
+      </ScreenHead>
+      <div class={loaded.value ? undefined : 'card'}>
+        <When loaded={loaded} lines={3}>
+          {(summary) => <Figures summary={summary} period={period} />}
+        </When>
+      </div>
+      <div class="grid">
+        <div class="grid-main">
+          <RevenueChart period={period} />
+        </div>
+        <section class="card" aria-labelledby="funnel">
+          <header class="card-head">
+            <h2 id="funnel">From asked to served</h2>
+          </header>
+          <When loaded={loaded}>{({ funnel }) => <FunnelBars funnel={funnel} />}</When>
+        </section>
+        <section class="card grid-main" aria-labelledby="top">
+          <header class="card-head">
+            <h2 id="top">Top endpoints</h2>
+            <Link href={addressOf('endpoints')} class="card-link">
+              All endpoints
+            </Link>
+            <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
+          </header>
+          <When loaded={loaded}>{(summary) => <TopEndpoints summary={summary} />}</When>
+        </section>
+        <section class="card" aria-labelledby="tokens">
+          <header class="card-head">
+            <h2 id="tokens">By token</h2>
+            <div class="card-tools">
+              <CsvButton name="tokens" rows={() => tokenCells(tokens.value)} isQuiet />
+            </div>
+          </header>
+          <When loaded={tokens}>
+            {({ tokens: lines = [], revenueToken }) => <TokenBars tokens={lines} revenueToken={revenueToken} />}
+          </When>
+        </section>
+      </div>
+      <Feed />
+    </>
+  )
+}
+
+function endpointCells(summary: Summary | undefined): readonly (readonly string[])[] {
+  const lines = summary?.topEndpoints ?? []
+  return [
+    ['endpoint', 'calls', 'payments', 'revenue', 'revenueToken'],
+    ...lines.map((one) => [one.path, `${one.calls}`, `${one.payments}`, one.revenue, summary?.revenueToken ?? '']),
+  ]
+}
+
+function tokenCells(answer: Analytics | undefined): readonly (readonly string[])[] {
+  const lines = answer?.tokens ?? []
+  return [
+    ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share'],
+    ...lines.map((one) => [
+      one.token,
+      `${one.payments}`,
+      one.received,
+      one.revenue,
+      answer?.revenueToken ?? '',
+      one.share,
+    ]),
+  ]
+}
+
+function Figures({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
+  const before = periodBefore(period)
+  // An older service does not tell of the period before by itself, but when it is asked.
+  const path = summary.previous || !before ? undefined : pathOf('/api/analytics', before)
+  const { value } = useAnswer<Summary>(path)
+  return (
+    <>
+      <Tiles summary={summary} previous={summary.previous ?? value} than={periodWords(period)} />
+      {summary.unvalued > 0 && (
+        <p class="aside">
+          <Count count={summary.unvalued} /> payments had no rate at their time, and are in no revenue.
+        </p>
+      )}
+    </>
+  )
+}
+
+function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly summary: Summary }) {
+  if (topEndpoints.length === 0)
+    return (
+      <Notice title="Nothing was bought in this period">
+        <p>Choose a longer one above.</p>
+      </Notice>
+    )
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">Endpoints with most payments</caption>
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            <th scope="col" class="number wide">
+              Calls
+            </th>
+            <th scope="col" class="number">
+              Payments
+            </th>
+            <th scope="col" class="number">
+              Revenue, {revenueToken}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {topEndpoints.slice(0, 6).map(({ path, calls, payments, revenue }) => (
+            <tr key={path}>
+              <td class="endpoint" title={path}>
+                <Link href={addressOf('payments', { endpoint: path })} class="row-link">
+                  {path}
+                </Link>
+              </td>
+              <td class="number wide">
+                <Count count={calls} />
+              </td>
+              <td class="number">
+                <Count count={payments} />
+              </td>
+              <td class="number" title={`${revenue} ${revenueToken}`}>
+                {formatRounded(revenue, pageLocale())}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,151 @@
+/** Who pays, by pseudonym: wallets are kept as keyed hashes only. */
+import { useSignal } from '@preact/signals'
+import { tokenCodes } from '../../../core/network.ts'
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { compareDecimals } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
+import { pathOf } from '../data/ask.ts'
+import { addressOf } from '../data/route.ts'
+import { Choice } from '../parts/choice.tsx'
+import { CsvButton } from '../parts/export.tsx'
+import { Link } from '../parts/link.tsx'
+import { Pages } from '../parts/pages.tsx'
+import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { NoPayments, When } from '../parts/states.tsx'
+import { Count, Moment, Name } from '../parts/words.tsx'
+
+type Order = 'revenue' | 'latest'
+
+export function Payers() {
+  const period = usePeriod('30d')
+  const { from, to } = period
+  const order = useSignal<Order>('revenue')
+  const shape = JSON.stringify([from, to, order.value])
+  const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
+  const list = cursors.value.shape === shape ? cursors.value.list : []
+  const path = pathOf('/analytics/payers', { from, to, order: order.value, limit: 25, cursor: list.at(-1) })
+  const loaded = useAnswer<PayersAnswer>(path, { follows: list.length === 0 ? news : undefined })
+  const payers = loaded.value?.payers ?? []
+  const turnTo = (next: readonly string[]) => {
+    cursors.value = { shape, list: next }
+  }
+  const cells = () => [
+    ['payer', 'payments', 'revenue', 'revenueToken', ...tokenCodes, 'first', 'last'],
+    ...payers.map((one) => [
+      one.payer,
+      String(one.payments),
+      one.revenue,
+      loaded.value?.revenueToken ?? '',
+      ...tokenCodes.map((token) => one.received[token]),
+      one.first,
+      one.last,
+    ]),
+  ]
+  return (
+    <>
+      <ScreenHead title="Payers">
+        <PeriodBar period={period} hasAll />
+        <CsvButton name="payers" rows={cells} />
+      </ScreenHead>
+      <section class="card" aria-label="All payers">
+        <div class="filters">
+          <Choice
+            label="Order"
+            options={[
+              ['revenue', 'Most revenue'],
+              ['latest', 'Latest'],
+            ]}
+            value={order.value}
+            onChange={(value) => {
+              order.value = value
+            }}
+          />
+          <p class="muted filters-note">
+            Wallets are kept as keyed hashes: the same payer has the same name here, and nowhere else.
+          </p>
+        </div>
+        <When loaded={loaded} lines={8}>
+          {({ revenueToken, next }) =>
+            payers.length === 0 ? (
+              <NoPayments what="Nobody paid in this period" />
+            ) : (
+              <>
+                <PayersTable payers={payers} token={revenueToken} />
+                <Pages
+                  number={list.length + 1}
+                  onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
+                  onNext={next === null ? undefined : () => turnTo([...list, next])}
+                />
+              </>
+            )
+          }
+        </When>
+      </section>
+    </>
+  )
+}
+
+function receivedWords({ received }: Payer): string {
+  const given = tokenCodes.filter((token) => compareDecimals(received[token], '0') > 0)
+  return given.map((token) => `${formatAmount(received[token], pageLocale())} ${token}`).join(', ')
+}
+
+function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; readonly token: string }) {
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">Payers</caption>
+        <thead>
+          <tr>
+            <th scope="col">Payer</th>
+            <th scope="col" class="number">
+              Payments
+            </th>
+            <th scope="col" class="number wide">
+              Paid
+            </th>
+            <th scope="col" class="number trail">
+              Revenue, {token}
+            </th>
+            <th scope="col" class="when wide">
+              First
+            </th>
+            <th scope="col" class="when wide">
+              Last
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {payers.map((one) => (
+            <tr key={one.payer}>
+              <td>
+                <Link href={addressOf('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
+                  <Name text={one.payer} />
+                  <span class="narrow">
+                    <Moment at={one.last} />
+                  </span>
+                </Link>
+              </td>
+              <td class="number">
+                <Count count={one.payments} />
+              </td>
+              <td class="number wide">{receivedWords(one)}</td>
+              <td class="number trail" title={`${one.revenue} ${token}`}>
+                {formatRounded(one.revenue, pageLocale())}
+              </td>
+              <td class="when wide">
+                <Moment at={one.first} />
+              </td>
+              <td class="when wide">
+                <Moment at={one.last} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

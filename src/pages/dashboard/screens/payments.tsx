@@ -1,0 +1,227 @@
+/** All payments, page by page: searched, filtered, each to be opened. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { tokenCodes } from '../../../core/network.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
+import { ask, type Outcome, pathOf } from '../data/ask.ts'
+import { addressOf, addressWith, change, place } from '../data/route.ts'
+import { Pick } from '../parts/choice.tsx'
+import { ExportMenu } from '../parts/export.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { giveSearch, searchId } from '../parts/keys.tsx'
+import { Link } from '../parts/link.tsx'
+import { Pages } from '../parts/pages.tsx'
+import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { NoPayments, Notice, When } from '../parts/states.tsx'
+import { Amount, Delivery, Moment, Name, Standing } from '../parts/words.tsx'
+
+const pageSize = 25
+const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as const
+
+/** A service that cannot search still finds a record by its id; what is no name of anything is found nowhere. */
+async function search(path: string, signal: AbortSignal): Promise<Outcome<Analytics>> {
+  const outcome = await ask<Analytics>(path, { signal })
+  const sought = new URL(path, location.href).searchParams.get('q')
+  if (outcome.kind !== 'missing' || sought === null) return outcome
+  const found = await ask<FeedRecord>(`/analytics/${encodeURIComponent(sought)}`, { signal })
+  if (found.kind !== 'answer' && found.kind !== 'missing') return found
+  const records = found.kind === 'answer' ? [found.value] : []
+  return { kind: 'answer', value: { revenueToken: 'USDC', records, next: null } }
+}
+
+export function Payments() {
+  const { query } = place.value
+  const period = usePeriod('all')
+  const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? '']))
+  const { q = '', endpoint = '', token = '', status = '', state = '', payer = '' } = filters
+  // Something sought by its name is sought everywhere.
+  const time = q === '' ? { from: period.from, to: period.to } : {}
+  const asked = { ...time, ...filters }
+  const shape = JSON.stringify(asked)
+  const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
+  const list = cursors.value.shape === shape ? cursors.value.list : []
+  const path = pathOf('/analytics', { view: 'records', limit: pageSize, ...asked, cursor: list.at(-1) })
+  const loaded = useAnswer<Analytics>(path, { follows: list.length === 0 ? news : undefined, asking: search })
+  const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
+  const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
+  const turnTo = (next: readonly string[]) => {
+    cursors.value = { shape, list: next }
+  }
+  return (
+    <>
+      <ScreenHead title="Payments">
+        <PeriodBar period={period} hasAll />
+        <ExportMenu
+          query={{ from: period.from, to: period.to, endpoint, token, status, state, payer }}
+          isSought={q !== ''}
+        />
+      </ScreenHead>
+      <section class="card" aria-label="All payments">
+        <div class="filters">
+          <SearchBox value={q} />
+          <Pick
+            label="Endpoint"
+            any="Endpoint"
+            options={names}
+            value={endpoint}
+            onChange={(value) => change({ endpoint: value })}
+          />
+          <Pick
+            label="Token"
+            any="Token"
+            options={tokenCodes}
+            value={token}
+            onChange={(value) => change({ token: value })}
+          />
+          <Pick
+            label="Status"
+            any="Status"
+            options={statuses}
+            value={status}
+            onChange={(value) => change({ status: value })}
+          />
+          <Pick
+            label="State"
+            any="State"
+            options={states}
+            value={state}
+            onChange={(value) => change({ state: value })}
+          />
+          {payer !== '' && (
+            <button type="button" class="chip" onClick={() => change({ payer: undefined })}>
+              Payer <Name text={payer} /> <Icon name="close" />
+            </button>
+          )}
+          {isFiltered && (
+            <Link href={addressOf('payments', { period: undefined, from: undefined, to: undefined })} class="clear">
+              Clear
+            </Link>
+          )}
+        </div>
+        <When loaded={loaded} lines={10}>
+          {({ records = [], next = null }) =>
+            records.length > 0 ? (
+              <>
+                <PaymentsTable records={records} />
+                <Pages
+                  number={list.length + 1}
+                  onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
+                  onNext={next === null ? undefined : () => turnTo([...list, next])}
+                />
+              </>
+            ) : isFiltered ? (
+              <Notice title="No payment matches">
+                <p>
+                  {q === ''
+                    ? 'Take a filter away, or choose a longer period.'
+                    : 'A search finds an id, a transaction, a requestId or a payer, each in full.'}
+                </p>
+              </Notice>
+            ) : (
+              <NoPayments />
+            )
+          }
+        </When>
+      </section>
+    </>
+  )
+}
+
+function SearchBox({ value }: { readonly value: string }) {
+  const text = useSignal(value)
+  useEffect(() => {
+    text.value = value
+  }, [value, text])
+  useEffect(giveSearch, [])
+  const submit = () => change({ q: text.value.trim() || undefined })
+  return (
+    <search class="search">
+      <label>
+        <span class="unseen">Search payments by id, transaction, requestId or payer</span>
+        <Icon name="search" />
+        <input
+          id={searchId}
+          type="search"
+          value={text.value}
+          placeholder="Id, transaction, requestId or payer"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            text.value = currentTarget.value
+            if (text.value === '' && value !== '') submit()
+          }}
+          onKeyDown={({ key }) => {
+            if (key === 'Enter') submit()
+          }}
+        />
+        <span class="key" aria-hidden="true">
+          /
+        </span>
+      </label>
+    </search>
+  )
+}
+
+function PaymentsTable({ records }: { readonly records: readonly FeedRecord[] }) {
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">Payments, the latest first</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number lead">
+              Amount
+            </th>
+            <th scope="col" class="trail">
+              Status
+            </th>
+            <th scope="col" class="wide">
+              Endpoint
+            </th>
+            <th scope="col" class="wide">
+              Payer
+            </th>
+            <th scope="col" class="wide">
+              Delivery
+            </th>
+            <th scope="col" class="when wide">
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {records.map((record) => (
+            <tr key={record.id} class={place.value.query.get('payment') === record.id ? 'is-open' : undefined}>
+              <td class="number lead">
+                <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
+                  <Amount amount={record.amount} token={record.token} />
+                  <span class="narrow">{record.endpoint}</span>
+                </Link>
+              </td>
+              <td class="trail">
+                <Standing record={record} />
+                <span class="narrow">
+                  <Moment at={record.timestamp} isExact />
+                </span>
+              </td>
+              <td class="endpoint wide" title={record.endpoint}>
+                {record.endpoint}
+              </td>
+              <td class="wide">
+                <Name text={record.payer} />
+              </td>
+              <td class="wide">
+                <Delivery delivery={record.delivery} />
+              </td>
+              <td class="when wide">
+                <Moment at={record.timestamp} isExact />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

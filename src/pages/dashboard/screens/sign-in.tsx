@@ -1,0 +1,166 @@
+/** Signing in with the wallet that is paid: one in this browser, or any that can sign a text. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { shorten } from '../../look/amounts.ts'
+import { addressOf, go, place } from '../data/route.ts'
+import { access, renew, service, session, signOut } from '../data/session.ts'
+import {
+  finishSignIn,
+  messageFor,
+  type Signer,
+  type SignInOutcome,
+  signInWithWallet,
+  watchWallets,
+} from '../data/wallets.ts'
+import { Command } from '../parts/copy.tsx'
+
+export function SignIn() {
+  const wallets = useSignal<readonly Signer[]>([])
+  const busy = useSignal('')
+  const trouble = useSignal('')
+  useEffect(
+    () =>
+      watchWallets((found) => {
+        wallets.value = found
+      }),
+    [wallets],
+  )
+  const finish = async (outcome: SignInOutcome) => {
+    busy.value = ''
+    trouble.value = outcome.kind === 'refused' ? outcome.why : ''
+    if (outcome.kind === 'refused') return
+    await renew()
+    if (place.value.screen === 'sign-in') go(addressOf('home'))
+  }
+  const enter = async (wallet: Signer) => {
+    busy.value = wallet.name
+    trouble.value = ''
+    await finish(await signInWithWallet(wallet))
+  }
+  const { signedIn, wallet = '', owner = false } = session.value
+  return (
+    <div class="sign-in card">
+      {signedIn && !owner ? (
+        <>
+          <h1>This wallet does not own the service</h1>
+          <p>
+            <code title={wallet}>{shorten(wallet)}</code> is signed in. Sign in with the wallet that is paid, or name
+            this one in the option <code>owners</code> and restart the service.
+          </p>
+          <button type="button" class="button" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </>
+      ) : signedIn ? (
+        <>
+          <h1>You are signed in</h1>
+          <p>
+            as <code title={wallet}>{shorten(wallet)}</code>, an owner of this service.
+          </p>
+          <button type="button" class="button" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        </>
+      ) : (
+        <>
+          <h1>Sign in to see your payments</h1>
+          <p class="muted">
+            With the wallet that is paid: it signs a text, no transaction, and moves no money. There is no password and
+            no account.
+          </p>
+        </>
+      )}
+      {wallets.value.length > 0 ? (
+        <ul class="wallets">
+          {wallets.value.map((one) => (
+            <li key={one.name}>
+              <button type="button" class="button" disabled={busy.value !== ''} onClick={() => void enter(one)}>
+                {one.icon.startsWith('data:image/') && <img src={one.icon} alt="" width="24" height="24" />}
+                {busy.value === one.name ? `Confirm in ${one.name}…` : `Sign in with ${one.name}`}
+              </button>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p class="hint">
+          No wallet was found in this browser. Install one and reload this page, or sign with your key yourself:
+        </p>
+      )}
+      {trouble.value !== '' && (
+        <p class="error" role="alert">
+          {trouble.value}
+        </p>
+      )}
+      <ByHand finish={finish} isOpen={wallets.value.length === 0} />
+      {access.value === 'granted' && !signedIn && (
+        <p class="muted">
+          You sit at the machine of a test network, where everything but transactions can be read without it.
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface ByHandProps {
+  readonly finish: (outcome: SignInOutcome) => Promise<void>
+  readonly isOpen: boolean
+}
+
+/** For keys that are in a file or a device: the text is signed elsewhere, and the signature brought here. */
+function ByHand({ finish, isOpen }: ByHandProps) {
+  const written = useSignal<string | undefined>(undefined)
+  // Who is paid is most often who looks.
+  const address = (written.value ?? service.value?.recipients[0] ?? '').trim()
+  const message = useSignal('')
+  const signature = useSignal('')
+  const ask = async () => {
+    const outcome = await messageFor(address)
+    if (outcome.kind === 'message') message.value = outcome.text
+    else await finish(outcome)
+  }
+  const send = () => finishSignIn({ address, message: message.value, signature: signature.value.trim() }).then(finish)
+  return (
+    <details class="by-hand" open={isOpen}>
+      <summary>Sign in with a key file or the command line</summary>
+      <label>
+        Your wallet’s address
+        <input
+          value={written.value ?? address}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            written.value = currentTarget.value
+            message.value = ''
+          }}
+        />
+      </label>
+      {message.value === '' ? (
+        <button type="button" class="button" disabled={address === ''} onClick={() => void ask()}>
+          Get the text to sign
+        </button>
+      ) : (
+        <>
+          <p>Sign this with your key within five minutes, for example with Solana’s command line:</p>
+          <Command text={`solana sign-offchain-message --keypair <key file> '${message.value}'`} />
+          <label>
+            Signature
+            <input
+              value={signature.value}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => {
+                signature.value = currentTarget.value
+              }}
+            />
+          </label>
+          <button type="button" class="button" disabled={signature.value.trim() === ''} onClick={() => void send()}>
+            Sign in
+          </button>
+        </>
+      )}
+      <p class="muted">
+        Programs read the same figures with <code>signInWith</code> of <code>paystile/client</code>.
+      </p>
+    </details>
+  )
+}

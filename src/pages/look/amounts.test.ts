@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { changeOf, formatAmount, formatCount, formatRounded, formatShare, pointsOf, shorten } from './amounts.ts'
+
+describe('amounts', () => {
+  it.each([
+    ['0', 'en-US', '0.00'],
+    ['1234567.5', 'en-US', '1,234,567.50'],
+    ['0.00002', 'en-US', '0.00002'],
+    ['18446744073709551615.123456789', 'en-US', '18,446,744,073,709,551,615.123456789'],
+    ['1234567.5', 'de-DE', '1.234.567,50'],
+    ['1234.5', 'ar-EG', '1,234.50'],
+    ['-3', 'en-US', '−3.00'],
+    ['', 'en-US', '–'],
+    ['1e5', 'en-US', '–'],
+  ])('%s in %s is %s', (text, locale, shown) => {
+    expect(formatAmount(text, locale)).toBe(shown)
+  })
+
+  it.each([
+    ['684.120331', '684.12'],
+    ['0.088708', '0.0887'],
+    ['0.00579123', '0.00579'],
+    ['0.999999', '1.00'],
+    ['0', '0.00'],
+    ['', '–'],
+  ])('%s as a headline is %s', (text, shown) => {
+    expect(formatRounded(text, 'en-US')).toBe(shown)
+  })
+
+  it.each([
+    [undefined, '–'],
+    [0, '0%'],
+    [1, '100%'],
+    [0.428, '42.8%'],
+    [0.0495, '5.0%'],
+    [14.2, '1,420%'],
+  ])('a share of %s is %s', (share, shown) => {
+    expect(formatShare(share, 'en-US')).toBe(shown)
+  })
+
+  it('counts have groups', () => {
+    expect(formatCount(7712, 'en-US')).toBe('7,712')
+  })
+})
+
+describe('changes', () => {
+  it.each([
+    ['110', '100', { kind: 'up', text: '10.0%' }],
+    ['90', '100', { kind: 'down', text: '10.0%' }],
+    ['100', '100.00', { kind: 'same', text: '0%' }],
+    ['0', '0', { kind: 'same', text: '0%' }],
+    ['5', '0', { kind: 'new' }],
+    ['0', '5', { kind: 'down', text: '100%' }],
+    ['5', undefined, { kind: 'none' }],
+  ])('to %s from %s are told', (current, previous, change) => {
+    expect(changeOf(current, previous, 'en-US')).toEqual(change)
+  })
+
+  it('of shares are in points', () => {
+    expect(pointsOf(0.428, 0.46, 'en-US')).toEqual({ kind: 'down', text: '3.2 pp' })
+    expect(pointsOf(0.5, undefined, 'en-US')).toEqual({ kind: 'none' })
+  })
+})
+
+it('long names are told by their ends', () => {
+  expect([shorten('EM6GsJV3vSdsAJBj8sbvRqwt'), shorten('short')]).toEqual(['EM6GsJ…Rqwt', 'short'])
+})

@@ -1,0 +1,82 @@
+/** Numbers as people read them. Amounts keep every digit unless the caller rounds; nothing here goes through a float. */
+import { compareDecimals, roundDecimal } from './decimals.ts'
+
+/** Latin digits in every language, so that whole and fraction are written alike. */
+const plain = { numberingSystem: 'latn' } as const
+
+export function formatCount(count: number, locale: string): string {
+  return new Intl.NumberFormat(locale, plain).format(count)
+}
+
+/** All digits, groups of thousands, at least two places. Empty text is an amount that is not known. */
+export function formatAmount(text: string, locale: string, leastPlaces = 2): string {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
+  if (!match) return '–'
+  const [, sign, whole = '0', fraction = ''] = match
+  const digits = fraction.padEnd(leastPlaces, '0')
+  const grouped = new Intl.NumberFormat(locale, plain).format(BigInt(whole))
+  return `${sign === '-' ? '−' : ''}${grouped}${digits === '' ? '' : `${pointOf(locale)}${digits}`}`
+}
+
+/** For headlines: two places, or as many as three digits that count need. */
+export function formatRounded(text: string, locale: string): string {
+  return formatAmount(roundDecimal(text, placesFor(text)), locale)
+}
+
+function placesFor(text: string): number {
+  const fraction = /^-?0\.(0*)[1-9]/.exec(text)?.[1]
+  return fraction === undefined ? 2 : Math.max(2, fraction.length + 3)
+}
+
+function pointOf(locale: string): string {
+  const parts = new Intl.NumberFormat(locale, { ...plain, minimumFractionDigits: 1 }).formatToParts(0)
+  return parts.find(({ type }) => type === 'decimal')?.value ?? '.'
+}
+
+/** `0.1234` is 12.3 %. */
+export function formatShare(share: number | undefined, locale: string): string {
+  if (share === undefined) return '–'
+  const isWhole = share === 0 || share === 1
+  const places = isWhole || Math.abs(share) > 9.99 ? 0 : 1
+  return new Intl.NumberFormat(locale, {
+    ...plain,
+    style: 'percent',
+    minimumFractionDigits: places,
+    maximumFractionDigits: places,
+  }).format(share)
+}
+
+export type Change =
+  | { readonly kind: 'none' }
+  /** There was nothing before, so there is no percentage. */
+  | { readonly kind: 'new' }
+  | { readonly kind: 'up' | 'down' | 'same'; readonly text: string }
+
+/** How an amount or a count has changed against what it was before. */
+export function changeOf(current: string, previous: string | undefined, locale: string): Change {
+  if (previous === undefined) return { kind: 'none' }
+  const [isNow, was] = [compareDecimals(current, '0') !== 0, compareDecimals(previous, '0') !== 0]
+  if (!was) return isNow ? { kind: 'new' } : { kind: 'same', text: formatShare(0, locale) }
+  const ratio = Number(current) / Number(previous) - 1
+  return signed(ratio, (value) => formatShare(value > 9.99 ? Math.round(value) : round(value), locale))
+}
+
+/** How a share has changed, in percentage points. */
+export function pointsOf(current: number | undefined, previous: number | undefined, locale: string): Change {
+  if (current === undefined || previous === undefined) return { kind: 'none' }
+  const points = (value: number) =>
+    `${new Intl.NumberFormat(locale, { ...plain, maximumFractionDigits: 1 }).format(value * 100)} pp`
+  return signed(current - previous, points)
+}
+
+const round = (value: number): number => Math.round(value * 1_000) / 1_000
+
+function signed(value: number, write: (value: number) => string): Change {
+  if (Math.abs(value) < 0.0005) return { kind: 'same', text: write(0) }
+  return { kind: value > 0 ? 'up' : 'down', text: write(Math.abs(value)) }
+}
+
+/** The two ends of a long name, which is what people compare. */
+export function shorten(text: string, head = 6, tail = 4): string {
+  return text.length <= head + tail + 3 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`
+}

@@ -1,0 +1,52 @@
+/** Which time the figures are of: the last day, week or month, certain days, or all. Ends are whole hours, as sums are kept. */
+import { dayMs, hourMs, readDay, startOfDay, type Zone } from './times.ts'
+
+export const periodNames = ['24h', '7d', '30d', 'all', 'custom'] as const
+export type PeriodName = (typeof periodNames)[number]
+
+export interface Period {
+  readonly name: PeriodName
+  /** Milliseconds since 1970; undefined for all time. */
+  readonly from: number | undefined
+  readonly to: number | undefined
+}
+
+const days = { '7d': 7, '30d': 30 } as const
+
+/** What an address says; `usual` where it says nothing that can be read. */
+export function readPeriod(query: URLSearchParams, now: number, zone: Zone, usual: PeriodName): Period {
+  const asked = periodNames.find((name) => name === query.get('period')) ?? usual
+  const to = Math.floor(now / hourMs) * hourMs + hourMs
+  if (asked === 'custom') {
+    const [first, last] = [readDay(query.get('from') ?? '', zone), readDay(query.get('to') ?? '', zone)]
+    if (first !== undefined && last !== undefined && first <= last)
+      return { name: 'custom', from: first, to: startOfDay(last, zone, 1) }
+  }
+  if (asked === 'all') return { name: 'all', from: undefined, to: undefined }
+  if (asked === '24h') return { name: '24h', from: to - dayMs, to }
+  const name = asked === 'custom' ? '7d' : asked
+  return { name, from: startOfDay(now, zone, 1 - days[name]), to }
+}
+
+/** The one of the same length before it. */
+export function periodBefore({ from, to }: Period): { readonly from: number; readonly to: number } | undefined {
+  return from === undefined || to === undefined ? undefined : { from: 2 * from - to, to: from }
+}
+
+export function periodWords({ name, from, to }: Period): string {
+  if (name === '24h') return '24 hours'
+  if (name === '7d' || name === '30d') return `${days[name]} days`
+  if (from === undefined || to === undefined) return 'all time'
+  const count = Math.round((to - from) / dayMs)
+  return count === 1 ? 'day' : `${count} days`
+}
+
+export type Step = 'hour' | 'day'
+
+/** How finely a period can be drawn; the first is usual. A service gives at most 2,000 points. */
+export function stepsOf({ from, to }: Period): readonly Step[] {
+  const length = (to ?? 0) - (from ?? 0)
+  if (length <= dayMs) return ['hour']
+  if (length <= 2 * dayMs) return ['hour', 'day']
+  return length <= 31 * dayMs ? ['day', 'hour'] : ['day']
+}

@@ -1,0 +1,85 @@
+/** Pages in a real browser, one browser for a test file. What a page complains of, and what it asks of others, is kept. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { launchChromium } from './chromium.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export interface Viewer {
+  readonly page: Page
+  /** Errors in the console, exceptions, and requests that leave the host. */
+  readonly complaints: readonly string[]
+  /** Addresses below the host that were asked for, in order. */
+  readonly asked: readonly string[]
+  /** Says that such a complaint is expected. */
+  forgive(pattern: RegExp): void
+  /** What axe-core finds wrong on the screen as it is now, a line each. */
+  violations(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+export interface Gallery {
+  /** Somebody with cookies and settings of their own. */
+  visit(url: string, options?: BrowserContextOptions & { readonly script?: string }): Promise<Viewer>
+  close(): Promise<void>
+}
+
+export async function openGallery(): Promise<Gallery> {
+  const chromium = await launchChromium()
+  return {
+    visit: async (url, { script, ...options } = {}) => {
+      const context = await chromium.browser.newContext({
+        locale: 'en-US',
+        timezoneId: 'UTC',
+        colorScheme: 'light',
+        reducedMotion: 'reduce',
+        ...options,
+      })
+      if (script !== undefined) await context.addInitScript(script)
+      const page = await context.newPage()
+      const complaints: string[] = []
+      const asked: string[] = []
+      const forgiven: RegExp[] = []
+      const complain = (text: string) => void complaints.push(text)
+      page.on('console', (message) => {
+        if (message.type() === 'error') complain(`${message.text()} ${message.location().url}`)
+      })
+      page.on('pageerror', (error) => complain(String(error)))
+      page.on('request', (request) => {
+        const address = new URL(request.url())
+        if (address.origin === new URL(url).origin) asked.push(address.pathname)
+        else if (!/^(data|blob):/.test(address.protocol)) complain(`asked ${request.url()}`)
+      })
+      await page.goto(url)
+      return {
+        page,
+        get complaints() {
+          return complaints.filter((text) => !forgiven.some((pattern) => pattern.test(text)))
+        },
+        asked,
+        forgive: (pattern) => void forgiven.push(pattern),
+        violations: () => violationsOf(page),
+        close: () => context.close(),
+      }
+    },
+    close: chromium.close,
+  }
+}
+
+interface Finding {
+  readonly id: string
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[]
+}
+
+async function violationsOf(page: Page): Promise<readonly string[]> {
+  const isThere = await page.evaluate(() => 'axe' in globalThis)
+  if (!isThere) await page.evaluate(axe)
+  const findings = await page.evaluate(async () => {
+    const { run } = (globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }).axe
+    return (await run()).violations.map(({ id, nodes }) => ({ id, nodes: nodes.map((node) => ({ ...node })) }))
+  })
+  return findings.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join('; ')}`,
+  )
+}

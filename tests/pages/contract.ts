@@ -1,0 +1,102 @@
+/** Answers of a service with some history, given in its place: every part of them that a screen shows. */
+import type { Page, Route } from 'playwright-core'
+
+const hourMs = 3_600_000
+
+/** `name` stands wherever somebody else's text may stand. */
+export async function contractAnswers(page: Page, name = '/api/weather'): Promise<void> {
+  const at = new Date(Math.floor(Date.now() / hourMs) * hourMs).toISOString()
+  const record = {
+    id: 'r1',
+    timestamp: at,
+    requestId: name,
+    payer: name,
+    endpoint: name,
+    token: 'USDC',
+    amount: '0.25',
+    worth: '0.25',
+    revenueToken: 'USDC',
+    status: 'Verified',
+    verification: 'confirmed',
+    state: 'finalized',
+    delivery: 'all',
+    recipient: name,
+  }
+  const records = [record, { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }]
+  const usage = {
+    endpoint: name,
+    calls: 9,
+    payments: 4,
+    challenged: 8,
+    free: 0,
+    refused: 0,
+    reused: 0,
+    delivered: 8,
+    undelivered: 1,
+  }
+  const received = { NATIVE: '0', USDC: '88.2', SOL: '0' }
+  const totals = { totalRevenue: '88.2', payments: 4, funnel: { challenged: 8, paid: 4, delivered: 3 } }
+  const base = { revenueToken: 'USDC', from: null, to: null }
+  const tokenLine = { token: 'USDC', payments: 4, received: '88.2', revenue: '88.2', unvalued: 0, share: '1' }
+  const counts = { underpaid: 3, late: 1, surplus: 0, undelivered: 2, unmatched: 0, unclaimed: 0, reverted: 0 }
+  const underpaid = {
+    ...record,
+    kind: 'underpaid',
+    required: '0.3',
+    received: '0.25',
+    tx: name,
+    note: name,
+    next: name,
+  }
+  const late = { ...record, id: 'r2', kind: 'late', received: '0.25', note: name, next: name }
+  const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+    '/api/analytics': () => ({
+      ...base,
+      ...totals,
+      topEndpoints: [{ path: name, calls: 9, payments: 4, revenue: '88.2' }],
+      unvalued: 1,
+      pending: 0,
+      unclaimed: 0,
+      previous: { ...totals, totalRevenue: '100' },
+    }),
+    '/api/analytics/series': () => ({ ...base, step: 'hour', points: [{ at, payments: 4, revenue: '88.2' }] }),
+    '/analytics': () => ({
+      ...base,
+      records,
+      next: null,
+      usage: [usage],
+      revenue: [{ endpoint: name, payments: 4, revenue: '88.2', unvalued: 0, received }],
+      tokens: [tokenLine],
+    }),
+    '/analytics/payers': () => ({
+      ...base,
+      payers: [{ payer: name, payments: 4, revenue: '88.2', received, first: at, last: at }],
+      next: null,
+    }),
+    '/analytics/problems': (query) => ({
+      counts,
+      records: [underpaid, late].filter(({ kind }) => (query.get('kind') ?? kind) === kind),
+      next: null,
+    }),
+    '/analytics/r1': () => ({
+      ...record,
+      tx: name,
+      checks: { exists: 'passed', recipient: 'passed', amount: 'failed', memo: 'passed', unused: 'unchecked' },
+      required: '0.3',
+      timeline: [
+        { at, event: 'paid' },
+        { at: null, event: 'delivered', note: name },
+      ],
+      usableUntil: at,
+      allowance: { unit: 'request', amount: '10' },
+      remaining: '3',
+    }),
+  }
+  await page.route(
+    (url) => answers[url.pathname] !== undefined,
+    (route: Route) => {
+      const { pathname, searchParams } = new URL(route.request().url())
+      return route.fulfill({ json: answers[pathname]?.(searchParams) })
+    },
+  )
+}

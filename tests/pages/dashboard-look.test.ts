@@ -1,0 +1,143 @@
+/** The dashboard's look and its sign-in, in a real browser. */
+import { signBytes } from '@solana/kit'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { newSigner } from '../harness/world.ts'
+import { contractAnswers } from './contract.ts'
+import { type Counter, openCounter, screens } from './counter.ts'
+import type { Stall } from './stall.ts'
+import { lendKeys, walletScript } from './wallet.ts'
+
+let counter: Counter
+beforeAll(async () => {
+  counter = await openCounter()
+})
+afterAll(() => counter?.close())
+afterEach(async () => {
+  expect(await counter.leave()).toEqual([])
+})
+
+const phone = { viewport: { width: 360, height: 740 } }
+/** As an owner sees it who does not sit at the machine. */
+const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
+
+describe('the look', () => {
+  it('is dark or light as chosen, also after a reload', async () => {
+    const { page } = await counter.visit('/payments')
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const light = await ground()
+    await page.locator('summary', { hasText: 'Settings' }).click()
+    await page.getByText('dark', { exact: true }).click()
+    const dark = await ground()
+    expect(dark).not.toBe(light)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Payments' }).waitFor()
+    expect(await ground()).toBe(dark)
+    await page.locator('summary', { hasText: 'Settings' }).click()
+    await page.getByText('UTC', { exact: true }).click()
+    expect(await page.evaluate(() => localStorage.getItem('paystile.zone'))).toBe('utc')
+  })
+
+  it('fits a phone: nothing is wider than the window', async () => {
+    const { page } = await counter.visit('/sign-in', phone)
+    await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
+    for (const screen of [...screens, '/payments?payment=r1']) {
+      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page
+        .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
+        .first()
+        .waitFor()
+      const wide = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll('.table-box')]
+          .filter((box) => box.scrollWidth > box.clientWidth)
+          .map((box) => box.textContent),
+      )
+      expect([screen, wide, cut]).toEqual([screen, 0, []])
+    }
+  })
+
+  it('has no fault that axe-core knows, on any screen, light and dark', async () => {
+    const viewer = await counter.visit('/sign-in')
+    const { page } = viewer
+    await contractAnswers(page)
+    for (const screen of [...screens, '/payments?payment=r1', '/problems?kind=underpaid']) {
+      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page
+        .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
+        .first()
+        .waitFor()
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        expect([screen, colorScheme, await viewer.violations()]).toEqual([screen, colorScheme, []])
+      }
+    }
+  })
+})
+
+describe('signing in', () => {
+  it('is asked for, done with a wallet, refused to a stranger, and ended', async () => {
+    const stranger = await newSigner()
+    const people = { Stranger: stranger, Owner: counter.stall.owner }
+    const script = walletScript({
+      Stranger: stranger.address,
+      Owner: counter.stall.owner.address,
+      Shy: counter.stall.owner.address,
+    })
+    const viewer = await counter.visit('/payments', { ...abroad, script })
+    viewer.forgive(/status of 40[13]/)
+    const { page } = viewer
+    await lendKeys(page, people)
+    await page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
+    expect(await viewer.violations()).toEqual([])
+    await page.getByRole('button', { name: 'Sign in with Shy' }).click()
+    await page.getByRole('alert').getByText('The wallet did not sign.').waitFor()
+    await page.getByRole('button', { name: 'Sign in with Stranger' }).click()
+    await page.getByRole('heading', { name: 'This wallet does not own the service' }).waitFor()
+    await page.getByRole('button', { name: 'Sign in with Owner' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    await page.locator('[data-row]').first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Copy Transaction' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('summary', { hasText: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
+    // What one has seen is not there for the next, not even until the service has refused them.
+    await page.route('**/analytics?*', () => {})
+    await page.getByRole('button', { name: 'Sign in with Stranger' }).click()
+    await page.getByRole('heading', { name: 'Payments' }).waitFor()
+    expect(await page.locator('tbody tr').count()).toBe(0)
+  })
+
+  it('shows no text to a wallet that would sign it in elsewhere', async () => {
+    const script = walletScript({ Owner: counter.stall.owner.address })
+    const viewer = await counter.visit('/sign-in', { script })
+    const { page } = viewer
+    await page.route('**/sign-in/nonce', async (route) => {
+      const { message } = (await (await route.fetch()).json()) as { message: string }
+      return route.fulfill({ json: { message: message.replaceAll(new URL(counter.stall.url).host, 'bank.example') } })
+    })
+    await page.getByRole('button', { name: 'Sign in with Owner' }).click()
+    await page.getByRole('alert').getByText('for another site').waitFor()
+  })
+
+  it('works without a wallet in the browser: the text is signed elsewhere', async () => {
+    const viewer = await counter.visit('', abroad)
+    viewer.forgive(/status of 401/)
+    const { page } = viewer
+    await page.getByText('No wallet was found in this browser.').waitFor()
+    await page.getByRole('button', { name: 'Get the text to sign' }).click()
+    const command = await page.locator('.command code').textContent()
+    const message = /'([^']*)'$/.exec(command ?? '')?.[1] ?? ''
+    expect(message).toContain(counter.stall.owner.address)
+    const signature = Buffer.from(await signText(counter.stall, message)).toString('base64')
+    await page.getByLabel('Signature').fill(signature)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
+  })
+})
+
+async function signText({ owner }: Stall, text: string): Promise<Uint8Array> {
+  return signBytes(owner.keyPair.privateKey, new TextEncoder().encode(text))
+}

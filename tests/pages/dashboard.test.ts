@@ -1,0 +1,244 @@
+/** The dashboard in a real browser, on a service that sells on a localnet. */
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { contractAnswers } from './contract.ts'
+import { type Counter, openCounter, screens } from './counter.ts'
+
+let counter: Counter
+beforeAll(async () => {
+  counter = await openCounter()
+})
+afterAll(() => counter?.close())
+afterEach(async () => {
+  expect(await counter.leave()).toEqual([])
+})
+
+describe('home', () => {
+  it('shows a payment as it is made, marked as new, and counts it', async () => {
+    const { page } = await counter.visit()
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+    const feed = page.getByRole('region', { name: 'Live payments' })
+    await feed.locator('tbody tr').first().waitFor()
+    const before = await feed.getByRole('row').count()
+    const payments = page.locator('.tile').filter({ hasText: 'Payments' }).locator('.tile-value')
+    const counted = Number(await payments.textContent())
+    await counter.stall.buy('/api/weather')
+    await expect.poll(() => feed.getByRole('row').count()).toBe(before + 1)
+    expect(await feed.getByRole('row').nth(1).textContent()).toMatch(/0\.0125 USDC.*Verified.*\/api\/weather.*New/)
+    expect(await feed.locator('[aria-live]').textContent()).toBe('New payment: 0.0125 USDC for /api/weather')
+    await expect.poll(async () => Number(await payments.textContent())).toBe(counted + 1)
+  })
+
+  it('holds payments back while it is paused, and shows only what is asked for', async () => {
+    const { page } = await counter.visit()
+    const feed = page.getByRole('region', { name: 'Live payments' })
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+    await feed.locator('tbody tr').first().waitFor()
+    await feed.getByRole('button', { name: 'Pause' }).click()
+    const before = await feed.getByRole('row').count()
+    await counter.stall.buy('/api/moon')
+    await feed.getByRole('button', { name: 'Resume, 1 new' }).waitFor()
+    expect(await feed.getByRole('row').count()).toBe(before)
+    await feed.getByRole('button', { name: 'Resume' }).click()
+    await expect.poll(() => feed.getByRole('row').count()).toBe(before + 1)
+    await feed.getByLabel('Token').selectOption('SOL')
+    expect(await feed.getByRole('row').count()).toBe(2)
+  })
+
+  it('says when the stream is broken, and comes back by itself', async () => {
+    const viewer = await counter.visit('/sign-in')
+    viewer.forgive(/ERR_FAILED|503/)
+    await viewer.page.route('**/analytics/stream', (route) => route.fulfill({ status: 503, body: '' }))
+    await viewer.page.goto(`${counter.stall.url}/dashboard`)
+    await viewer.page.getByText('Reconnecting…').waitFor()
+    await viewer.page.unroute('**/analytics/stream')
+    await viewer.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+  })
+
+  it('draws what came in, also where the machine has no language, and tells it as a table', async () => {
+    const posix = "Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix', configurable: true })"
+    const { page } = await counter.visit('?period=24h', { script: posix })
+    const canvas = page.locator('.plot canvas')
+    await canvas.waitFor()
+    const box = await canvas.boundingBox()
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 20, (box?.y ?? 0) + 100)
+    await expect.poll(() => page.locator('.readout').textContent()).toMatch(/USDC .*UTC/)
+    await page.getByRole('button', { name: 'Show as a table' }).click()
+    expect(await page.locator('.chart-table tbody tr').count()).toBe(24)
+  })
+
+  it('names the test network, and what to type while nothing was paid', async () => {
+    const viewer = await counter.visit('/sign-in')
+    const { page } = viewer
+    await page.getByText('Preview: localnet, no real money.').waitFor()
+    await page.route('**/analytics?*', (route) =>
+      route.fulfill({ json: { revenueToken: 'USDC', records: [], next: null } }),
+    )
+    await page.goto(`${counter.stall.url}/dashboard/payments`)
+    await page.getByText(`npx paystile pay ${counter.stall.url}/api/moon`).waitFor()
+  })
+
+  it('weighs at most 60 kB', async () => {
+    const { page, asked } = await counter.visit()
+    await page.locator('.plot canvas').waitFor()
+    const files = [...new Set(asked)].filter((path) => path.startsWith('/dashboard'))
+    const bytes = files.map((path) => {
+      const name = path === '/dashboard' ? '/index.html' : path.slice('/dashboard'.length)
+      return gzipSync(readFileSync(new URL(`../../dist/pages/dashboard${name}`, import.meta.url)), { level: 9 }).length
+    })
+    expect(files.length).toBeGreaterThan(4)
+    const sum = bytes.reduce((one, other) => one + other, 0)
+    process.stdout.write(`dashboard home: ${(sum / 1000).toFixed(1)} kB gzip in ${files.length} files\n`)
+    expect(sum).toBeLessThanOrEqual(60_000)
+  })
+})
+
+describe('payments', () => {
+  it('are found by their id, from anywhere by one key', async () => {
+    const [, wanted] = await counter.stall.list()
+    const viewer = await counter.visit()
+    // A service that cannot search yet says so, and the page finds the record otherwise.
+    viewer.forgive(/status of 400/)
+    const { page } = viewer
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
+    await page.keyboard.press('/')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('search')
+    await page.keyboard.type('jk?')
+    expect(await page.locator('#search').inputValue()).toBe('jk?')
+    await page.locator('#search').fill(wanted?.id ?? '')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    expect(await page.locator('[data-row]').getAttribute('data-row')).toBe(wanted?.id)
+  })
+
+  it('are walked through and opened with the keyboard alone', async () => {
+    const list = await counter.stall.list()
+    const { page } = await counter.visit('/payments')
+    await page.locator('[data-row]').first().waitFor()
+    const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).dataset['row'])
+    await page.keyboard.press('j')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('k')
+    expect(await focused()).toBe(list[0]?.id)
+    await page.keyboard.press('Enter')
+    const drawer = page.getByRole('dialog', { name: 'Payment' })
+    await drawer.getByText('The transaction is on the chain').or(drawer.getByText('does not tell its checks')).waitFor()
+    for (let press = 0; press < 12; press += 1) await page.keyboard.press('Tab')
+    // Beyond the last comes the browser itself, never the page behind.
+    expect(await page.evaluate(() => document.activeElement?.closest('dialog, body')?.tagName)).toMatch(/DIALOG|BODY/)
+    expect(await page.evaluate(() => document.activeElement?.closest('main'))).toBeNull()
+    await page.keyboard.press('j')
+    await expect.poll(() => new URL(page.url()).searchParams.get('payment')).toBe(list[1]?.id)
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    expect(await focused()).toBe(list[0]?.id)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('are filtered, and the address keeps it', async () => {
+    const { page } = await counter.visit('/payments')
+    await page.getByLabel('Token').selectOption('SOL')
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    expect(page.url()).toContain('token=SOL')
+    await page.reload()
+    await page.locator('tbody tr').first().waitFor()
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    await page.getByLabel('Endpoint').selectOption('/api/weather')
+    await page.getByRole('heading', { name: 'No payment matches' }).waitFor()
+    await page.getByRole('link', { name: 'Clear' }).click()
+    await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(2)
+  })
+
+  it('are taken along by the service, with the filters that are set', async () => {
+    const { page } = await counter.visit('/payments?token=SOL')
+    await page.locator('tbody tr').first().waitFor()
+    await page.getByText('Export').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'CSV' }).click(),
+    ])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[1]).toContain(',SOL,')
+  })
+})
+
+describe('the other screens', () => {
+  it('tell of endpoints, and give the table as CSV', async () => {
+    const { page } = await counter.visit('/endpoints')
+    const row = page.getByRole('row').filter({ hasText: '/api/moon' })
+    await row.waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/^paystile-endpoints-\d{4}-\d\d-\d\d\.csv$/)
+    expect(readFileSync(await download.path(), 'utf8')).toMatch(/^\ufeffendpoint,calls,payments,.*\r\n/)
+    await row.getByRole('link').click()
+    await page.getByRole('heading', { name: 'Payments' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('endpoint')).toBe('/api/moon')
+  })
+
+  it('tell of problems by kind, with what they mean and what to do', async () => {
+    const { page } = await counter.visit('/sign-in')
+    await contractAnswers(page)
+    await page.goto(`${counter.stall.url}/dashboard/problems`)
+    await page.getByRole('link', { name: 'Underpaid 3' }).click()
+    await page.getByText('What to do:').waitFor()
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    await page.goto(`${counter.stall.url}/dashboard/payers`)
+    await page.getByRole('row').filter({ hasText: '88.20 USDC' }).waitFor()
+  })
+
+  it('say so where the service is older than they are', async () => {
+    const viewer = await counter.visit('/sign-in')
+    viewer.forgive(/status of 404/)
+    const { page } = viewer
+    await page.route(/\/analytics\/(payers|problems)/, (route) =>
+      route.fulfill({ status: 404, json: { code: 'not_found', detail: 'There is nothing at this address.' } }),
+    )
+    for (const screen of ['payers', 'problems']) {
+      await page.goto(`${counter.stall.url}/dashboard/${screen}`)
+      await page.getByRole('heading', { name: 'Not available on this service yet' }).waitFor()
+    }
+  })
+
+  it('say what is wrong while the service does not answer, and go on when it does', async () => {
+    const viewer = await counter.visit('/sign-in')
+    viewer.forgive(/ERR_/)
+    const { page } = viewer
+    await page.route('**/analytics?*', (route) => route.abort())
+    await page.goto(`${counter.stall.url}/dashboard/payments`)
+    await page.getByRole('heading', { name: 'The service does not answer' }).waitFor()
+    await page.unroute('**/analytics?*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    await page.context().setOffline(true)
+    await page.getByText('You are offline.').waitFor()
+    await page.context().setOffline(false)
+    await page.getByText('You are offline.').waitFor({ state: 'detached' })
+  })
+
+  it('T138: show names that are markup as text, and nothing else', async () => {
+    const { page } = await counter.visit('/sign-in')
+    const evil = '"><img src=x onerror="window.caught=1"><script>window.caught=1</script>'
+    await contractAnswers(page, evil)
+    for (const screen of screens) {
+      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      const shown = screen === '/payers' ? page.getByTitle(evil) : page.getByText(evil).locator('visible=true')
+      if (screen !== '/sign-in') await shown.first().waitFor()
+    }
+    await page.goto(`${counter.stall.url}/dashboard/payments?payment=r1&q=${encodeURIComponent(evil)}`)
+    await page.getByRole('dialog').getByText(evil).first().waitFor()
+    expect(await page.evaluate(() => [document.querySelectorAll('img[src=x]').length, 'caught' in window])).toEqual([
+      0,
+      false,
+    ])
+  })
+})

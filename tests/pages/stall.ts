@@ -1,0 +1,79 @@
+/** A service with something for sale and a dashboard, and customers who buy from it. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { KeyPairSigner } from '@solana/kit'
+import { create402Middleware } from '../../src/adapters/node.ts'
+import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import type { TokenCode } from '../../src/core/network.ts'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
+
+export interface Stall {
+  readonly url: string
+  readonly stand: Stand
+  readonly owner: KeyPairSigner
+  /** Asks, pays and takes what was paid for. */
+  buy(path: string, token?: TokenCode): Promise<void>
+  /** The payments as the service lists them, the latest first. */
+  list(): Promise<readonly { readonly id: string; readonly endpoint: string; readonly token: string }[]>
+  close(): Promise<void>
+}
+
+const prices = { '/api/moon': '0.001', '/api/weather': '0.0125' } as const
+
+export async function openStall(): Promise<Stall> {
+  const stand = await createStand()
+  const { world, log, payer } = stand
+  const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch: false, log } as const
+  const paywalls = Object.entries(prices).map(([endpoint, price]) => {
+    const paid = create402Middleware({
+      ...shared,
+      price,
+      token: 'USDC',
+      acceptedMints: ['USDC', 'SOL', 'NATIVE'],
+      recipient: world.recipient.address,
+      endpoint,
+      scope: endpoint.slice(5),
+      waitSeconds: 0,
+    })
+    return [endpoint, paid] as const
+  })
+  const routes = createPaystileRoutes(shared)
+  const server = createServer((request, response) =>
+    routes.listener(request, response, () => {
+      const paid = paywalls.find(([endpoint]) => endpoint === request.url)?.[1]
+      if (paid) paid(request, response, () => response.end('the goods'))
+      else response.writeHead(404).end()
+    }),
+  )
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  await Promise.all(paywalls.map(([, paid]) => paid.ready()))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    url,
+    stand,
+    owner: world.recipient,
+    buy: async (path, token = 'USDC') => {
+      const challenge = (await (await fetch(`${url}${path}`)).json()) as Challenge
+      const tx = await world.pay(challenge, payer, token)
+      const response = await fetch(`${url}${path}`, { headers: { 'Payment-Proof': proofOf(tx, challenge, payer) } })
+      if (response.status !== 200) throw new Error(`not sold: ${response.status} ${await response.text()}`)
+      await response.text()
+    },
+    list: async () => {
+      const { records } = (await (await fetch(`${url}/analytics?view=records`)).json()) as {
+        records: { id: string; endpoint: string; token: string }[]
+      }
+      return records
+    },
+    close: async () => {
+      await routes.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      for (const [, paid] of paywalls) await paid.close()
+      await stand.close()
+    },
+  }
+}
