@@ -3,8 +3,10 @@ export type Trouble =
   /** Somebody has to sign in. */
   | { readonly kind: 'signed-out' }
   | { readonly kind: 'not-owner' }
-  /** This service has no such address, or not this question: it is older than the page. */
+  /** This service has no such address: it is older than the page, or there is no such thing. */
   | { readonly kind: 'missing'; readonly detail: string }
+  /** It does not take the question as it was put. */
+  | { readonly kind: 'unread'; readonly detail: string }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'failed'; readonly status: number; readonly detail: string }
 
@@ -27,7 +29,8 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
   const { code = '', detail = 'The service did not say why.' } = (body ?? {}) as { code?: string; detail?: string }
   if (response.status === 401 && code === 'sign_in_required') return { kind: 'signed-out' }
   if (code === 'not_owner') return { kind: 'not-owner' }
-  if ([400, 404, 405].includes(response.status)) return { kind: 'missing', detail }
+  if (response.status === 400) return { kind: 'unread', detail }
+  if (response.status === 404 || response.status === 405) return { kind: 'missing', detail }
   return { kind: 'failed', status: response.status, detail }
 }
 

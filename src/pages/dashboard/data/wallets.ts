@@ -54,7 +54,7 @@ export async function finishSignIn(body: Readonly<Record<string, string>>): Prom
 }
 
 function reasonOf(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
-  if (outcome.kind === 'failed' || outcome.kind === 'missing') return outcome.detail
+  if ('detail' in outcome) return outcome.detail
   if (outcome.kind === 'unreachable') return 'The service does not answer; see whether it runs, and try again.'
   return 'The service did not take this sign-in; try again.'
 }

@@ -56,8 +56,14 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         </p>
         <Standing record={payment} />
         <p class="muted">
-          for <Link href={addressOf('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>,{' '}
-          <Moment at={payment.timestamp} />
+          {payment.endpoint === '' ? (
+            'for nothing that this service asked for'
+          ) : (
+            <>
+              for <Link href={addressOf('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
+            </>
+          )}
+          , <Moment at={payment.timestamp} />
         </p>
       </div>
       <Part title="Checks">
@@ -87,7 +93,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
             <IdLine name="Transaction" text={payment.tx} />
           )}
           <IdLine name="Record" text={payment.id} />
-          <IdLine name="Request (hash)" text={payment.requestId} />
+          {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
           {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
           <IdLine name="Recipient" text={payment.recipient} />
         </dl>

@@ -15,9 +15,10 @@ const words: Readonly<Record<PeriodName, string>> = {
   custom: 'Custom',
 }
 
-/** The period that the address names. */
-export function usePeriod(usual: PeriodName): Period {
-  return readPeriod(place.value.query, now(), zone.value, usual)
+/** The period that the address names; the usual one where it names all time and that is not to be had. */
+export function usePeriod(usual: PeriodName, hasAll = true): Period {
+  const period = readPeriod(place.value.query, now(), zone.value, usual)
+  return hasAll || period.name !== 'all' ? period : readPeriod(new URLSearchParams(), now(), zone.value, usual)
 }
 
 interface PeriodBarProps {

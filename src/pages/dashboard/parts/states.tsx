@@ -49,6 +49,13 @@ export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; 
         <p class="muted">{trouble.detail}</p>
       </Notice>
     )
+  if (trouble.kind === 'unread')
+    return (
+      <Notice title="The service does not take this question">
+        <p>{trouble.detail}</p>
+        <p>Change the period or the filters. If that does not help, update paystile where it runs.</p>
+      </Notice>
+    )
   const isGone = trouble.kind === 'unreachable'
   return (
     <Notice title={isGone ? 'The service does not answer' : 'The service could not answer'}>
@@ -75,7 +82,7 @@ interface WhenProps<Answer> {
 /** The answer when it is there; an old one is shown, dimmed, while a new one comes. */
 export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
   const { value, trouble, isStale, reload } = loaded
-  if (trouble && (value === undefined || trouble.kind === 'missing'))
+  if (trouble && (value === undefined || trouble.kind === 'missing' || trouble.kind === 'unread'))
     return <TroubleNotice trouble={trouble} reload={reload} />
   if (value === undefined) return <Skeleton lines={lines} />
   return (

@@ -19,10 +19,8 @@ import { Tiles } from '../parts/tiles.tsx'
 import { Count } from '../parts/words.tsx'
 
 export function Home() {
-  const asked = usePeriod('7d')
-  // Sums of all time have nothing before them, and no drawing; a month is what is meant here.
-  const month = usePeriod('30d')
-  const period = asked.name === 'all' ? { ...month, name: '30d' as const } : asked
+  // Sums of all time have nothing before them, and no drawing.
+  const period = usePeriod('7d', false)
   const { from, to } = period
   const loaded = useAnswer<Summary>(pathOf('/api/analytics', { from, to }), { follows: news })
   const tokens = useAnswer<Analytics>(pathOf('/analytics', { view: 'tokens', from, to }), { follows: news })

@@ -20,7 +20,7 @@ import { Count, Moment, Name } from '../parts/words.tsx'
 type Order = 'revenue' | 'latest'
 
 export function Payers() {
-  const period = usePeriod('30d')
+  const period = usePeriod('30d', false)
   const { from, to } = period
   const order = useSignal<Order>('revenue')
   const shape = JSON.stringify([from, to, order.value])
@@ -47,7 +47,7 @@ export function Payers() {
   return (
     <>
       <ScreenHead title="Payers">
-        <PeriodBar period={period} hasAll />
+        <PeriodBar period={period} />
         <CsvButton name="payers" rows={cells} />
       </ScreenHead>
       <section class="card" aria-label="All payers">
@@ -64,7 +64,8 @@ export function Payers() {
             }}
           />
           <p class="muted filters-note">
-            Wallets are kept as keyed hashes: the same payer has the same name here, and nowhere else.
+            Wallets are kept as keyed hashes: the same payer has the same name here, and nowhere else. Periods are
+            widened to whole days of UTC.
           </p>
         </div>
         <When loaded={loaded} lines={8}>

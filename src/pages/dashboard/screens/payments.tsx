@@ -24,7 +24,7 @@ const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as co
 async function search(path: string, signal: AbortSignal): Promise<Outcome<Analytics>> {
   const outcome = await ask<Analytics>(path, { signal })
   const sought = new URL(path, location.href).searchParams.get('q')
-  if (outcome.kind !== 'missing' || sought === null) return outcome
+  if ((outcome.kind !== 'missing' && outcome.kind !== 'unread') || sought === null) return outcome
   const found = await ask<FeedRecord>(`/analytics/${encodeURIComponent(sought)}`, { signal })
   if (found.kind !== 'answer' && found.kind !== 'missing') return found
   const records = found.kind === 'answer' ? [found.value] : []
