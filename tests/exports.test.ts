@@ -19,6 +19,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
     'fetchWith402',
     'getAnalytics',
     'initAgentWallet',
+    'paymentOf',
     'verifyPayment',
   ],
   './server': ['ConfigurationError', 'checkPayment', 'openPaywall', 'openRoutes', 'verifyPayment'],
