@@ -1,6 +1,6 @@
 /**
- * Where a purchase stands, as the ledger and the chain tell it: by the transaction that we sent for it, those that were
- * found before, and those that the watcher saw with its memo.
+ * Where a purchase stands, as the ledger and the chain tell it: by the transaction that we sent for it, those that the
+ * watcher saw with its memo or a proof has named, and those that somebody told of and were true.
  */
 import { decodeAddress, decodeSignature, encodeBase58 } from '../core/base58.ts'
 import type { CheckoutState } from '../core/checkout.ts'
@@ -60,21 +60,23 @@ export interface Standings {
   of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
 }
 
+/** More payments for one requestId are not looked at. */
+const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
 
 export function createStandings(service: Service, route: Route, gates: Gates): Standings {
   const { clock, ledger } = service
-  const { shelf, journal } = ledger
+  const { shelf, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
-  /** What is claimed is no longer among what was seen and not claimed. */
+  /** Without the watcher, nobody else knows of it yet. */
   const remember = async (purchase: Purchase, tx: string): Promise<void> =>
     void (await shelf?.put(foundOf(purchase, tx), '', purchase.claimableUntil))
 
   const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
     const [found = [], seen = []] = await Promise.all([
       shelf?.list(foundOf(purchase)),
-      journal?.sightedFor(purchase.name),
+      books?.captures({ request: purchase.name, order: 'latest', most: mostCandidates }),
     ])
     const prefix = foundOf(purchase).length
     const all = [
@@ -103,7 +105,6 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
       const candidates = await candidatesOf(purchase, gate)
       const all = await Promise.all(candidates.map((tx) => standingBy(look, tx)))
       const best = order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
-      if (best?.state.state === 'paid') await remember(purchase, best.state.tx)
       if (best?.state.state === 'confirming' && gate && best.state.tx === gate.signature) {
         // What can no longer land is as good as never sent.
         if (await gates.isOver(gate)) return { state: idle(purchase) }

@@ -11,6 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
 import { referenceOf } from '../../src/core/solana-pay.ts'
+import { cookieName } from '../../src/core/ticket.ts'
 import { codeOf } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
@@ -279,6 +280,47 @@ describe('a payment with a wallet in the browser', () => {
     const [name = ''] = before.cookies.keys()
     const page = await after.go('/data', { Cookie: `${name}=${before.cookies.get(name)}` })
     expect([page.status, page.text]).toEqual([200, 'the secret'])
+  })
+})
+
+describe('a ticket', () => {
+  it('of one address opens no other, and stands beside the cookies of the application', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go('/data?a=1')).facts()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    const [value = ''] = visitor.cookies.values()
+    const moved = await visitor.go('/data?a=2', { Cookie: `${cookieName('/data?a=2')}=${value}` })
+    expect([moved.status, moved.facts().requestId === facts.requestId]).toEqual([402, false])
+    expect((await visitor.go('/data?a=1')).text).toBe('the secret')
+  })
+
+  it('is not used by what is not a visit: a script, a prefetch', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    for (const headers of [{ 'Sec-Fetch-Dest': 'empty' }, { 'Sec-Purpose': 'prefetch' }, { Accept: '*/*' }]) {
+      expect((await visitor.go('/data', headers)).status).toBe(402)
+    }
+    expect((await visitor.go()).text).toBe('the secret')
+  })
+})
+
+describe('somebody’s word for a transaction', () => {
+  it('is believed only where the chain says the same', async () => {
+    const { url } = await open({ watch: false })
+    const visitor = createVisitor(url)
+    const [mine, other] = [(await visitor.go('/data')).facts(), (await visitor.go('/other')).facts()]
+    const tx = await payFrom(stand.payer, other)
+    const said = (requestId: string) => visitor.order({ kind: 'status', requestId, tx })
+    expect(await said(mine.requestId)).toEqual({ state: 'confirming', tx })
+    expect(await visitor.status(mine.requestId)).toEqual({ state: 'waiting' })
+    expect(await said(other.requestId)).toEqual({ state: 'paid', tx })
+    expect(await visitor.status(other.requestId)).toEqual({ state: 'paid', tx })
+    expect((await visitor.go('/other')).text).toBe('the secret')
   })
 })
 
