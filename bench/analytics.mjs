@@ -36,6 +36,18 @@ const questions = {
     await books.captures({ order, most: 50, token: 'SOL', status: 'confirmed', from: from + 99 * hourMs })
     await books.captures({ order, most: 50, status: 'expired' })
   },
+  payers: async (books, turn) => {
+    const page = await books.payers({ from, to, order: 'revenue', most: 50 })
+    await books.payers({ from, to, order: 'revenue', most: 50, after: page.next })
+    await books.payers({ from: to - 24 * hourMs, to, order: 'latest', most: 50 })
+    const { payer } = page.payers.at(turn % 50)
+    await books.captures({ order: 'latest', most: 50, payer })
+  },
+  problems: async (books) => {
+    await books.countProblems(1_000)
+    const page = await books.problems({ most: 50 })
+    await books.problems({ most: 50, kind: 'late', after: page.at(-1)?.capture })
+  },
   series: async (books, turn) => {
     await books.series({ from, to, step: 'hour' })
     await books.series({ from, to, step: 'day', endpoint: `/api/resource-${turn % 20}` })
@@ -96,22 +108,27 @@ const facts = (number, amount) => ({
   token: `CASE WHEN ${number} % 2 = 0 THEN 'USDC' WHEN ${number} % 3 = 0 THEN 'SOL' ELSE 'NATIVE' END`,
   isLate: `${number} % 100 = 7`,
   isReverted: `${number} % 100 = 13`,
+  // Each pays ten times, on days apart; of a thousand one payment brought nothing, and one was too much.
+  payer: `'payer-' || (${number} * 7919 % ${Math.ceil(amount / 10)})`,
+  received: `CASE WHEN ${number} % 1000 = 500 THEN 10001 ELSE 10000 END`,
+  undeliveredAt: `CASE WHEN ${number} % 1000 = 600 THEN ${from} END`,
 })
 
 async function fillFile(path, amount) {
   await (await openLedger(path, { clock, identity })).close()
   const db = new DatabaseSync(path)
-  const { paidAt, endpoint, token, isLate, isReverted } = facts('n', amount)
+  const { paidAt, endpoint, token, isLate, isReverted, payer, received, undeliveredAt } = facts('n', amount)
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -500000; PRAGMA wal_autocheckpoint = 100000')
   // Payments in the order of their time are written at the end of every index but that of their keys.
   const chunk = 500_000
   for (let at = 0; at < amount; at += chunk) {
     db.exec(`INSERT INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot, paid_at,
-        usable_until, registered_at, state, finality, used, endpoint, worth, rates)
+        usable_until, registered_at, state, finality, used, endpoint, worth, rates, undelivered_at)
       WITH RECURSIVE numbers (n) AS (SELECT ${at} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${Math.min(at + chunk, amount) - 1})
-      SELECT randomblob(64), hex(randomblob(16)), hex(randomblob(16)), 'GET /api', 'recipient', ${token}, '10000', '10000',
+      SELECT randomblob(64), hex(randomblob(16)), ${payer}, 'GET /api', 'recipient', ${token}, '10000',
+        CAST(${received} AS TEXT),
         'request', 1, n, ${paidAt}, ${paidAt} + 86400000, ${paidAt}, iif(${isLate}, 'late', 'valid'),
-        iif(${isReverted}, 'reverted', 'finalized'), 1, ${endpoint}, '10000000000', NULL FROM numbers`)
+        iif(${isReverted}, 'reverted', 'finalized'), 1, ${endpoint}, '10000000000', NULL, ${undeliveredAt} FROM numbers`)
   }
   const line = (
     grain,
@@ -123,6 +140,10 @@ async function fillFile(path, amount) {
       sum(CAST(worth AS INTEGER)) / 1000000000000, sum(CAST(worth AS INTEGER)) % 1000000000000, 0
     FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 2, 3, 4`
   for (const [grain, at, name] of grains()) db.exec(line(grain, at, name))
+  db.exec(`INSERT INTO payers SELECT payer, paid_at / ${24 * hourMs} * ${24 * hourMs}, token, count(*), 0,
+      sum(CAST(received AS INTEGER)), sum(CAST(worth AS INTEGER)) / 1000000000000,
+      sum(CAST(worth AS INTEGER)) % 1000000000000, 0
+    FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 1, 2, 3`)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
   return { place: path, bytes: statSync(path).size }
@@ -132,15 +153,15 @@ async function fillDatabase(url, amount) {
   await (await openLedger(url, { clock, identity })).close()
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const { paidAt, endpoint, token, isLate, isReverted } = facts('n', amount)
+  const { paidAt, endpoint, token, isLate, isReverted, payer, received, undeliveredAt } = facts('n', amount)
   const chunk = 500_000
   for (let at = 0; at < amount; at += chunk) {
     await client.query(`INSERT INTO paystile_payments (tx, request, payer, scope, recipient, token, required, received, unit, amount,
         slot, paid_at, usable_until, registered_at, late, finality, used, deliveries, free_uses, fence, leases, version, endpoint,
-        worth, rates)
-      SELECT sha512(('a' || n)::bytea), md5(n::text), md5('p' || n), 'GET /api', 'recipient', ${token}, 10000, 10000, 'request', 1,
+        worth, rates, undelivered_at)
+      SELECT sha512(('a' || n)::bytea), md5(n::text), ${payer}, 'GET /api', 'recipient', ${token}, 10000, ${received}, 'request', 1,
         n, ${paidAt}, ${paidAt} + 86400000, ${paidAt}, ${isLate}, CASE WHEN ${isReverted} THEN 'reverted' ELSE 'finalized' END, 1, 0,
-        0, 1, '', 2, ${endpoint}, 10000000000, NULL
+        0, 1, '', 2, ${endpoint}, 10000000000, NULL, ${undeliveredAt}
       FROM generate_series(${at}::bigint, ${Math.min(at + chunk, amount) - 1}::bigint) AS numbers (n)`)
   }
   // As two servers leave it that were started anew every hour.
@@ -150,6 +171,9 @@ async function fillDatabase(url, amount) {
         SELECT *, (paid_at / ${hourMs} + slot % 2) % 8 AS lane FROM paystile_payments) AS payments
       WHERE NOT late AND finality <> 'reverted' GROUP BY 2, 3, 4, 5`)
   }
+  await client.query(`INSERT INTO paystile_payers (payer, at, token, lane, payments, received, worth, unvalued)
+    SELECT payer, paid_at / ${24 * hourMs} * ${24 * hourMs}, token, slot % 2, count(*), sum(received), sum(worth), 0
+    FROM paystile_payments WHERE NOT late AND finality <> 'reverted' GROUP BY 1, 2, 3, 4`)
   await client.query('VACUUM ANALYZE')
   const { rows } = await client.query("SELECT pg_total_relation_size('paystile_payments') AS bytes")
   await client.end()

@@ -104,7 +104,7 @@ function paymentOf(number, endpoints) {
   }
 }
 
-function sightingOf({ tx, recipient, request, payer, token, received, slot, paidAt, endpoint }) {
+function sightingOf({ tx, recipient, request, payer, token, required, received, slot, paidAt, endpoint }) {
   return {
     tx,
     recipient,
@@ -116,5 +116,7 @@ function sightingOf({ tx, recipient, request, payer, token, received, slot, paid
     paidAt,
     endpoint,
     claimableUntil: paidAt + 1e8,
+    required,
+    payableUntil: paidAt + 1e6,
   }
 }

@@ -62,6 +62,10 @@ try {
     const { benchMemory } = await import('./memory.mjs')
     results.push(...(await benchMemory({ provider: offline, say })))
   }
+  if (isWanted('stream')) {
+    const { benchStream } = await import('./stream.mjs')
+    results.push(...(await benchStream({ say })))
+  }
   if (isLarge && isWanted('analytics/export')) {
     const { benchExport } = await import('./export.mjs')
     results.push(...(await benchExport({ home, say })))

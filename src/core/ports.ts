@@ -542,7 +542,7 @@ export interface Books {
   /** Also of what is in no list, because its memo is none of ours. */
   history(tx: Uint8Array): Promise<History | undefined>
   /**
-   * Who paid in a period. By revenue they are ranked among those who paid most on any day of it, some thousands; by their
+   * Who paid in a period. By revenue they are ranked among those who paid most on any day of it, about a thousand; by their
    * last payment all are listed.
    */
   payers(query: PayerQuery): Promise<PayerPage>

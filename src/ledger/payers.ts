@@ -29,7 +29,7 @@ export interface Span {
 export type Step = CaptureMark & { readonly payer: string }
 
 /** How many payers are ranked by what they paid, about; and of a day never fewer than the second. */
-const mostRanked = 3_000
+const mostRanked = 1_000
 const leastPerDay = 10
 /** How many payments are looked at for a page of those who paid last, and how many at a time. */
 const mostWalked = 10_000

@@ -126,7 +126,8 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     },
     countProblems: (most) =>
       countEach(most, async (kind) => {
-        const { seen, registered } = selectProblems(kind, { most: checkCount(most), now: timeOf(clock) }, spelling)
+        const counted = { most: checkCount(most), now: timeOf(clock), isCount: true }
+        const { seen, registered } = selectProblems(kind, counted, spelling)
         const counts = await each<{ readonly count: string }>([...seen, ...registered].map(countOf))
         return counts.reduce((sum, { count }) => sum + Number(count), 0)
       }),

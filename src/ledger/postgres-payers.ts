@@ -14,8 +14,10 @@ const end = (way: 'ASC' | 'DESC') =>
 const top = `SELECT DISTINCT most.payer FROM generate_series($1::bigint, $2::bigint - 1, ${dayMs}) AS day (at)
   CROSS JOIN LATERAL (SELECT payer FROM paystile_payers AS line WHERE line.at = day.at AND payments > 0
     ORDER BY worth DESC LIMIT $3) AS most`
-const summed = `SELECT payer, token, ${sums} FROM paystile_payers
-  WHERE payer = ANY ($1) AND at >= $2 AND at < $3 GROUP BY payer, token HAVING sum(payments) <> 0`
+// One by one: of many at once the planner might rather look through the whole table.
+const summed = `SELECT asked.payer, own.* FROM unnest($1::text[]) AS asked (payer) CROSS JOIN LATERAL (
+    SELECT token, ${sums} FROM paystile_payers AS line
+    WHERE line.payer = asked.payer AND at >= $2 AND at < $3 GROUP BY token HAVING sum(payments) <> 0) AS own`
 const spans = `SELECT payer, ${end('ASC')} AS first, ${end('DESC')} AS last FROM unnest($1::text[]) AS asked (payer)`
 const walk = (beyond: string) => `SELECT payer, paid_at AS at, tx FROM paystile_payments
   WHERE paid_at >= $1 AND paid_at < $2 AND ${counted}${beyond} ORDER BY paid_at DESC, tx DESC LIMIT $3`

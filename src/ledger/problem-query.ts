@@ -15,6 +15,8 @@ interface Asked {
   readonly after?: CaptureMark
   readonly most: number
   readonly now: number
+  /** Only how many there are is wanted. */
+  readonly isCount?: boolean
 }
 
 export function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: Spelling): Statement {
@@ -28,7 +30,7 @@ export function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: S
     undelivered: () => `undelivered_at IS NOT NULL AND ${isGood} AND NOT (${spelling.isHeld(next(asked.now))})`,
     surplus: () => `${spelling.isMore('received', 'required')} AND undelivered_at IS NULL AND ${isGood}`,
   }
-  const columns = `'${kind}' AS kind, ${paymentColumns}, required, usable_until, ${late} AS late`
+  const columns = asked.isCount ? '1' : `'${kind}' AS kind, ${paymentColumns}, required, usable_until, ${late} AS late`
   return {
     sql: `SELECT ${columns} FROM ${payments} WHERE ${conditions[kind]()} ${rest(asked, spelling, next)}`,
     values,
@@ -41,7 +43,7 @@ export function selectSeen(kind: SeenKind, asked: Asked, spelling: Spelling): St
   const next = (value: unknown): string => spelling.place(values.push(value))
   const table = spelling.unclaimed.split(' ')[0]
   const from = `FROM ${table} AS seen WHERE ${isUnclaimed}`
-  const columns = `'${kind}' AS kind, ${sightingColumns}`
+  const columns = asked.isCount ? '1' : `'${kind}' AS kind, ${sightingColumns}`
   if (kind === 'unmatched')
     return { sql: `SELECT ${columns} ${from} AND request = '' AND slot > 0 ${rest(asked, spelling, next)}`, values }
   const isShort = `coalesce(${isMore('required', 'received')}, false)`
@@ -63,9 +65,9 @@ export function selectSeen(kind: SeenKind, asked: Asked, spelling: Spelling): St
   return { sql: `SELECT ${columns} ${from} AND ${isOwn} ${rest(asked, spelling, next)}`, values }
 }
 
-function rest({ after, most }: Asked, { bytes }: Spelling, next: (value: unknown) => string): string {
+function rest({ after, most, isCount }: Asked, { bytes }: Spelling, next: (value: unknown) => string): string {
   const beyond = after ? `AND (paid_at, tx) < (${next(after.at)}, ${next(bytes(after.tx))}) ` : ''
-  return `${beyond}ORDER BY paid_at DESC, tx DESC LIMIT ${next(most)}`
+  return `${beyond}${isCount ? '' : 'ORDER BY paid_at DESC, tx DESC '}LIMIT ${next(most)}`
 }
 
 /** All lists of a kind, or of all kinds. What was only seen comes first: what is claimed between the two is in both. */

@@ -136,7 +136,8 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     },
     countProblems: (most) =>
       countEach(most, async (kind) => {
-        const { seen, registered } = selectProblems(kind, { most: checkCount(most), now: timeOf(clock) }, spelling)
+        const counted = { most: checkCount(most), now: timeOf(clock), isCount: true }
+        const { seen, registered } = selectProblems(kind, counted, spelling)
         const statements = [...seen, ...registered].map(countOf)
         const counts = await read(() => statements.flatMap((one) => all<{ readonly count: bigint }>(one)))
         return counts.reduce((sum, { count }) => sum + Number(count), 0)

@@ -60,6 +60,7 @@ function paymentOf(name, number) {
   }
 }
 
-function sightingOf({ tx, recipient, request, payer, token, received, slot, paidAt, endpoint }) {
-  return { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, claimableUntil: time }
+function sightingOf({ tx, recipient, request, payer, token, required, received, slot, paidAt, endpoint }) {
+  const promised = { required, payableUntil: time, claimableUntil: time }
+  return { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, ...promised }
 }

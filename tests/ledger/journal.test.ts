@@ -39,7 +39,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       const own = Array.from({ length: 11 }, (_, index) => aSighting({ request: 'request-2', slot: 20 - index }))
       const unproven = aSighting({ request: 'request-2', slot: 0 })
       await journal().sight([...own.toReversed(), aSighting({ tx: payment.tx, request: 'request-2', slot: 30 })])
-      await journal().sight([unproven, aSighting(), aSighting({ request: '' })])
+      await journal().sight([unproven, aSighting({ request: 'request-3', slot: 0 }), aSighting({ request: '' })])
       expect((await journal().sightedFor('request-2')).map(({ slot }) => slot)).toEqual([
         30, 20, 19, 18, 17, 16, 15, 14, 13, 12,
       ])
