@@ -29,10 +29,17 @@ import type { Service } from './service.ts'
 
 /** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
 export function isForPeople(incoming: Incoming): boolean {
-  if (incoming.method !== 'GET' || incoming.header('accept')?.includes('text/html') !== true) return false
+  if (incoming.method !== 'GET' || !wantsPage(incoming.header('accept'))) return false
   const destination = incoming.header('sec-fetch-dest')
   if (destination !== undefined && destination !== 'document') return false
   return !/prefetch|prerender/.test(`${incoming.header('sec-purpose')} ${incoming.header('purpose')}`)
+}
+
+/** Whether a page is named, and not as what nobody wants. */
+function wantsPage(accept: string | undefined): boolean {
+  return (
+    accept !== undefined && accept.includes('text/html') && !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
+  )
 }
 
 /** What a browser's ticket is worth. */

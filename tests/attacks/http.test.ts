@@ -144,12 +144,14 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(await send(`\r\nPayment-Proof: ${await shop.buy(payer)}`)).toMatchObject({ status: 200, body: 'the secret' })
   })
 
-  it('T112: what a challenge repeats of the request is JSON and nothing else', async () => {
-    const answer = await ask(shop.url, 'GET /data?"></script><script>alert(1)</script> HTTP/1.1', [
-      'Payment-Accept: <script>',
-      'Accept: text/html',
-    ])
-    expect(answer.status).toBe(402)
+  it('T112: what a challenge repeats of the request is inert, as JSON and in the page for people', async () => {
+    const line = 'GET /data?"></script><script>alert(1)</script> HTTP/1.1'
+    const page = await ask(shop.url, line, ['Payment-Accept: <script>', 'Accept: text/html'])
+    expect([page.status, page.headers.get('content-type')]).toEqual([402, 'text/html; charset=utf-8'])
+    expect(page.headers.get('content-security-policy')).toMatch(/default-src 'none'; script-src 'nonce-/)
+    expect(page.body).not.toContain('alert(1)')
+    const answer = await ask(shop.url, line, ['Payment-Accept: <script>', 'Accept: text/html;q=0'])
+    expect([answer.status, page.headers.get('x-content-type-options')]).toEqual([402, 'nosniff'])
     expect(answer.headers.get('content-type')).toBe('application/json')
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
     expect(JSON.parse(answer.body)).toMatchObject({ status: 402, recipient: world.recipient.address })

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { useTemporaryHome } from '../harness/shop.ts'
+import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { type Finished, finished, paystile, root, start } from './command.ts'
 
 const home = useTemporaryHome()
@@ -39,6 +39,17 @@ describe('npm start -- --json', () => {
     expect(statSync(ready.wallet.keyFile).mode & 0o777).toBe(0o600)
   })
 
+  it('has other customers, who buy something for the dashboard to show', async () => {
+    const sold = await eventually(
+      async () => (await (await fetch(`${ready.url}/api/analytics`)).json()).payments,
+      (payments) => payments > 0,
+      2_000,
+    )
+    expect(sold).toBeGreaterThan(0)
+    const page = await fetch(`${ready.url}/dashboard`)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  })
+
   it('sells every resource it lists', async () => {
     for (const { path, price, token } of ready.resources) {
       const unpaid = await fetch(`${ready.url}${path}`)
@@ -46,7 +57,9 @@ describe('npm start -- --json', () => {
       expect(await unpaid.json()).toMatchObject({ amount: price, currency: token })
       const { code, stdout, stderr } = await paystile('pay', `${ready.url}${path}`)
       expect([code, stderr]).toEqual([0, expect.stringContaining(`${price} ${token}`)])
-      expect(stdout).toMatch(/^\{"status":"verified","message":"[^"]+","data":\{|^<svg /)
+      expect(stdout).toMatch(
+        /^\{"status":"verified","message":"[^"]+","data":\{|^<svg |^<!doctype html>|^BEGIN:VCALENDAR/,
+      )
     }
   })
 

@@ -36,7 +36,7 @@ async function run(args: readonly string[]): Promise<Program> {
 }
 
 const runDemo = (...flags: readonly string[]) =>
-  run(['dist/cli/main.js', 'demo', '--json', '--port', '0', '--slot-ms', '50', ...flags])
+  run(['dist/cli/main.js', 'demo', '--alone', '--json', '--port', '0', '--slot-ms', '50', ...flags])
 
 const isListening = (url: string) =>
   fetch(url).then(

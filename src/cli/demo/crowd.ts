@@ -10,6 +10,8 @@ const firstPurchases = 12
 /** Between two purchases: short at first, so that there is something to see soon. */
 const earlyMs = 700
 const [leastMs, mostMs] = [4_000, 15_000]
+/** Nobody waits for them at the end. */
+const timeoutMs = 5_000
 
 export interface Crowd {
   close(): Promise<void>
@@ -39,7 +41,7 @@ export function startCrowd({ localnet }: OwnChain, url: string): Crowd {
     const address = `${url}/api/${resource.name}?guest=${guests[index]}`
     // Some only look at the price.
     if (Math.random() < 0.3) await (await fetch(address)).text()
-    else await (await fetchWith402(address, { wallet, journal, rpc: localnet.rpcUrl })).text()
+    else await (await fetchWith402(address, { wallet, journal, rpc: localnet.rpcUrl, timeoutMs })).text()
   }
   let running: Promise<void> = Promise.resolve()
   const wait = (): void => {
