@@ -16,11 +16,11 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of a page by their path below it, such as `assets/index.js`; none where it was not built. */
+/** The files of a page by their path below it, such as `assets/index.js`; none where they cannot be found. */
 export function readPage(name: 'checkout' | 'dashboard'): ReadonlyMap<string, PageFile> {
-  // The same distance from the sources and from what is compiled of them.
-  const folder = new URL(`../../dist/pages/${name}/`, import.meta.url)
   try {
+    // The same distance from the sources and from what is compiled of them. In a bundle there may be no such place.
+    const folder = new URL(`../../dist/pages/${name}/`, import.meta.url)
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'))
     return new Map(
       names.flatMap((file) => {

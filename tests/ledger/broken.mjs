@@ -7,7 +7,7 @@ export function breakStatements(fault) {
   const guard = ' AND kept.version = given.version - 1'
   const { query } = pg.Client.prototype
   pg.Client.prototype.query = function (order, ...rest) {
-    const isReplacing = order.text?.includes('UPDATE paystile_payments')
+    const isReplacing = order.text?.includes('UPDATE paystile_payments AS kept')
     if (isReplacing && !order.text.includes(guard)) throw new Error('the guard to be taken out is not there')
     return query.call(this, isReplacing ? { ...order, text: order.text.replace(guard, '') } : order, ...rest)
   }

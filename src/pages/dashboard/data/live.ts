@@ -35,8 +35,12 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
     const known = byId.get(record.id)
     byId.set(record.id, { record, arrivedAt: known ? known.arrivedAt : arrivedAt })
   }
+  // A block's time is in seconds: of one second, what came last is above.
   return [...byId.values()]
-    .sort((one, other) => other.record.timestamp.localeCompare(one.record.timestamp))
+    .sort(
+      (one, other) =>
+        other.record.timestamp.localeCompare(one.record.timestamp) || (other.arrivedAt ?? 0) - (one.arrivedAt ?? 0),
+    )
     .slice(0, mostRows)
 }
 
