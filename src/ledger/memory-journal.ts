@@ -4,7 +4,7 @@ import { compareMarks } from './capture.ts'
 import { tell } from './memory-notices.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
-import { mostSightedFor, mostUnproven } from './sightings.ts'
+import { mostUnproven } from './sightings.ts'
 import { concluded } from './trace.ts'
 
 export function createMemoryJournal(room: Room, now: () => number): Journal {
@@ -42,12 +42,6 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
       return unclaimed()
         .sort((left, right) => right.slot - left.slot)
         .slice(0, most)
-    },
-    async sightedFor(request) {
-      now()
-      const own = unclaimed().filter((sighting) => request !== '' && sighting.request === request)
-      const ordered = own.sort((one, other) => other.slot - one.slot || Buffer.compare(other.tx, one.tx))
-      return ordered.slice(0, mostSightedFor)
     },
     async unfinal(most, fromSlot = 0) {
       now()

@@ -11,7 +11,6 @@ import { changesBetween, linesOf } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
 import {
   sightingColumns as columns,
-  mostSightedFor,
   mostUnproven,
   oldColumns,
   readSighting,
@@ -42,9 +41,6 @@ const setMark = `INSERT INTO paystile_marks (address, signature, slot) VALUES ($
   WHERE excluded.slot >= paystile_marks.slot`
 const unclaimed = `SELECT ${columns} FROM paystile_unclaimed AS seen
   WHERE slot > 0 AND ${isUnclaimed(true)} ORDER BY slot DESC LIMIT $1`
-const sightedFor = `SELECT ${columns} FROM paystile_unclaimed AS seen
-  WHERE request = $1 AND request <> '' AND slot > 0 AND ${isUnclaimed(true)}
-  ORDER BY slot DESC, tx DESC LIMIT ${mostSightedFor}`
 const unfinal = `SELECT tx, slot FROM paystile_payments 
   WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
 const hold = `SELECT ${bookedColumns} FROM paystile_payments
@@ -78,9 +74,6 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
     },
     async unclaimed(most) {
       return ((await database.query(unclaimed, [most])) as unknown as SightingRow[]).map(readSighting)
-    },
-    async sightedFor(request) {
-      return ((await database.query(sightedFor, [request])) as unknown as SightingRow[]).map(readSighting)
     },
     async unfinal(most, fromSlot = 0) {
       const rows = (await database.query(unfinal, [most, fromSlot])) as unknown as SightingRow[]

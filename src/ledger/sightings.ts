@@ -8,9 +8,6 @@ import { parseText } from './stored-text.ts'
  */
 export const mostUnproven = 1_000
 
-/** How many are shown of those that paid for one requestId: who pays more often sees the latest. */
-export const mostSightedFor = 10
-
 /** As the databases keep it: money and, in PostgreSQL, all numbers are text. */
 export interface SightingRow {
   readonly tx: Uint8Array

@@ -32,9 +32,6 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
   const forget = ['sightings', 'unclaimed'].map((table) => db.prepare(`DELETE FROM ${table} WHERE tx = ?`))
   const unclaimed = db.prepare(`
     SELECT ${sightingColumns} FROM unclaimed WHERE slot > 0 ORDER BY slot DESC LIMIT ?`)
-  const sightedFor = db.prepare(`
-    SELECT ${sightingColumns} FROM unclaimed WHERE request = ? AND request <> '' AND slot > 0
-    ORDER BY slot DESC, tx DESC LIMIT ${mostSightedFor}`)
   const unfinal = db.prepare(`
     SELECT tx, slot FROM payments WHERE finality = 'confirmed' AND slot >= ? ORDER BY slot LIMIT ?`)
   const confirmed = db.prepare(`
@@ -84,7 +81,6 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
         return fresh
       }),
     unclaimed: (most) => read(() => (unclaimed.all(most) as unknown as SightingRow[]).map(readSighting)),
-    sightedFor: (request) => read(() => (sightedFor.all(request) as unknown as SightingRow[]).map(readSighting)),
     unfinal: (most, fromSlot = 0) =>
       read(() =>
         (unfinal.all(fromSlot, most) as unknown as { readonly tx: Uint8Array; readonly slot: number }[]).map(

@@ -60,7 +60,7 @@ export interface Standings {
   of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
 }
 
-/** More payments for one requestId are not looked at. */
+/** The first ones: whoever reads a requestId from the chain can pay a trifle for it as often as they like, but only later. */
 const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
@@ -76,7 +76,7 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
   const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
     const [found = [], seen = []] = await Promise.all([
       shelf?.list(foundOf(purchase)),
-      books?.captures({ request: purchase.name, order: 'latest', most: mostCandidates }),
+      books?.captures({ request: purchase.name, order: 'oldest', most: mostCandidates }),
     ])
     const prefix = foundOf(purchase).length
     const all = [

@@ -34,21 +34,6 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       expect((await journal().unclaimed(10)).map(({ tx }) => tx)).toEqual([late.tx])
     })
 
-    it('is found by the requestId it was paid for, the latest first, ten at the most, until it is claimed', async () => {
-      const payment = createPayment({ request: 'request-2', slot: 30 })
-      const own = Array.from({ length: 11 }, (_, index) => aSighting({ request: 'request-2', slot: 20 - index }))
-      const unproven = aSighting({ request: 'request-2', slot: 0 })
-      await journal().sight([...own.toReversed(), aSighting({ tx: payment.tx, request: 'request-2', slot: 30 })])
-      await journal().sight([unproven, aSighting({ request: 'request-3', slot: 0 }), aSighting({ request: '' })])
-      expect((await journal().sightedFor('request-2')).map(({ slot }) => slot)).toEqual([
-        30, 20, 19, 18, 17, 16, 15, 14, 13, 12,
-      ])
-      await desk.grantOf(takeOf(payment))
-      expect(await journal().sightedFor('request-2')).toEqual(own.slice(0, 10))
-      expect(await journal().sightedFor('request-3')).toEqual([])
-      expect(await journal().sightedFor('')).toEqual([])
-    })
-
     it('goes together with how far the address was read, which never goes back', async () => {
       expect(await journal().mark('a')).toBeUndefined()
       const sighting = aSighting()

@@ -39,7 +39,6 @@ describe('a statement on a SQLite ledger', () => {
     const plans = await plansOf(async ({ books, journal, notices, shelf, ...ledger }) => {
       await ledger.take(takeOf(createPayment()))
       await journal?.unclaimed(10)
-      await journal?.sightedFor('request-1')
       await notices?.start()
       await notices?.sweep(10)
       await notices?.list({ most: 10 })
