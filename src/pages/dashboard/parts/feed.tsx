@@ -6,20 +6,24 @@ import { now } from '../../look/clock.ts'
 import { gaps, useAnswer } from '../data/answer.ts'
 import { type Analytics, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
-import { addressOf, addressWith } from '../data/route.ts'
+import { addressOf } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
 import { Pick } from './choice.tsx'
 import { ExportMenu } from './export.tsx'
 import { Icon } from './icons.tsx'
 import { Link } from './link.tsx'
+import { PaymentsTable } from './payments-table.tsx'
 import { NoPayments, Notice, When } from './states.tsx'
-import { Amount, Delivery, Moment, Name, Standing } from './words.tsx'
 
 const mostShown = 12
 /** For so long a new row is marked. */
 const newMs = 20_000
 
 const lineWords = { connecting: 'Connecting…', live: 'Live', reconnecting: 'Reconnecting…' } as const
+
+function isNew({ arrivedAt }: Row): boolean {
+  return arrivedAt !== undefined && Math.max(now(), tick.value) - arrivedAt < newMs
+}
 
 export function Feed() {
   const token = useSignal('')
@@ -70,7 +74,11 @@ export function Feed() {
       <When loaded={loaded}>
         {() =>
           shown.length > 0 ? (
-            <FeedTable rows={shown} />
+            <PaymentsTable
+              caption="The latest payments"
+              records={shown.map(({ record }) => record)}
+              isNew={({ id }) => shown.some((row) => row.record.id === id && isNew(row))}
+            />
           ) : rows.value.length === 0 ? (
             <NoPayments />
           ) : (
@@ -105,69 +113,5 @@ function PauseButton() {
       <Icon name="pause" />
       Pause
     </button>
-  )
-}
-
-function FeedTable({ rows: shown }: { readonly rows: readonly Row[] }) {
-  const isNew = ({ arrivedAt }: Row) => arrivedAt !== undefined && Math.max(now(), tick.value) - arrivedAt < newMs
-  return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">The latest payments</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number lead">
-              Amount
-            </th>
-            <th scope="col" class="trail">
-              Status
-            </th>
-            <th scope="col" class="wide">
-              Endpoint
-            </th>
-            <th scope="col" class="wide">
-              Payer
-            </th>
-            <th scope="col" class="wide">
-              Delivery
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row) => (
-            <tr key={row.record.id} class={isNew(row) ? 'is-new' : undefined}>
-              <td class="number lead">
-                <Link href={addressWith({ payment: row.record.id })} class="row-link" row={row.record.id}>
-                  <Amount amount={row.record.amount} token={row.record.token} />
-                  <span class="narrow">{row.record.endpoint}</span>
-                </Link>
-              </td>
-              <td class="trail">
-                <Standing record={row.record} />
-                <span class="narrow">
-                  <Moment at={row.record.timestamp} />
-                </span>
-              </td>
-              <td class="endpoint wide" title={row.record.endpoint}>
-                {row.record.endpoint}
-              </td>
-              <td class="wide">
-                <Name text={row.record.payer} />
-              </td>
-              <td class="wide">
-                <Delivery delivery={row.record.delivery} />
-              </td>
-              <td class="when wide">
-                {isNew(row) && <span class="new-mark">New</span>}
-                <Moment at={row.record.timestamp} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   )
 }

@@ -5,17 +5,18 @@ import { tokenCodes } from '../../../core/network.ts'
 import { news, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, type Outcome, pathOf } from '../data/ask.ts'
-import { addressOf, addressWith, change, place } from '../data/route.ts'
+import { addressOf, change, place } from '../data/route.ts'
 import { Pick } from '../parts/choice.tsx'
 import { ExportMenu } from '../parts/export.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { giveSearch, searchId } from '../parts/keys.tsx'
 import { Link } from '../parts/link.tsx'
 import { Pages } from '../parts/pages.tsx'
+import { PaymentsTable } from '../parts/payments-table.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { NoPayments, Notice, When } from '../parts/states.tsx'
-import { Amount, Delivery, Moment, Name, Standing } from '../parts/words.tsx'
+import { Name } from '../parts/words.tsx'
 
 const pageSize = 25
 const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as const
@@ -104,7 +105,12 @@ export function Payments() {
           {({ records = [], next = null }) =>
             records.length > 0 ? (
               <>
-                <PaymentsTable records={records} />
+                <PaymentsTable
+                  caption="Payments, the latest first"
+                  records={records}
+                  isExact
+                  isOpen={({ id }) => place.value.query.get('payment') === id}
+                />
                 <Pages
                   number={list.length + 1}
                   onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
@@ -161,67 +167,5 @@ function SearchBox({ value }: { readonly value: string }) {
         </span>
       </label>
     </search>
-  )
-}
-
-function PaymentsTable({ records }: { readonly records: readonly FeedRecord[] }) {
-  return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Payments, the latest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number lead">
-              Amount
-            </th>
-            <th scope="col" class="trail">
-              Status
-            </th>
-            <th scope="col" class="wide">
-              Endpoint
-            </th>
-            <th scope="col" class="wide">
-              Payer
-            </th>
-            <th scope="col" class="wide">
-              Delivery
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((record) => (
-            <tr key={record.id} class={place.value.query.get('payment') === record.id ? 'is-open' : undefined}>
-              <td class="number lead">
-                <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
-                  <Amount amount={record.amount} token={record.token} />
-                  <span class="narrow">{record.endpoint}</span>
-                </Link>
-              </td>
-              <td class="trail">
-                <Standing record={record} />
-                <span class="narrow">
-                  <Moment at={record.timestamp} isExact />
-                </span>
-              </td>
-              <td class="endpoint wide" title={record.endpoint}>
-                {record.endpoint}
-              </td>
-              <td class="wide">
-                <Name text={record.payer} />
-              </td>
-              <td class="wide">
-                <Delivery delivery={record.delivery} />
-              </td>
-              <td class="when wide">
-                <Moment at={record.timestamp} isExact />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   )
 }
