@@ -266,6 +266,20 @@ describe('a payment with a wallet in the browser', () => {
     expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
   })
 
+  it('does not send what was signed too long ago, or can land at any time, and takes another one then', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const old = await sign(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    stand.world.localnet.advanceSlots(400)
+    expect((await visitor.submit(requestId, old)).kind).toBe('refused')
+    const fresh = await sign(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    expect((await visitor.submit(requestId, fresh)).kind).toBe('sent')
+    // Saying it again, for an answer that was lost, changes nothing.
+    expect((await visitor.submit(requestId, fresh)).kind).not.toBe('refused')
+    await visitor.until(requestId, 'paid')
+  })
+
   it('goes on where it was when the server was restarted in the middle', async () => {
     const options = { ledger: join(stand.directory, 'checkout.sqlite'), secret: `1:${'ab'.repeat(32)}` }
     const first = await open(options)
