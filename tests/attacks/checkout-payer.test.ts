@@ -1,0 +1,119 @@
+/** What could cost a person at the checkout their money, without anybody stealing it. */
+import {
+  appendTransactionMessageInstructions,
+  blockhash,
+  createTransactionMessage,
+  getBase64Encoder,
+  getTransactionDecoder,
+  getTransactionEncoder,
+  type KeyPairSigner,
+  partiallySignTransaction,
+  pipe,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/kit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+import { createVisitor } from '../harness/visitor.ts'
+import { memo } from '../harness/world.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const open = (options = {}) => stand.open({ watch: true, ...options })
+
+async function payFrom(payer: KeyPairSigner, facts: CheckoutFacts, units = 10_000n): Promise<string> {
+  const { world } = stand
+  const transfer = await world.transfer(payer, facts.recipient, 'USDC', units)
+  return world.send([memo(facts.requestId), transfer], payer)
+}
+
+async function sign(preparation: Preparation, payer: KeyPairSigner): Promise<Uint8Array> {
+  if (preparation.kind !== 'transaction') throw new Error(`nothing to sign: ${JSON.stringify(preparation)}`)
+  const bytes = getBase64Encoder().encode(preparation.transaction)
+  const signed = await partiallySignTransaction([payer.keyPair], getTransactionDecoder().decode(bytes))
+  return new Uint8Array(getTransactionEncoder().encode(signed))
+}
+
+it('a service below a path of its host keeps the ticket where the browser sends it back', async () => {
+  const { url } = await open({ publicUrl: 'https://shop.example/store' })
+  const [cookie = ''] = (await createVisitor(url).go('/data?a=1')).headers.getSetCookie()
+  expect(cookie).toContain('; Path=/store/data; ')
+})
+
+it('a tab whose ticket another tab has overwritten offers nothing to pay', async () => {
+  const { url } = await open()
+  const browser = createVisitor(url)
+  // Two tabs that a browser opens at the same time: neither has a cookie to send, and the last answer wins.
+  const first = (await createVisitor(url).go()).facts()
+  const second = (await browser.go()).facts()
+  const { payer } = stand
+  expect(await browser.status(first.requestId)).toMatchObject({ code: 'claim_required' })
+  expect(await browser.prepare(first.requestId, payer.address)).toMatchObject({ code: 'claim_required' })
+  const order = { kind: 'test', requestId: first.requestId, token: 'USDC' } as const
+  expect(await browser.order(order)).toMatchObject({ code: 'claim_required' })
+  expect(await browser.status(second.requestId)).toEqual({ state: 'waiting' })
+  // What was paid all the same is told, and not passed over.
+  await payFrom(payer, first)
+  await browser.until(first.requestId, 'paid')
+})
+
+it('a browser that keeps no cookies is told so before anything is paid', async () => {
+  const { url } = await open()
+  const browser = createVisitor(url)
+  const { requestId } = (await browser.go()).facts()
+  const without = createVisitor(url)
+  expect(await without.prepare(requestId, stand.payer.address)).toMatchObject({ code: 'claim_required' })
+})
+
+it('what was signed before the price expired is not sent after it, whatever came before', async () => {
+  const { url } = await open({ challengeTtlSeconds: 120 })
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  await payFrom(stand.payer, facts, 4_000n)
+  await visitor.until(facts.requestId, 'short')
+  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  stand.world.localnet.advance(121, 1)
+  expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'refused' })
+})
+
+it('a transaction that landed and paid too little does not stand in the way of the next', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  const { world, payer } = stand
+  // As a wallet would that has changed the amount.
+  const transfer = await world.transfer(payer, facts.recipient, 'USDC', 4_000n)
+  const bytes = await signedBytes([memo(facts.requestId), transfer], payer)
+  expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'sent' })
+  await visitor.until(facts.requestId, 'short')
+  const signed = await sign(await visitor.prepare(facts.requestId, payer.address), payer)
+  expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'sent' })
+  await visitor.until(facts.requestId, 'paid')
+  expect((await visitor.go()).text).toBe('the secret')
+})
+
+/** A transaction by hand, signed and not sent. */
+async function signedBytes(
+  instructions: Parameters<Stand['world']['send']>[0],
+  payer: KeyPairSigner,
+): Promise<Uint8Array> {
+  const { value } = await stand.world.rpc<{ value: { blockhash: string; lastValidBlockHeight: number } }>(
+    'getLatestBlockhash',
+    [{ commitment: 'confirmed' }],
+  )
+  const lifetime = { blockhash: blockhash(value.blockhash), lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (draft) => setTransactionMessageFeePayerSigner(payer, draft),
+    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
+    (draft) => appendTransactionMessageInstructions(instructions, draft),
+  )
+  return new Uint8Array(getTransactionEncoder().encode(await signTransactionMessageWithSigners(message)))
+}
