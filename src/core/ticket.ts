@@ -32,10 +32,18 @@ export function readTickets(header: string | undefined, target: string): readonl
   })
 }
 
+export interface TicketPlace {
+  readonly target: string
+  /** The path below which the service is reached from outside, where something in front takes it off. */
+  readonly base?: string
+  readonly seconds: number
+  readonly isSecure: boolean
+}
+
 /** A `Set-Cookie` header. Without tickets it takes the cookie back. */
 export function formatTickets(
   tickets: readonly Ticket[],
-  { target, seconds, isSecure }: { readonly target: string; readonly seconds: number; readonly isSecure: boolean },
+  { target, base = '', seconds, isSecure }: TicketPlace,
 ): string {
   const value = tickets
     .slice(0, mostTickets)
@@ -43,7 +51,7 @@ export function formatTickets(
     .join('~')
   return [
     `${cookieName(target)}=${value}`,
-    `Path=${pathOf(target)}`,
+    `Path=${pathOf(`${base}${target}`)}`,
     `Max-Age=${tickets.length === 0 ? 0 : Math.max(0, Math.floor(seconds))}`,
     'HttpOnly',
     'SameSite=Lax',

@@ -114,9 +114,11 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
       const isAgain = found.some((one) => stateOf(one) === 'used')
       const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
-      const origin = route.config.publicUrl ?? incoming.origin()
+      const { publicUrl } = route.config
+      const origin = publicUrl ?? incoming.origin()
       const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], {
         target: incoming.target,
+        base: new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
         isSecure: origin.startsWith('https:'),
       })
