@@ -5,8 +5,9 @@
  * the price before is still found.
  */
 import { encodeBase64url } from '../core/base64url.ts'
-import type { CheckoutFacts, CheckoutState } from '../core/checkout.ts'
+import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../core/checkout.ts'
 import { checkoutHeader, parseOrder } from '../core/checkout.ts'
+import { isPayable } from '../core/checkout-words.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
@@ -58,6 +59,8 @@ export interface CheckoutVisits extends PayDesk {
   find(incoming: Incoming): Promise<readonly Found[]>
   /** The page: for the price of a ticket that is still good, or for a new one. */
   page(incoming: Incoming, found: readonly Found[]): Promise<Shown | Refusal>
+  /** What the script of a page at a sold address asks: by the ticket of its browser, without which nothing is to be paid. */
+  attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
 export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
@@ -90,6 +93,25 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     if (quoted.kind === 'refused') return quoted
     const purchase = desk.open(quoted.requestId)
     return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
+  }
+
+  /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
+  const isInVain = async (order: CheckoutOrder, incoming: Incoming): Promise<boolean> => {
+    if (order.kind === 'view') return false
+    const tickets = readTickets(incoming.header('cookie'), incoming.target)
+    if (tickets.some(({ requestId }) => requestId === order.requestId)) return false
+    const purchase = desk.open(order.requestId)
+    const hint = order.kind === 'status' ? order.tx : undefined
+    return purchase !== undefined && isPayable((await desk.standingOf(purchase, incoming, hint)).state)
+  }
+  const answer = async (header: string, incoming: Incoming, needsTicket: boolean): Promise<Answer | Refusal> => {
+    const order = parseOrder(header)
+    if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
+    const isQuestion = order.kind === 'status' || order.kind === 'view'
+    if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
+    if (needsTicket && (await isInVain(order, incoming))) return refuse('claim_required', { detail: noTicket })
+    const told = await desk.answer(order, incoming)
+    return 'code' in told ? (told as Refusal) : jsonAnswer(told)
   }
 
   return {
@@ -139,16 +161,12 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
       return purchase && token ? desk.prepare(purchase, token, account, incoming) : refuse('unknown_request')
     },
-    answer: async (header, incoming) => {
-      const order = parseOrder(header)
-      if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
-      const isQuestion = order.kind === 'status' || order.kind === 'view'
-      if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
-      const answer = await desk.answer(order, incoming)
-      return 'code' in answer ? (answer as Refusal) : jsonAnswer(answer)
-    },
+    answer: (header, incoming) => answer(header, incoming, false),
+    attend: (header, incoming) => answer(header, incoming, true),
   }
 }
+
+const noTicket = 'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
 const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {

@@ -30,7 +30,7 @@ import type { Service } from './service.ts'
 export interface CheckoutDesk {
   readonly route: Route
   open(requestId: string): Purchase | undefined
-  standingOf(purchase: Purchase, incoming: Incoming): Promise<Standing>
+  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
   /** What has to be sent of each token, the one of the price first. */
   tokensOf(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
@@ -57,7 +57,7 @@ export function createDesk(service: Service, route: Route, probe: Probe, shelf: 
   return {
     route,
     open,
-    standingOf: (purchase, incoming) => standings.of(purchase, incoming),
+    standingOf: (purchase, incoming, hint) => standings.of(purchase, incoming, hint),
     tokensOf: (purchase) =>
       [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)

@@ -190,7 +190,7 @@ async function attend(
   incoming: Incoming,
 ): Promise<Answer> {
   try {
-    const answer = await visits.answer(order, incoming)
+    const answer = await visits.attend(order, incoming)
     return answer.kind === 'answer' ? answer : gate.dialect.refusal(answer)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) log.error('checkout failed', { why: String(error) })

@@ -254,8 +254,9 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const other = (await createVisitor(url).go()).facts()
-    const foreign = await sign(await visitor.prepare(other.requestId, stand.payer.address), stand.payer)
+    const somebody = createVisitor(url)
+    const other = (await somebody.go()).facts()
+    const foreign = await sign(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
     const unsigned = await visitor.prepare(requestId, stand.payer.address)
     const bytes =
       unsigned.kind === 'transaction' ? new Uint8Array(Buffer.from(unsigned.transaction, 'base64')) : foreign
