@@ -158,6 +158,9 @@ async function submit(
   const { signed, isFresh } = reading
   const { state } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  // Also after a payment that came to nothing: what lands too late is lost.
+  if (service.clock.now() >= purchase.expiresAt)
+    return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
   if (!(await gates.pass(purchase, signed))) {
     const gate = await gates.current(purchase)
