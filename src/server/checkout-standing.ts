@@ -4,6 +4,7 @@
  */
 import { decodeAddress, decodeSignature, encodeBase58 } from '../core/base58.ts'
 import type { CheckoutState } from '../core/checkout.ts'
+import { isPayable } from '../core/checkout-words.ts'
 import type { Refusal, RefusalCode } from '../core/errors.ts'
 import { refusals, refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
@@ -37,6 +38,8 @@ export interface Purchase {
 export interface Standing {
   readonly state: CheckoutState
   readonly proof?: Omit<Proof, 'claim'>
+  /** The transaction that was sent last, where it turned out to be no payment of this purchase. */
+  readonly vain?: string
 }
 
 /** Undefined for a requestId that is none of this route's. */
@@ -109,7 +112,9 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
         if (await gates.isOver(gate)) return { state: idle(purchase) }
         await gates.sendAgain(gate)
       }
-      if (best) return best
+      const sent = gate && all.find(({ state }) => 'tx' in state && state.tx === gate.signature)
+      const isVain = sent !== undefined && isPayable(sent.state)
+      if (best) return isVain ? { ...best, vain: gate?.signature ?? '' } : best
       const isAwaited = hint !== undefined && clock.now() < purchase.expiresAt + hintMs
       return { state: isAwaited ? { state: 'confirming', tx: hint } : idle(purchase) }
     },

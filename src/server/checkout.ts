@@ -122,10 +122,10 @@ async function prepare(
   incoming: Incoming,
 ): Promise<Preparation | Refusal> {
   const { service, route, gates, standings } = desk
-  const { state } = await standings.of(purchase, incoming)
+  const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   const gate = await gates.current(purchase)
-  if (gate && !(await gates.isOver(gate))) return { kind: 'state', state: 'confirming', tx: gate.signature }
+  if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
   if (service.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
   const units = unitsOf(desk, purchase, token)
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
@@ -156,13 +156,13 @@ async function submit(
   if (reading?.kind !== 'signed')
     return { kind: 'refused', why: 'The wallet did not return a signed payment for this purchase.' }
   const { signed, isFresh } = reading
-  const { state } = await standings.of(purchase, incoming)
+  const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   // Also after a payment that came to nothing: what lands too late is lost.
   if (service.clock.now() >= purchase.expiresAt)
     return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
-  if (!(await gates.pass(purchase, signed))) {
+  if (!(await gates.pass(purchase, signed, vain))) {
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
   }

@@ -15,6 +15,7 @@ import {
 } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
 import { createVisitor } from '../harness/visitor.ts'
@@ -80,6 +81,11 @@ it('what was signed before the price expired is not sent after it, whatever came
   await visitor.until(facts.requestId, 'short')
   const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
   stand.world.localnet.advance(121, 1)
+  // The service follows the time of the chain.
+  await eventually(
+    async () => (await createVisitor(url).go()).facts().now,
+    (now) => now >= facts.expiresAt,
+  )
   expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'refused' })
 })
 
