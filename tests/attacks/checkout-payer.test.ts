@@ -1,17 +1,10 @@
 /** What could cost a person at the checkout their money, without anybody stealing it. */
 import {
-  appendTransactionMessageInstructions,
-  blockhash,
-  createTransactionMessage,
   getBase64Encoder,
   getTransactionDecoder,
   getTransactionEncoder,
   type KeyPairSigner,
   partiallySignTransaction,
-  pipe,
-  setTransactionMessageFeePayerSigner,
-  setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners,
 } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
@@ -20,6 +13,7 @@ import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
 import { createVisitor } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
+import { signedBytes } from './checkout-hand.ts'
 
 let stand: Stand
 beforeAll(async () => {
@@ -96,7 +90,7 @@ it('a transaction that landed and paid too little does not stand in the way of t
   const { world, payer } = stand
   // As a wallet would that has changed the amount.
   const transfer = await world.transfer(payer, facts.recipient, 'USDC', 4_000n)
-  const bytes = await signedBytes([memo(facts.requestId), transfer], payer)
+  const bytes = await signedBytes(world, [memo(facts.requestId), transfer], payer)
   expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'sent' })
   await visitor.until(facts.requestId, 'short')
   const signed = await sign(await visitor.prepare(facts.requestId, payer.address), payer)
@@ -104,22 +98,3 @@ it('a transaction that landed and paid too little does not stand in the way of t
   await visitor.until(facts.requestId, 'paid')
   expect((await visitor.go()).text).toBe('the secret')
 })
-
-/** A transaction by hand, signed and not sent. */
-async function signedBytes(
-  instructions: Parameters<Stand['world']['send']>[0],
-  payer: KeyPairSigner,
-): Promise<Uint8Array> {
-  const { value } = await stand.world.rpc<{ value: { blockhash: string; lastValidBlockHeight: number } }>(
-    'getLatestBlockhash',
-    [{ commitment: 'confirmed' }],
-  )
-  const lifetime = { blockhash: blockhash(value.blockhash), lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
-  const message = pipe(
-    createTransactionMessage({ version: 0 }),
-    (draft) => setTransactionMessageFeePayerSigner(payer, draft),
-    (draft) => setTransactionMessageLifetimeUsingBlockhash(lifetime, draft),
-    (draft) => appendTransactionMessageInstructions(instructions, draft),
-  )
-  return new Uint8Array(getTransactionEncoder().encode(await signTransactionMessageWithSigners(message)))
-}
