@@ -152,6 +152,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     payPage: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
       if (!purchase) return undefined
+      if (!spend(incoming, 'page')) return refuse('rate_limited')
       const { state } = await desk.standingOf(purchase, incoming)
       const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, after: 'return' })
       return pageOf(service, desk, purchase, facts)
@@ -159,7 +160,9 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     draft: async (requestId, account, wanted, incoming) => {
       const purchase = desk.open(requestId)
       const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
-      return purchase && token ? desk.prepare(purchase, token, account, incoming) : refuse('unknown_request')
+      if (!purchase || !token) return refuse('unknown_request')
+      if (!spend(incoming, 'payment')) return refuse('rate_limited')
+      return desk.prepare(purchase, token, account, incoming)
     },
     answer: (header, incoming) => answer(header, incoming, false),
     attend: (header, incoming) => answer(header, incoming, true),
