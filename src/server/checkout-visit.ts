@@ -8,7 +8,7 @@ import { encodeBase64url } from '../core/base64url.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../core/checkout.ts'
 import { checkoutHeader, parseOrder } from '../core/checkout.ts'
 import { isPayable } from '../core/checkout-words.ts'
-import { readClientAddress } from '../core/client-address.ts'
+import { readClientAddress, unknownAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -69,7 +69,10 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   const creditOf = createCredits(clock)
   const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-    const credit = creditOf(`${what} ${address}`, rates[what])
+    const { most, secondsEach } = rates[what]
+    // Where no address is known all share one credit, which one client alone must not use up.
+    const crowd = address === unknownAddress ? unknownClients : 1
+    const credit = creditOf(`${what} ${address}`, { most: most * crowd, secondsEach: secondsEach / crowd })
     if (credit.left < 1) return false
     credit.left -= 1
     return true
@@ -169,6 +172,8 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   }
 }
 
+/** As so many clients are those counted whose addresses are not known. */
+const unknownClients = 50
 const noTicket = 'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
