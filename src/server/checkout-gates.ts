@@ -21,17 +21,29 @@ export interface Gates {
 }
 
 const resendMs = 2_000
+/** What the nodes say of a transaction is good for so long, for all who ask. */
+const fateMs = 1_000
 const mostKept = 1_000
 
 export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates {
   const sentAt = new Map<string, number>()
   const over = new Set<string>()
+  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<Cashier['fateOf']> }>()
+  const fateOf: Cashier['fateOf'] = (gate) => {
+    const now = clock.monotonic()
+    const known = fates.get(gate.signature)
+    if (known && now - known.at < fateMs) return known.fate
+    const fate = cashier.fateOf(gate)
+    if (fates.size >= mostKept) fates.clear()
+    fates.set(gate.signature, { at: now, fate })
+    return fate
+  }
   const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
   const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
     (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
   const isOver: Gates['isOver'] = async (gate, vain) => {
     if (over.has(gate.signature)) return true
-    const fate = await cashier.fateOf(gate)
+    const fate = await fateOf(gate)
     if (fate !== 'over' && !(fate === 'landed' && gate.signature === vain)) return false
     if (over.size >= mostKept) over.clear()
     over.add(gate.signature)
