@@ -20,6 +20,7 @@ import type { Ticket } from '../core/ticket.ts'
 import { formatTickets, readTickets } from '../core/ticket.ts'
 import { formatAllowance } from './allowance-text.ts'
 import type { CheckoutDesk } from './checkout.ts'
+import { needsSignature } from './checkout.ts'
 import { renderCheckout } from './checkout-page.ts'
 import type { Purchase, Standing } from './checkout-standing.ts'
 import type { Rate } from './credits.ts'
@@ -155,6 +156,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     payPage: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
       if (!purchase) return undefined
+      if (purchase.request.proof === 'sig') return needsSignature
       if (!spend(incoming, 'page')) return refuse('rate_limited')
       const { state } = await desk.standingOf(purchase, incoming)
       const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, after: 'return' })
@@ -174,7 +176,8 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
 
 /** As so many clients are those counted whose addresses are not known. */
 const unknownClients = 50
-const noTicket = 'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
+const noTicket =
+  'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
 const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {

@@ -110,6 +110,11 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   return { uri, rows: encodeQr(uri) }
 }
 
+/** Who asks for such a payment has to sign for it with the wallet that pays, which is not theirs here. */
+export const needsSignature = refuse('signature_required', {
+  detail: 'This requestId is for programs that pay with a wallet of their own; open the address itself in a browser.',
+})
+
 /** States in which something is still to be paid. */
 const unpaid: readonly CheckoutState['state'][] = ['waiting', 'short', 'wrong']
 /** Less than this before its end, a price is not paid any more: it could not land in time. */
@@ -122,6 +127,7 @@ async function prepare(
   incoming: Incoming,
 ): Promise<Preparation | Refusal> {
   const { service, route, gates, standings } = desk
+  if (purchase.request.proof === 'sig') return needsSignature
   const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   const gate = await gates.current(purchase)
