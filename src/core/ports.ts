@@ -349,7 +349,7 @@ export interface Journal {
   ): Promise<readonly Sighting[]>
   /** Payments seen on chain for which no proof was ever accepted, the latest first. */
   unclaimed(most: number): Promise<readonly Sighting[]>
-  /** Those of them whose memo is a requestId, by its pseudonym: the latest first, ten at the most. */
+  /** Those of them whose memo is a requestId, by its pseudonym: those that paid in full, then the latest; ten at the most. */
   sightedFor(request: string): Promise<readonly Sighting[]>
   /** The oldest first, from a slot on. */
   unfinal(most: number, fromSlot?: number): Promise<readonly Unfinal[]>

@@ -1,5 +1,5 @@
 /** The journal of the ledger in memory: what was seen on chain, up to where, and what is not final yet. */
-import type { Exposure, Journal, Mark } from '../core/ports.ts'
+import type { Exposure, Journal, Mark, Sighting } from '../core/ports.ts'
 import { compareMarks } from './capture.ts'
 import { tell } from './memory-notices.ts'
 import type { Room } from './memory-room.ts'
@@ -46,7 +46,10 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
     async sightedFor(request) {
       now()
       const own = unclaimed().filter((sighting) => request !== '' && sighting.request === request)
-      const ordered = own.sort((one, other) => other.slot - one.slot || Buffer.compare(other.tx, one.tx))
+      const isFull = ({ received, required }: Sighting) => Number(required !== undefined && received >= required)
+      const ordered = own.sort(
+        (one, other) => isFull(other) - isFull(one) || other.slot - one.slot || Buffer.compare(other.tx, one.tx),
+      )
       return ordered.slice(0, mostSightedFor)
     },
     async unfinal(most, fromSlot = 0) {

@@ -11,6 +11,7 @@ import { changesBetween, linesOf } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
 import {
   sightingColumns as columns,
+  isFull,
   mostSightedFor,
   mostUnproven,
   oldColumns,
@@ -44,7 +45,7 @@ const unclaimed = `SELECT ${columns} FROM paystile_unclaimed AS seen
   WHERE slot > 0 AND ${isUnclaimed(true)} ORDER BY slot DESC LIMIT $1`
 const sightedFor = `SELECT ${columns} FROM paystile_unclaimed AS seen
   WHERE request = $1 AND request <> '' AND slot > 0 AND ${isUnclaimed(true)}
-  ORDER BY slot DESC, tx DESC LIMIT ${mostSightedFor}`
+  ORDER BY ${isFull('received', 'required')} DESC, slot DESC, tx DESC LIMIT ${mostSightedFor}`
 const unfinal = `SELECT tx, slot FROM paystile_payments 
   WHERE finality = 'confirmed' AND slot >= $2 ORDER BY slot LIMIT $1`
 const hold = `SELECT ${bookedColumns} FROM paystile_payments

@@ -10,6 +10,9 @@ export const mostUnproven = 1_000
 
 /** How many are shown of those that paid for one requestId: who pays more often sees the latest. */
 export const mostSightedFor = 10
+/** Whether all was paid that was asked for. Such come first: dust that a stranger sends must not push them out. */
+export const isFull = (received: string, required: string): string =>
+  `(CASE WHEN ${received} >= ${required} THEN 1 ELSE 0 END)`
 
 /** As the databases keep it: money and, in PostgreSQL, all numbers are text. */
 export interface SightingRow {

@@ -5,7 +5,15 @@ import { timeOf } from './account.ts'
 import type { Change } from './rollup.ts'
 import { changesBetween } from './rollup.ts'
 import type { SightingRow } from './sightings.ts'
-import { mostSightedFor, mostUnproven, readSighting, replacing, seenColumns, sightingColumns } from './sightings.ts'
+import {
+  isFull,
+  mostSightedFor,
+  mostUnproven,
+  readSighting,
+  replacing,
+  seenColumns,
+  sightingColumns,
+} from './sightings.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { prepareTelling } from './sqlite-notices.ts'
 import type { BookedRow } from './sqlite-rows.ts'
@@ -34,7 +42,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     SELECT ${sightingColumns} FROM unclaimed WHERE slot > 0 ORDER BY slot DESC LIMIT ?`)
   const sightedFor = db.prepare(`
     SELECT ${sightingColumns} FROM unclaimed WHERE request = ? AND request <> '' AND slot > 0
-    ORDER BY slot DESC, tx DESC LIMIT ${mostSightedFor}`)
+    ORDER BY ${isFull('CAST(received AS INTEGER)', 'CAST(required AS INTEGER)')} DESC, slot DESC, tx DESC LIMIT ${mostSightedFor}`)
   const unfinal = db.prepare(`
     SELECT tx, slot FROM payments WHERE finality = 'confirmed' AND slot >= ? ORDER BY slot LIMIT ?`)
   const confirmed = db.prepare(`

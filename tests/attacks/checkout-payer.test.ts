@@ -98,3 +98,19 @@ it('a transaction that landed and paid too little does not stand in the way of t
   await visitor.until(facts.requestId, 'paid')
   expect((await visitor.go()).text).toBe('the secret')
 })
+
+it('a payment is found however much dust strangers send after it under its memo', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  const { world } = stand
+  await payFrom(stand.payer, facts)
+  const stranger = await world.person()
+  for (let amount = 1n; amount <= 12n; amount += 1n) await payFrom(stranger, facts, amount)
+  // The page was closed meanwhile. Once the last of the dust is seen, all of it is.
+  const other = createVisitor(url)
+  const last = (await other.go()).facts()
+  await payFrom(stranger, last, 1n)
+  await other.until(last.requestId, 'short')
+  expect((await visitor.go()).status).toBe(200)
+})

@@ -34,6 +34,14 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       expect((await journal().unclaimed(10)).map(({ tx }) => tx)).toEqual([late.tx])
     })
 
+    it('is found by its requestId before all that paid too little, however much of that came later', async () => {
+      const [required, dust] = [18_000_000_000_000_000_000n, { request: 'request-4', received: 9n }]
+      const full = aSighting({ request: 'request-4', slot: 1, received: required, required })
+      const later = Array.from({ length: 12 }, (_, index) => aSighting({ ...dust, slot: 2 + index, required }))
+      await journal().sight([full, ...later])
+      expect((await journal().sightedFor('request-4'))[0]).toEqual(full)
+    })
+
     it('is found by the requestId it was paid for, the latest first, ten at the most, until it is claimed', async () => {
       const payment = createPayment({ request: 'request-2', slot: 30 })
       const own = Array.from({ length: 11 }, (_, index) => aSighting({ request: 'request-2', slot: 20 - index }))
