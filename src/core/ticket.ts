@@ -14,18 +14,23 @@ export interface Ticket {
 const secretPattern = /^[A-Za-z0-9_-]{32}$/
 /** The present one and the one before. */
 const mostTickets = 2
+const mostCookies = 4
 
 /** Each address with its query has a name of its own: one that is bought must not push out another. */
 export function cookieName(target: string): string {
   return `paystile_${encodeBase64url(sha256(new TextEncoder().encode(target))).slice(0, 16)}`
 }
 
-/** The tickets in a `Cookie` header, the present one first. What cannot be read is none. */
+/**
+ * The tickets in a `Cookie` header, the present one first. What cannot be read is none. A browser sends several cookies of
+ * one name where a neighbouring host has put some there, too: the own ones must not be hidden by them.
+ */
 export function readTickets(header: string | undefined, target: string): readonly Ticket[] {
   const name = `${cookieName(target)}=`
-  const cookie = (header ?? '').split(';').find((part) => part.trim().startsWith(name))
-  const parts = cookie?.trim().slice(name.length).split('~') ?? []
-  return parts.slice(0, mostTickets).flatMap((part) => {
+  const cookies = (header ?? '').split(';').map((part) => part.trim())
+  const own = cookies.filter((cookie) => cookie.startsWith(name)).slice(0, mostCookies)
+  const parts = own.flatMap((cookie) => cookie.slice(name.length).split('~').slice(0, mostTickets))
+  return parts.flatMap((part) => {
     const [requestId = '', secret = '', ...rest] = part.split('.')
     const isTicket = requestIdPattern.test(requestId) && secretPattern.test(secret) && rest.length === 0
     return isTicket ? [{ requestId, secret }] : []
