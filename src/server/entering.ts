@@ -99,6 +99,8 @@ async function receive(
     const found = await visits.find(incoming)
     const paid = found.find(({ proof }) => proof)
     if (paid?.proof) {
+      if (!gate.open)
+        return turnAwayFrom(gate, service, stand.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
       const entry = await show(gate, { service, route: stand.route, incoming, proof: paid.proof }, stand.windows)
       if (entry.kind === 'admitted') return entry
       // Whatever is in the way of it, the page tells, and goes on asking.
