@@ -43,8 +43,10 @@ export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates
     (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
   const isOver: Gates['isOver'] = async (gate, vain) => {
     if (over.has(gate.signature)) return true
-    const fate = await fateOf(gate)
-    if (fate !== 'over' && !(fate === 'landed' && gate.signature === vain)) return false
+    const isVain = gate.signature === vain
+    // That it landed is news since the nodes were asked last.
+    const fate = await (isVain ? cashier.fateOf(gate) : fateOf(gate))
+    if (fate !== 'over' && !(fate === 'landed' && isVain)) return false
     if (over.size >= mostKept) over.clear()
     over.add(gate.signature)
     return true

@@ -100,7 +100,8 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
         service.tokenAccountOf,
       )
       const { requestId, recipient } = purchase
-      const quote: Quote = { requestId, recipient, options, ...paymentWindow(purchase.request) }
+      const window = paymentWindow(purchase.request)
+      const quote: Quote = { requestId, recipient, options, ...window }
       const look = { service, route, incoming, quote, requestId }
       if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
       const candidates = await candidatesOf(purchase, gate)
@@ -110,7 +111,8 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
       if (best?.state.state === 'confirming' && gate && best.state.tx === gate.signature) {
         // What can no longer land is as good as never sent.
         if (await gates.isOver(gate)) return { state: idle(purchase) }
-        await gates.sendAgain(gate)
+        // What lands after this is late: better that it does not.
+        if (clock.now() < window.notAfter * 1000) await gates.sendAgain(gate)
       }
       const sent = gate && all.find(({ state }) => 'tx' in state && state.tx === gate.signature)
       const isVain = sent !== undefined && isPayable(sent.state)

@@ -83,6 +83,25 @@ it('what was signed before the price expired is not sent after it, whatever came
   expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'refused' })
 })
 
+it('what would land too late is not sent again', async () => {
+  const face = await stand.face()
+  const { url } = await stand.open({ watch: false, rpc: face.url, challengeTtlSeconds: 120 })
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  // A node that does not pass on what it is given.
+  face.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
+  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  await visitor.submit(facts.requestId, signed)
+  stand.world.localnet.advance(190, 1)
+  await eventually(
+    async () => (await createVisitor(url).go()).facts().now,
+    (now) => now >= facts.expiresAt + 60_000,
+  )
+  const before = face.asked.filter((method) => method === 'sendTransaction').length
+  expect(await visitor.status(facts.requestId)).toMatchObject({ state: 'confirming' })
+  expect(face.asked.filter((method) => method === 'sendTransaction')).toHaveLength(before)
+})
+
 it('a transaction that landed and paid too little does not stand in the way of the next', async () => {
   const { url } = await open()
   const visitor = createVisitor(url)
