@@ -21,6 +21,7 @@ import { formatTickets, readTickets } from '../core/ticket.ts'
 import { formatAllowance } from './allowance-text.ts'
 import type { CheckoutDesk } from './checkout.ts'
 import { needsSignature } from './checkout.ts'
+import { outwornCookies } from './checkout-clearing.ts'
 import { renderCheckout } from './checkout-page.ts'
 import type { Purchase, Standing } from './checkout-standing.ts'
 import type { Rate } from './credits.ts'
@@ -142,14 +143,16 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
       const { publicUrl } = route.config
       const origin = publicUrl ?? incoming.origin()
-      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], {
+      const place = {
         target: incoming.target,
         base: new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
         isSecure: origin.startsWith('https:'),
-      })
+      }
+      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
+      const cookies = (await outwornCookies(desk, incoming)).map((name) => formatTickets([], place, name))
       const page = pageOf(service, desk, current.purchase, facts)
-      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie } }
+      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',

@@ -104,3 +104,15 @@ it('a requestId that only its payer’s signature can claim is not sold on a pag
   const page = await fetch(`${url}/pay/${challenge.requestId}`, { headers: { Accept: 'text/html' } })
   expect(page.headers.get('content-type')).not.toContain('text/html')
 })
+
+it('a browser that was shown many prices can still be answered, and keeps what it has paid for', async () => {
+  const { url } = await stand.open({ watch: true })
+  const visitor = createVisitor(url)
+  const { world, payer } = stand
+  const facts = (await visitor.go('/data?q=paid')).facts()
+  await world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', 10_000n)], payer)
+  for (let query = 0; query < 130; query += 1)
+    expect((await visitor.go(`/data?q=${query}`, { 'X-Forwarded-For': `10.0.${query}.1` })).status).toBe(402)
+  expect(visitor.cookies.size).toBeLessThan(60)
+  expect((await visitor.go('/data?q=paid')).status).toBe(200)
+})
