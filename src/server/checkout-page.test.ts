@@ -62,7 +62,7 @@ describe('the checkout document', () => {
     const calm = skeleton(renderCheckout(factsOf(), { ...plain, view: view('x') }))
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, (seller, what, buys, amount) => {
-        const facts = factsOf({ seller, what, buys, recipient: what, tokens: [{ token: 'USDC', amount }] })
+        const facts = factsOf({ seller, what, buys, recipient: what, tokens: [{ token: 'USDC', amount, mint: buys }] })
         const html = renderCheckout(facts, { ...plain, view: view(seller) })
         // A long price is written smaller.
         expect(skeleton(html).replace('<p id="" class="">', '<p id="">')).toBe(calm)

@@ -111,6 +111,7 @@ it('a browser that was shown many prices can still be answered, and keeps what i
   const { world, payer } = stand
   const facts = (await visitor.go('/data?q=paid')).facts()
   await world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', 10_000n)], payer)
+  await visitor.until(facts.requestId, 'paid')
   for (let query = 0; query < 130; query += 1)
     expect((await visitor.go(`/data?q=${query}`, { 'X-Forwarded-For': `10.0.${query}.1` })).status).toBe(402)
   expect(visitor.cookies.size).toBeLessThan(60)
