@@ -68,7 +68,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
   else {
     const { 'Set-Cookie': cookie, ...others } = answer.headers
     // Beside the cookies that the application has set by then.
-    response.appendHeader('Set-Cookie', cookie)
+    response.appendHeader('Set-Cookie', [cookie, ...(answer.cookies ?? [])])
     response.writeHead(answer.status, others)
   }
   response.end(answer.body, 'latin1')

@@ -52,6 +52,18 @@ it('changes a list as it changes headers that were set', () => {
   )
 })
 
+it('tells one length that is said twice, and corrects both', () => {
+  const twice = ['Content-Length', '2', 'content-length', '2']
+  const response = newResponse()
+  setHeaders(response, twice)
+  for (const fields of [response, listFields(newResponse(), twice)]) {
+    if (!fields) throw new Error('a list of texts was not taken')
+    expect(lengthOf(fields)).toBe(2)
+    growLength(fields, { prefix: '{', suffix: '}' })
+    expect(String(fields.getHeader('content-length'))).toBe('4')
+  }
+})
+
 it('leaves to Node what is not a list of texts, and what would come on top of others', () => {
   const response = newResponse()
   for (const given of [undefined, null, { a: 'b' }, [['a', 'b']], ['a', 1], ['a']]) {

@@ -14,7 +14,11 @@ export interface Fields {
 /** The length of the body, where the handler has said it. Node knows it from a list, too, and from servers such as Hono's. */
 export function lengthOf(fields: Fields): number | undefined {
   const untold = (fields as { _contentLength?: number | null })._contentLength
-  const length = Number(fields.getHeader('content-length') ?? untold ?? Number.NaN)
+  const told = fields.getHeader('content-length')
+  // Said twice, it is one length all the same; a body that is longer than its head says would run into the next answer.
+  const once = typeof told === 'object' ? told.join(', ') : told
+  const text = typeof once === 'string' ? once.replace(/^(\d+)(?:, \1)+$/, '$1') : once
+  const length = Number(text ?? untold ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
 }
 

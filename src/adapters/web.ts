@@ -26,7 +26,10 @@ export function incomingOf(request: Request): Incoming {
 
 export function responseOf(answer: Answer): Response {
   // A 204 may not carry a body, not even an empty one.
-  return new Response(answer.body === '' ? null : answer.body, { status: answer.status, headers: answer.headers })
+  const { status, headers, cookies = [] } = answer
+  const response = new Response(answer.body === '' ? null : answer.body, { status, headers })
+  for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
+  return response
 }
 
 /** A pass on its way through a runtime that hides the socket, and how much of the body was taken. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { prepareChallenge, readChallenge } from './challenge.ts'
+import { type Offer, prepareChallenge, readChallenge } from './challenge.ts'
 import { asciiJson } from './http.ts'
 import { knownMints } from './network.ts'
+import type { ProofKind } from './request-id.ts'
 
 const recipient = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'
-const write = prepareChallenge({
+const offer: Offer = {
   recipient,
   currency: 'USDC',
   price: 10_000n,
@@ -15,7 +16,8 @@ const write = prepareChallenge({
   genesis: 'G',
   allowance: { unit: 'request', amount: 1n },
   description: 'a "quoted" thing',
-})
+}
+const write = prepareChallenge(offer)
 const parts = {
   requestId: 'rid',
   resource: asciiJson('http://a.example/x?"<é'),
@@ -62,6 +64,13 @@ describe('challenge', () => {
     expect(instructions).toContain(
       'Payment-Proof: tx=<transaction signature>; requestId=rid; payer=<your wallet address>; claim=',
     )
+  })
+
+  it('names the page on which people pay, but not for what only the payer could sign for', () => {
+    const onPage = prepareChallenge({ ...offer, payPage: 'https://shop.example/pay/' })
+    const urlFor = (proof: ProofKind) => JSON.parse(onPage({ ...parts, proof })).payUrl
+    expect([urlFor('bare'), urlFor('claim')]).toEqual(Array(2).fill('https://shop.example/pay/rid'))
+    expect(urlFor('sig')).toMatch(/^solana:/)
   })
 
   it('is read back by the client', () => {

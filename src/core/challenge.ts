@@ -82,7 +82,7 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
     ...(description !== undefined && { description }),
   }).slice(1, -1)
   const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
-  const payHead = offer.payPage ?? `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
+  const payLink = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
 
   const bought = isOneRequest(allowance)
     ? ''
@@ -93,6 +93,8 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   let written: Pick<ChallengeParts, 'expiresAt' | 'proof'> | undefined
   const write = ({ expiresAt, proof }: ChallengeParts): void => {
     const extra = proofExtras[proof]
+    // What somebody else pays on a page, only they could sign for.
+    const payHead = proof === 'sig' ? payLink : (offer.payPage ?? payLink)
     toProof =
       ` before ${expiresAt}. Then send the same request again with the header ` +
       'Payment-Proof: tx=<transaction signature>; requestId='

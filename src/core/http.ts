@@ -28,6 +28,8 @@ export interface Answer {
   readonly status: number
   /** `Content-Length` among them, where there is a body. */
   readonly headers: Readonly<Record<string, string>>
+  /** Further `Set-Cookie` headers. */
+  readonly cookies?: readonly string[]
   /** ASCII: as many bytes as characters, and cheaper to send than text that may be anything. */
   readonly body: string
 }

@@ -20,7 +20,7 @@ const hopByHop = [
   'upgrade',
 ]
 /** What clients may say to us, and what only we may say. */
-const ours = /^(?:payment-(?:proof|accept|receipt|allowance|status)|x-payment-.*|x-paystile-.*)$/
+const ours = /^(?:payment-(?:proof|accept|checkout|receipt|allowance|status)|x-payment-.*|x-paystile-.*)$/
 /** By these a request becomes another one behind the gateway: another method, another path. */
 const disguises = [
   'x-http-method',

@@ -33,7 +33,14 @@ function setUp() {
   } as unknown as Cashier
   const clock = { now: () => time, monotonic: () => time }
   const open = () => createGates(shelf, cashier, clock)
-  return { open, over, sent, pass: (ms: number) => void (time += ms) }
+  return {
+    open,
+    over,
+    sent,
+    pass: (ms: number) => {
+      time += ms
+    },
+  }
 }
 
 it('lets one of many through, whichever server they come to', async () => {

@@ -4,12 +4,13 @@
  */
 import { decodeAddress, decodeSignature, encodeBase58 } from '../core/base58.ts'
 import type { CheckoutState } from '../core/checkout.ts'
+import { isPayable } from '../core/checkout-words.ts'
 import type { Refusal, RefusalCode } from '../core/errors.ts'
 import { refusals, refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import { formatUnits } from '../core/money.ts'
-import type { SignedDraft } from '../core/ports.ts'
+import type { Capture, SignedDraft } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
@@ -37,6 +38,8 @@ export interface Purchase {
 export interface Standing {
   readonly state: CheckoutState
   readonly proof?: Omit<Proof, 'claim'>
+  /** The transaction that was sent last, where it turned out to be no payment of this purchase. */
+  readonly vain?: string
 }
 
 /** Undefined for a requestId that is none of this route's. */
@@ -60,7 +63,11 @@ export interface Standings {
   of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
 }
 
-/** The first ones: whoever reads a requestId from the chain can pay a trifle for it as often as they like, but only later. */
+/**
+ * Whoever reads a requestId from the chain can pay a trifle for it as often as they like, but only later: the first are
+ * listed, and of these the ones that paid in full are looked at first.
+ */
+const mostListed = 100
 const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
@@ -76,13 +83,16 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
   const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
     const [found = [], seen = []] = await Promise.all([
       shelf?.list(foundOf(purchase)),
-      books?.captures({ request: purchase.name, order: 'oldest', most: mostCandidates }),
+      books?.captures({ request: purchase.name, order: 'oldest', most: mostListed }),
     ])
+    const { amounts } = purchase.request
+    const isFull = ({ token, units }: Capture): boolean => units >= (amounts[token] ?? units + 1n)
+    const listed = [...seen.filter(isFull), ...seen.filter((one) => !isFull(one))].slice(0, mostCandidates)
     const prefix = foundOf(purchase).length
     const all = [
       ...(gate ? [gate.signature] : []),
       ...found.map(({ name }) => name.slice(prefix)),
-      ...seen.map(({ tx }) => encodeBase58(tx)),
+      ...listed.map(({ tx }) => encodeBase58(tx)),
     ]
     return [...new Set(all)]
   }
@@ -99,7 +109,8 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
         service.tokenAccountOf,
       )
       const { requestId, recipient } = purchase
-      const quote: Quote = { requestId, recipient, options, ...paymentWindow(purchase.request) }
+      const window = paymentWindow(purchase.request)
+      const quote: Quote = { requestId, recipient, options, ...window }
       const look = { service, route, incoming, quote, requestId }
       if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
       const candidates = await candidatesOf(purchase, gate)
@@ -108,9 +119,12 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
       if (best?.state.state === 'confirming' && gate && best.state.tx === gate.signature) {
         // What can no longer land is as good as never sent.
         if (await gates.isOver(gate)) return { state: idle(purchase) }
-        await gates.sendAgain(gate)
+        // What lands after this is late: better that it does not.
+        if (clock.now() < window.notAfter * 1000) await gates.sendAgain(gate)
       }
-      if (best) return best
+      const sent = gate && all.find(({ state }) => 'tx' in state && state.tx === gate.signature)
+      const isVain = sent !== undefined && isPayable(sent.state)
+      if (best) return isVain ? { ...best, vain: gate?.signature ?? '' } : best
       const isAwaited = hint !== undefined && clock.now() < purchase.expiresAt + hintMs
       return { state: isAwaited ? { state: 'confirming', tx: hint } : idle(purchase) }
     },

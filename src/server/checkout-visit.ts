@@ -5,9 +5,10 @@
  * the price before is still found.
  */
 import { encodeBase64url } from '../core/base64url.ts'
-import type { CheckoutFacts, CheckoutState } from '../core/checkout.ts'
+import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../core/checkout.ts'
 import { checkoutHeader, parseOrder } from '../core/checkout.ts'
-import { readClientAddress } from '../core/client-address.ts'
+import { isPayable } from '../core/checkout-words.ts'
+import { readClientAddress, unknownAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -19,6 +20,8 @@ import type { Ticket } from '../core/ticket.ts'
 import { formatTickets, readTickets } from '../core/ticket.ts'
 import { formatAllowance } from './allowance-text.ts'
 import type { CheckoutDesk } from './checkout.ts'
+import { needsSignature } from './checkout.ts'
+import { outwornCookies } from './checkout-clearing.ts'
 import { renderCheckout } from './checkout-page.ts'
 import type { Purchase, Standing } from './checkout-standing.ts'
 import type { Rate } from './credits.ts'
@@ -37,9 +40,8 @@ export function isForPeople(incoming: Incoming): boolean {
 
 /** Whether a page is named, and not as what nobody wants. */
 function wantsPage(accept: string | undefined): boolean {
-  return (
-    accept !== undefined && accept.includes('text/html') && !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
-  )
+  if (!accept?.includes('text/html')) return false
+  return !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
 }
 
 /** What a browser's ticket is worth. */
@@ -65,6 +67,8 @@ export interface CheckoutVisits extends PayDesk {
   find(incoming: Incoming): Promise<readonly Found[]>
   /** The page: for the price of a ticket that is still good, or for a new one. */
   page(incoming: Incoming, found: readonly Found[]): Promise<Shown | Refusal>
+  /** What the script of a page at a sold address asks: by the ticket of its browser, without which nothing is to be paid. */
+  attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
 export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
@@ -73,7 +77,10 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   const creditOf = createCredits(clock)
   const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-    const credit = creditOf(`${what} ${address}`, rates[what])
+    const { most, secondsEach } = rates[what]
+    // Where no address is known all share one credit, which one client alone must not use up.
+    const crowd = address === unknownAddress ? unknownClients : 1
+    const credit = creditOf(`${what} ${address}`, { most: most * crowd, secondsEach: secondsEach / crowd })
     if (credit.left < 1) return false
     credit.left -= 1
     return true
@@ -99,6 +106,25 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
   }
 
+  /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
+  const isInVain = async (order: CheckoutOrder, incoming: Incoming): Promise<boolean> => {
+    if (order.kind === 'view') return false
+    const tickets = readTickets(incoming.header('cookie'), incoming.target)
+    if (tickets.some(({ requestId }) => requestId === order.requestId)) return false
+    const purchase = desk.open(order.requestId)
+    const hint = order.kind === 'status' ? order.tx : undefined
+    return purchase !== undefined && isPayable((await desk.standingOf(purchase, incoming, hint)).state)
+  }
+  const answer = async (header: string, incoming: Incoming, needsTicket: boolean): Promise<Answer | Refusal> => {
+    const order = parseOrder(header)
+    if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
+    const isQuestion = order.kind === 'status' || order.kind === 'view'
+    if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
+    if (needsTicket && (await isInVain(order, incoming))) return refuse('claim_required', { detail: noTicket })
+    const told = await desk.answer(order, incoming)
+    return 'code' in told ? (told as Refusal) : jsonAnswer(told)
+  }
+
   return {
     mayEnter: (incoming) => spend(incoming, 'page'),
     find: async (incoming) => {
@@ -121,20 +147,26 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
       const isAgain = found.some((one) => stateOf(one) === 'used')
       const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
-      const origin = route.config.publicUrl ?? incoming.origin()
-      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], {
+      const { publicUrl } = route.config
+      const origin = publicUrl ?? incoming.origin()
+      const place = {
         target: incoming.target,
+        base: new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
         isSecure: origin.startsWith('https:'),
-      })
+      }
+      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
+      const cookies = (await outwornCookies(desk, incoming)).map((name) => formatTickets([], place, name))
       const page = pageOf(service, desk, current.purchase, facts)
-      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie } }
+      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
     payPage: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
       if (!purchase) return undefined
+      if (purchase.request.proof === 'sig') return needsSignature
+      if (!spend(incoming, 'page')) return refuse('rate_limited')
       const { state } = await desk.standingOf(purchase, incoming)
       const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, after: 'return' })
       return pageOf(service, desk, purchase, facts)
@@ -142,18 +174,19 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     draft: async (requestId, account, wanted, incoming) => {
       const purchase = desk.open(requestId)
       const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
-      return purchase && token ? desk.prepare(purchase, token, account, incoming) : refuse('unknown_request')
+      if (!purchase || !token) return refuse('unknown_request')
+      if (!spend(incoming, 'payment')) return refuse('rate_limited')
+      return desk.prepare(purchase, token, account, incoming)
     },
-    answer: async (header, incoming) => {
-      const order = parseOrder(header)
-      if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
-      const isQuestion = order.kind === 'status' || order.kind === 'view'
-      if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
-      const answer = await desk.answer(order, incoming)
-      return 'code' in answer ? (answer as Refusal) : jsonAnswer(answer)
-    },
+    answer: (header, incoming) => answer(header, incoming, false),
+    attend: (header, incoming) => answer(header, incoming, true),
   }
 }
+
+/** As so many clients are those counted whose addresses are not known. */
+const unknownClients = 50
+const noTicket =
+  'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
 const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {

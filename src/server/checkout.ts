@@ -30,7 +30,7 @@ import type { Service } from './service.ts'
 export interface CheckoutDesk {
   readonly route: Route
   open(requestId: string): Purchase | undefined
-  standingOf(purchase: Purchase, incoming: Incoming): Promise<Standing>
+  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
   /** What has to be sent of each token, the one of the price first. */
   tokensOf(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
@@ -57,7 +57,7 @@ export function createDesk(service: Service, route: Route, probe: Probe, shelf: 
   return {
     route,
     open,
-    standingOf: (purchase, incoming) => standings.of(purchase, incoming),
+    standingOf: (purchase, incoming, hint) => standings.of(purchase, incoming, hint),
     tokensOf: (purchase) =>
       [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
@@ -110,6 +110,11 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   return { uri, rows: encodeQr(uri) }
 }
 
+/** Who asks for such a payment has to sign for it with the wallet that pays, which is not theirs here. */
+export const needsSignature = refuse('signature_required', {
+  detail: 'This requestId is for programs that pay with a wallet of their own; open the address itself in a browser.',
+})
+
 /** States in which something is still to be paid. */
 const unpaid: readonly CheckoutState['state'][] = ['waiting', 'short', 'wrong']
 /** Less than this before its end, a price is not paid any more: it could not land in time. */
@@ -122,10 +127,11 @@ async function prepare(
   incoming: Incoming,
 ): Promise<Preparation | Refusal> {
   const { service, route, gates, standings } = desk
-  const { state } = await standings.of(purchase, incoming)
+  if (purchase.request.proof === 'sig') return needsSignature
+  const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   const gate = await gates.current(purchase)
-  if (gate && !(await gates.isOver(gate))) return { kind: 'state', state: 'confirming', tx: gate.signature }
+  if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
   if (service.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
   const units = unitsOf(desk, purchase, token)
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
@@ -156,10 +162,13 @@ async function submit(
   if (reading?.kind !== 'signed')
     return { kind: 'refused', why: 'The wallet did not return a signed payment for this purchase.' }
   const { signed, isFresh } = reading
-  const { state } = await standings.of(purchase, incoming)
+  const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  // Also after a payment that came to nothing: what lands too late is lost.
+  if (service.clock.now() >= purchase.expiresAt)
+    return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
-  if (!(await gates.pass(purchase, signed))) {
+  if (!(await gates.pass(purchase, signed, vain))) {
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
   }

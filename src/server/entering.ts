@@ -13,7 +13,7 @@ import { isForPeople } from './checkout-visit.ts'
 import type { FreeCounter } from './free.ts'
 import type { Pass } from './pass.ts'
 import type { Gate } from './passing.ts'
-import { admitted, passFor, tell, use } from './passing.ts'
+import { admitted, passFor, paymentOf, tell, use } from './passing.ts'
 import type { Probe } from './probe.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
@@ -47,6 +47,8 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   const { method, target } = incoming
   const { config } = route
   if (admitted.get(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  // Let in by a ticket.
+  if (paymentOf(incoming.request)) return rivals(gate, service, stand.route, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
     if (free.admit(address)) {
@@ -99,6 +101,8 @@ async function receive(
     const found = await visits.find(incoming)
     const paid = found.find(({ proof }) => proof)
     if (paid?.proof) {
+      if (!gate.open)
+        return turnAwayFrom(gate, service, stand.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
       const entry = await show(gate, { service, route: stand.route, incoming, proof: paid.proof }, stand.windows)
       if (entry.kind === 'admitted') return entry
       // Whatever is in the way of it, the page tells, and goes on asking.
@@ -129,7 +133,6 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
     return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window) }
   }
   const reading = gate.dialect.readProof(incoming)
-  const { target } = incoming
   if (reading === undefined) {
     const order = stand.visits && incoming.header('payment-checkout')
     if (stand.visits && order !== undefined) return attend(gate, service, stand.visits, order, incoming)
@@ -142,15 +145,19 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
   const { proof } = reading
   const before = admitted.get(incoming.request)
   if (before === gate) return { kind: 'admitted', pass: undefined }
-  if (before) {
-    service.log.error('two paywalls before one resource', {
-      target,
-      why: 'one payment opens one of them; mount only one',
-    })
-    return turnAway(refuse('handler_failed'), proof.requestId)
-  }
+  if (before) return rivals(gate, service, route, incoming, proof.requestId)
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
   return show(gate, { service, route, incoming, proof }, windows)
+}
+
+/** What another paywall was paid for must not be used up by the price of this one. */
+function rivals(gate: Gate, service: Service, route: Route, incoming: Incoming, requestId?: string): Answer {
+  const { target } = incoming
+  service.log.error('two paywalls before one resource', {
+    target,
+    why: 'one payment opens one of them; mount only one',
+  })
+  return turnAwayFrom(gate, service, route, incoming, refuse('handler_failed'), requestId)
 }
 
 /** What a proof comes to. */
@@ -190,7 +197,7 @@ async function attend(
   incoming: Incoming,
 ): Promise<Answer> {
   try {
-    const answer = await visits.answer(order, incoming)
+    const answer = await visits.attend(order, incoming)
     return answer.kind === 'answer' ? answer : gate.dialect.refusal(answer)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) log.error('checkout failed', { why: String(error) })

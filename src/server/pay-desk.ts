@@ -8,7 +8,7 @@ export interface PayDesk {
   /** What is sold, for people. */
   readonly title: string
   /** The page on which a requestId is paid for another program, which asked for it; undefined for one that is none of ours. */
-  payPage(requestId: string, incoming: Incoming): Promise<Answer | undefined>
+  payPage(requestId: string, incoming: Incoming): Promise<Answer | Refusal | undefined>
   /** What the page's script asks. */
   answer(header: string, incoming: Incoming): Promise<Answer | Refusal>
   /** A transaction for a wallet on a phone; without a token, in that of the price or the first that is accepted. */

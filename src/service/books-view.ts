@@ -1,5 +1,5 @@
 /** What payments come to, as people read it. Sums come from the rollups, so they cost the same however many payments there are. */
-import { decodeSignature } from '../core/base58.ts'
+import { decodeAddress, decodeSignature } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
@@ -35,6 +35,8 @@ export interface BooksParts {
   readonly flush: () => Promise<void>
   /** The pseudonym of a requestId. */
   readonly nameOf: (requestId: string) => string
+  /** Of a wallet. */
+  readonly payerOf: (wallet: Uint8Array) => string
   readonly peek: Ledger['peek']
 }
 
@@ -111,7 +113,9 @@ async function search(parts: BooksParts, query: CaptureQuery, q: string | undefi
 function meaningsOf(parts: BooksParts, q: string): readonly Pick<CaptureQuery, 'tx' | 'request' | 'payer'>[] {
   const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
   if (tx) return [{ tx }]
-  return openRequest(q) ? [{ request: parts.nameOf(q) }] : [{ request: q }, { payer: q }]
+  if (openRequest(q)) return [{ request: parts.nameOf(q) }]
+  const wallet = decodeAddress(q)
+  return wallet ? [{ payer: parts.payerOf(wallet) }] : [{ request: q }, { payer: q }]
 }
 
 export type SeriesReading =

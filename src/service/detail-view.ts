@@ -59,9 +59,10 @@ export function checksOf({ capture, required, isShown }: History): Readonly<Reco
 export function timelineOf(history: History): readonly Step[] {
   const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
+  // A proof may come before the watcher has seen the payment.
   const begin: readonly Step[] = [
     { at: capture.at, event: 'paid' },
-    ...(seenAt === undefined ? [] : [{ at: seenAt, event: 'seen' as const }]),
+    ...(seenAt === undefined ? [] : [{ at: Math.min(seenAt, registeredAt ?? seenAt), event: 'seen' as const }]),
   ]
   const end: readonly Step[] = [
     ...(registeredAt === undefined

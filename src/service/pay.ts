@@ -49,8 +49,9 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     if (!request.headers.get('accept')?.includes('text/html'))
       return answer({ label: desk.title, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
     const page = await desk.payPage(name, incoming)
+    if (!page) return problem('unknown_request')
     // Nothing is sold at this address itself, so there is nothing to be refused.
-    return page ? responseOf({ ...page, status: 200 }) : problem('unknown_request')
+    return responseOf(page.kind === 'answer' ? { ...page, status: 200 } : page)
   }
 }
 

@@ -42,6 +42,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     flush: service.usage.flush,
     decimalsOf: decimalsFor(service, parts.mints),
     nameOf: (requestId) => service.pseudonyms.request(requestId),
+    payerOf: (wallet) => service.pseudonyms.wallet(wallet),
     peek: (tx) => ledger.peek(tx),
   }
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })

@@ -28,7 +28,11 @@ export function createVisitor(origin: string): Visitor {
   const cookies = new Map<string, string>()
   const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const order: Visitor['order'] = async (wanted, path = '/data') => {
-    const headers = { Accept: 'application/json', 'Payment-Checkout': formatOrder(wanted) }
+    const headers = {
+      Accept: 'application/json',
+      'Payment-Checkout': formatOrder(wanted),
+      ...(cookies.size > 0 && { Cookie: cookieHeader() }),
+    }
     const response = await fetch(`${origin}${path}`, { headers })
     return (await response.json()) as never
   }

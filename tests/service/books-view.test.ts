@@ -21,6 +21,7 @@ function createDesk(decimalsOf = (token: TokenCode): number | undefined => (toke
     decimalsOf,
     flush: async () => {},
     nameOf: (requestId) => `hash of ${requestId}`,
+    payerOf: (wallet) => `hash of ${wallet.length} bytes`,
     peek: async () => undefined,
   }
   return { books, parts }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
 import { referenceOf } from '../../src/core/solana-pay.ts'
 import { cookieName } from '../../src/core/ticket.ts'
-import { codeOf } from '../harness/shop.ts'
+import { codeOf, eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
 import { createVisitor } from '../harness/visitor.ts'
@@ -255,14 +255,47 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const other = (await createVisitor(url).go()).facts()
-    const foreign = await sign(await visitor.prepare(other.requestId, stand.payer.address), stand.payer)
+    const somebody = createVisitor(url)
+    const other = (await somebody.go()).facts()
+    const foreign = await sign(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
     const unsigned = await visitor.prepare(requestId, stand.payer.address)
     const bytes =
       unsigned.kind === 'transaction' ? new Uint8Array(Buffer.from(unsigned.transaction, 'base64')) : foreign
     for (const wrong of [foreign, bytes, new Uint8Array(200), Uint8Array.of(1)]) {
       expect((await visitor.submit(requestId, wrong)).kind).toBe('refused')
     }
+    expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
+  })
+
+  it('is not sent any more when the phone has paid meanwhile', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+    const before = await revenue()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'state', state: 'paid' })
+    stand.world.localnet.advanceSlots(10)
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+
+  it('is not drafted any more when it could not land in time, nor for another route', async () => {
+    const place = { ledger: join(stand.directory, 'routes.sqlite'), secret: `1:${'ef'.repeat(32)}` }
+    const shared = { ...place, challengeTtlSeconds: 120 }
+    const [one, other] = [await open({ ...shared, scope: 'one' }), await open({ ...shared, scope: 'other' })]
+    const visitor = createVisitor(one.url)
+    const { requestId, expiresAt, now } = (await visitor.go()).facts()
+    expect(await createVisitor(other.url).status(requestId)).toMatchObject({ code: 'unknown_request' })
+    expect(await visitor.prepare(requestId, stand.payer.address)).toMatchObject({ kind: 'transaction' })
+    stand.world.localnet.advance(Math.floor((expiresAt - now) / 1000) - 3)
+    // The service learns of the chain's time a little later.
+    const drafted = await eventually(
+      () => visitor.prepare(requestId, stand.payer.address),
+      ({ kind }) => kind === 'state',
+      100,
+    )
+    expect(drafted).toEqual({ kind: 'state', state: 'expired' })
     expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
   })
 

@@ -134,6 +134,5 @@ export const opening: Notice = { tone: 'good', title: 'Paid', text: 'Thank you. 
 export const downloaded: Notice = {
   tone: 'good',
   title: 'Paid',
-  text: 'Your download has begun. If nothing comes, load this page again.',
-  action: 'Load again',
+  text: 'Your download has begun. Should it break off, open this address again: it is delivered again then.',
 }

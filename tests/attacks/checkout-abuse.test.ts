@@ -1,0 +1,119 @@
+/** What strangers could make a checkout do for them, or to others. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { create402Middleware } from '../../src/adapters/node.ts'
+import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { adapters, type Serve } from '../harness/adapters.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+import { createVisitor } from '../harness/visitor.ts'
+import { memo } from '../harness/world.ts'
+import { signedBytes } from './checkout-hand.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const many = <Value>(times: number, ask: () => Promise<Value>) => Promise.all(Array.from({ length: times }, ask))
+
+/** A shop with the service's own addresses beside it. */
+async function openWhole(more: Partial<ProviderOptions> = {}) {
+  const { world, log } = stand
+  const shared = {
+    network: 'localnet',
+    rpc: world.localnet.rpcUrl,
+    ledger: join(stand.directory, `whole-${Math.random()}.sqlite`),
+    log,
+    publicUrl: 'http://shop.example',
+  } as const
+  const routes = createPaystileRoutes(shared)
+  const recipient = world.recipient.address
+  const paid = create402Middleware({ ...shared, price: 0.01, token: 'USDC', recipient, waitSeconds: 0, ...more })
+  await paid.ready()
+  const server = createServer((request, response) =>
+    routes.listener(request, response, () => paid(request, response, () => response.end('the secret'))),
+  )
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  stand.defer(async () => {
+    server.closeAllConnections()
+    server.close()
+    await routes.close()
+    await paid.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+it('pages at /pay and drafts for wallets are limited for each client, as they are elsewhere', async () => {
+  const url = await openWhole()
+  const { requestId } = await (await fetch(`${url}/data`)).json()
+  const page = () => fetch(`${url}/pay/${requestId}`, { headers: { Accept: 'text/html' } })
+  const draft = () =>
+    fetch(`${url}/pay/${requestId}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ account: stand.payer.address }),
+    })
+  expect([(await page()).status, (await draft()).status]).toEqual([200, 200])
+  const pages = await many(200, page)
+  expect(pages.filter(({ status }) => status === 429).length).toBeGreaterThan(50)
+  const drafts = await many(100, draft)
+  expect(drafts.filter(({ status }) => status === 429).length).toBeGreaterThan(30)
+})
+
+it('where addresses are not known, one client does not lock out all', async () => {
+  const next = adapters.find(([name]) => name === 'Next')?.[1] as Serve
+  const { url } = await stand.open({ watch: true, trustProxy: 0 }, next)
+  const honest = createVisitor(url)
+  const { requestId } = (await honest.go()).facts()
+  const flood = createVisitor(url)
+  const own = (await flood.go()).facts()
+  await many(60, () => flood.prepare(own.requestId, 'nonsense'))
+  expect(await honest.prepare(requestId, stand.payer.address)).toMatchObject({ kind: 'transaction' })
+})
+
+it('asking for a payment that never lands costs the nodes little', async () => {
+  const face = await stand.face()
+  const { url } = await stand.open({ watch: false, rpc: face.url })
+  const visitor = createVisitor(url)
+  const { requestId } = (await visitor.go()).facts()
+  // The node swallows it.
+  face.behave(async (question, ask) =>
+    question.method === 'sendTransaction' ? { status: 503, body: '' } : await ask(),
+  )
+  const { payer, world } = stand
+  const transfer = await world.transfer(payer, world.recipient.address, 'USDC', 10_000n)
+  const bytes = await signedBytes(world, [memo(requestId), transfer], payer)
+  await visitor.submit(requestId, bytes)
+  const before = face.asked.length
+  await many(50, () => visitor.status(requestId))
+  const asked = face.asked.slice(before)
+  expect(asked.filter((method) => method === 'getBlockHeight').length).toBeLessThan(5)
+})
+
+it('a requestId that only its payer’s signature can claim is not sold on a page', async () => {
+  const url = await openWhole({ proofBinding: 'required' })
+  const challenge = await (await fetch(`${url}/data`)).json()
+  expect(challenge.proof).toEqual(['sig'])
+  expect(challenge.payUrl).toMatch(/^solana:/)
+  const page = await fetch(`${url}/pay/${challenge.requestId}`, { headers: { Accept: 'text/html' } })
+  expect(page.headers.get('content-type')).not.toContain('text/html')
+})
+
+it('a browser that was shown many prices can still be answered, and keeps what it has paid for', async () => {
+  const { url } = await stand.open({ watch: true })
+  const visitor = createVisitor(url)
+  const { world, payer } = stand
+  const facts = (await visitor.go('/data?q=paid')).facts()
+  await world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', 10_000n)], payer)
+  await visitor.until(facts.requestId, 'paid')
+  for (let query = 0; query < 130; query += 1)
+    expect((await visitor.go(`/data?q=${query}`, { 'X-Forwarded-For': `10.0.${query}.1` })).status).toBe(402)
+  expect(visitor.cookies.size).toBeLessThan(60)
+  expect((await visitor.go('/data?q=paid')).status).toBe(200)
+})

@@ -1,0 +1,135 @@
+/** What could cost a person at the checkout their money, without anybody stealing it. */
+import {
+  getBase64Encoder,
+  getTransactionDecoder,
+  getTransactionEncoder,
+  type KeyPairSigner,
+  partiallySignTransaction,
+} from '@solana/kit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import { eventually } from '../harness/shop.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+import { createVisitor } from '../harness/visitor.ts'
+import { memo } from '../harness/world.ts'
+import { signedBytes } from './checkout-hand.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const open = (options = {}) => stand.open({ watch: true, ...options })
+
+async function payFrom(payer: KeyPairSigner, facts: CheckoutFacts, units = 10_000n): Promise<string> {
+  const { world } = stand
+  const transfer = await world.transfer(payer, facts.recipient, 'USDC', units)
+  return world.send([memo(facts.requestId), transfer], payer)
+}
+
+async function sign(preparation: Preparation, payer: KeyPairSigner): Promise<Uint8Array> {
+  if (preparation.kind !== 'transaction') throw new Error(`nothing to sign: ${JSON.stringify(preparation)}`)
+  const bytes = getBase64Encoder().encode(preparation.transaction)
+  const signed = await partiallySignTransaction([payer.keyPair], getTransactionDecoder().decode(bytes))
+  return new Uint8Array(getTransactionEncoder().encode(signed))
+}
+
+it('a service below a path of its host keeps the ticket where the browser sends it back', async () => {
+  const { url } = await open({ publicUrl: 'https://shop.example/store' })
+  const [cookie = ''] = (await createVisitor(url).go('/data?a=1')).headers.getSetCookie()
+  expect(cookie).toContain('; Path=/store/data; ')
+})
+
+it('a tab whose ticket another tab has overwritten offers nothing to pay', async () => {
+  const { url } = await open()
+  const browser = createVisitor(url)
+  // Two tabs that a browser opens at the same time: neither has a cookie to send, and the last answer wins.
+  const first = (await createVisitor(url).go()).facts()
+  const second = (await browser.go()).facts()
+  const { payer } = stand
+  expect(await browser.status(first.requestId)).toMatchObject({ code: 'claim_required' })
+  expect(await browser.prepare(first.requestId, payer.address)).toMatchObject({ code: 'claim_required' })
+  const order = { kind: 'test', requestId: first.requestId, token: 'USDC' } as const
+  expect(await browser.order(order)).toMatchObject({ code: 'claim_required' })
+  expect(await browser.status(second.requestId)).toEqual({ state: 'waiting' })
+  // What was paid all the same is told, and not passed over.
+  await payFrom(payer, first)
+  await browser.until(first.requestId, 'paid')
+})
+
+it('a browser that keeps no cookies is told so before anything is paid', async () => {
+  const { url } = await open()
+  const browser = createVisitor(url)
+  const { requestId } = (await browser.go()).facts()
+  const without = createVisitor(url)
+  expect(await without.prepare(requestId, stand.payer.address)).toMatchObject({ code: 'claim_required' })
+})
+
+it('what was signed before the price expired is not sent after it, whatever came before', async () => {
+  const { url } = await open({ challengeTtlSeconds: 120 })
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  await payFrom(stand.payer, facts, 4_000n)
+  await visitor.until(facts.requestId, 'short')
+  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  stand.world.localnet.advance(121, 1)
+  // The service follows the time of the chain.
+  await eventually(
+    async () => (await createVisitor(url).go()).facts().now,
+    (now) => now >= facts.expiresAt,
+  )
+  expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'refused' })
+})
+
+it('what would land too late is not sent again', async () => {
+  const face = await stand.face()
+  const { url } = await stand.open({ watch: false, rpc: face.url, challengeTtlSeconds: 120 })
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  // A node that does not pass on what it is given.
+  face.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
+  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  await visitor.submit(facts.requestId, signed)
+  stand.world.localnet.advance(190, 1)
+  await eventually(
+    async () => (await createVisitor(url).go()).facts().now,
+    (now) => now >= facts.expiresAt + 60_000,
+  )
+  const before = face.asked.filter((method) => method === 'sendTransaction').length
+  expect(await visitor.status(facts.requestId)).toMatchObject({ state: 'confirming' })
+  expect(face.asked.filter((method) => method === 'sendTransaction')).toHaveLength(before)
+})
+
+it('a transaction that landed and paid too little does not stand in the way of the next', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  const { world, payer } = stand
+  // As a wallet would that has changed the amount.
+  const transfer = await world.transfer(payer, facts.recipient, 'USDC', 4_000n)
+  const bytes = await signedBytes(world, [memo(facts.requestId), transfer], payer)
+  expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'sent' })
+  await visitor.until(facts.requestId, 'short')
+  const signed = await sign(await visitor.prepare(facts.requestId, payer.address), payer)
+  expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'sent' })
+  await visitor.until(facts.requestId, 'paid')
+  expect((await visitor.go()).text).toBe('the secret')
+})
+
+it('a payment is found however much dust strangers send after it under its memo', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  const { world } = stand
+  await payFrom(stand.payer, facts)
+  const stranger = await world.person()
+  for (let amount = 1n; amount <= 12n; amount += 1n) await payFrom(stranger, facts, amount)
+  // The page was closed meanwhile. Once the last of the dust is seen, all of it is.
+  const other = createVisitor(url)
+  const last = (await other.go()).facts()
+  await payFrom(stranger, last, 1n)
+  await other.until(last.requestId, 'short')
+  expect((await visitor.go()).status).toBe(200)
+})
