@@ -38,7 +38,11 @@ export function use({ usage }: Service, { config }: Route, incoming: Incoming, e
 
 /** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
 export const admitted = new WeakMap<object, Gate>()
-const paid = new WeakMap<object, () => PaymentFacts>()
+/**
+ * On the request itself: what stands in a WeakMap is kept by V8's small collections, and here it would keep the request,
+ * too, until the next large one.
+ */
+const payment = Symbol('paystile.payment')
 
 /**
  * The payment behind a request that a paywall has let in, for its handler; undefined where there is none.
@@ -47,7 +51,8 @@ const paid = new WeakMap<object, () => PaymentFacts>()
  * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))
  */
 export function paymentOf(request: object): PaymentFacts | undefined {
-  return paid.get(request)?.()
+  const facts: unknown = Reflect.get(request, payment)
+  return typeof facts === 'function' ? (facts as () => PaymentFacts)() : undefined
 }
 
 export function passFor(gate: Gate, visit: Case, admission: Admission, window?: OpenWindow): Pass {
@@ -105,6 +110,6 @@ export function passFor(gate: Gate, visit: Case, admission: Admission, window?: 
       })
     },
   })
-  paid.set(incoming.request, pass.facts)
+  Reflect.set(incoming.request, payment, pass.facts)
   return pass
 }

@@ -1,0 +1,65 @@
+/** A handler can ask which payment is behind its request. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.ts'
+import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import { paymentOf } from '../../src/server/passing.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const optionsOf = () => ({
+  price: 0.01,
+  token: 'USDC' as const,
+  recipient: stand.world.recipient.address,
+  network: 'localnet' as const,
+  rpc: stand.world.localnet.rpcUrl,
+  ledger: 'memory:',
+  log: stand.log,
+})
+
+async function factsVia(listener: Parameters<typeof createServer>[1], ready: Promise<unknown>): Promise<unknown> {
+  await ready
+  const server = createServer(listener)
+  stand.defer(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/data`
+  const challenge = (await (await fetch(url)).json()) as Challenge
+  const tx = await stand.world.pay(challenge, stand.payer)
+  const response = await fetch(url, { headers: { 'Payment-Proof': proofOf(tx, challenge, stand.payer) } })
+  server.closeAllConnections()
+  const facts = (await response.json()) as { tx: string }
+  expect(facts.tx).toBe(tx)
+  return facts
+}
+
+const expected = { token: 'USDC', amount: '0.01', unit: 'request', isOnce: true }
+
+it('behind node:http', async () => {
+  const paid = nodeMiddleware(optionsOf())
+  stand.defer(() => paid.close())
+  const listener = (request: Parameters<typeof paid>[0], response: Parameters<typeof paid>[1]) =>
+    paid(request, response, () => response.end(JSON.stringify(paymentOf(request))))
+  expect(await factsVia(listener, paid.ready())).toMatchObject(expected)
+})
+
+it('behind Hono', async () => {
+  const paid = honoMiddleware(optionsOf())
+  stand.defer(() => paid.close())
+  const app = new Hono().get('/data', paid, (context) => context.json(paymentOf(context.req.raw)))
+  expect(await factsVia(getRequestListener(app.fetch), paid.ready())).toMatchObject(expected)
+})
+
+it('is none where nobody has paid', () => {
+  expect(paymentOf({})).toBeUndefined()
+})
