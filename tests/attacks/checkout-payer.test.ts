@@ -1,13 +1,8 @@
 /** What could cost a person at the checkout their money, without anybody stealing it. */
-import {
-  getBase64Encoder,
-  getTransactionDecoder,
-  getTransactionEncoder,
-  type KeyPairSigner,
-  partiallySignTransaction,
-} from '@solana/kit'
+import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import type { CheckoutFacts } from '../../src/core/checkout.ts'
+import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
@@ -23,18 +18,8 @@ afterAll(() => stand.close())
 
 const open = (options = {}) => stand.open({ watch: true, ...options })
 
-async function payFrom(payer: KeyPairSigner, facts: CheckoutFacts, units = 10_000n): Promise<string> {
-  const { world } = stand
-  const transfer = await world.transfer(payer, facts.recipient, 'USDC', units)
-  return world.send([memo(facts.requestId), transfer], payer)
-}
-
-async function sign(preparation: Preparation, payer: KeyPairSigner): Promise<Uint8Array> {
-  if (preparation.kind !== 'transaction') throw new Error(`nothing to sign: ${JSON.stringify(preparation)}`)
-  const bytes = getBase64Encoder().encode(preparation.transaction)
-  const signed = await partiallySignTransaction([payer.keyPair], getTransactionDecoder().decode(bytes))
-  return new Uint8Array(getTransactionEncoder().encode(signed))
-}
+const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
+  payFromPhone(stand.world, payer, facts, units)
 
 it('a service below a path of its host keeps the ticket where the browser sends it back', async () => {
   const { url } = await open({ publicUrl: 'https://shop.example/store' })
@@ -73,7 +58,7 @@ it('what was signed before the price expired is not sent after it, whatever came
   const facts = (await visitor.go()).facts()
   await payFrom(stand.payer, facts, 4_000n)
   await visitor.until(facts.requestId, 'short')
-  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
   stand.world.localnet.advance(121, 1)
   // The service follows the time of the chain.
   await eventually(
@@ -90,7 +75,7 @@ it('what would land too late is not sent again', async () => {
   const facts = (await visitor.go()).facts()
   // A node that does not pass on what it is given.
   face.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
-  const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
   await visitor.submit(facts.requestId, signed)
   stand.world.localnet.advance(190, 1)
   await eventually(
@@ -112,7 +97,7 @@ it('a transaction that landed and paid too little does not stand in the way of t
   const bytes = await signedBytes(world, [memo(facts.requestId), transfer], payer)
   expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'sent' })
   await visitor.until(facts.requestId, 'short')
-  const signed = await sign(await visitor.prepare(facts.requestId, payer.address), payer)
+  const signed = await signDraft(await visitor.prepare(facts.requestId, payer.address), payer)
   expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'sent' })
   await visitor.until(facts.requestId, 'paid')
   expect((await visitor.go()).text).toBe('the secret')

@@ -9,11 +9,11 @@ import type { CheckoutFacts } from '../../src/core/checkout.ts'
 import type { Content, Handler } from '../harness/adapters.ts'
 import type { Browser, Tab } from '../harness/browser.ts'
 import { openBrowser } from '../harness/browser.ts'
+import { payFromPhone } from '../harness/purchase.ts'
 import type { Shop } from '../harness/shop.ts'
 import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand, serveNode } from '../harness/stand.ts'
-import { memo } from '../harness/world.ts'
 import type { RealWallet } from './real-wallet.ts'
 import { installRealWallet } from './real-wallet.ts'
 
@@ -62,11 +62,9 @@ async function factsOf(page: Page): Promise<CheckoutFacts> {
   return JSON.parse((await page.locator('#facts').textContent()) ?? '') as CheckoutFacts
 }
 
-/** As a phone pays, of which the page knows nothing. */
-async function payFromPhone({ requestId, recipient }: CheckoutFacts, units = 10_000n): Promise<string> {
-  const { world, payer } = stand
-  return world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', units)], payer)
-}
+/** Of which the page knows nothing. */
+const payByPhone = (facts: Pick<CheckoutFacts, 'requestId' | 'recipient'>, units?: bigint) =>
+  payFromPhone(stand.world, stand.payer, facts, units)
 
 /** What a wallet has, in base units of USDC. */
 async function balanceOf(owner: string): Promise<bigint> {
@@ -128,7 +126,7 @@ it('whoever tries it out on a local chain pays with test money', async () => {
 it('a payment from the phone is noticed by the page, which needs nothing more', async () => {
   const { page, complaints, close } = await customer()
   await page.goto(`${shop.url}/page`)
-  await payFromPhone(await factsOf(page))
+  await payByPhone(await factsOf(page))
   await heading(page, /A paid page/).waitFor()
   expect(complaints).toEqual([])
   await close()
@@ -139,7 +137,7 @@ it('whoever closes the tab after paying and comes back is served', async () => {
   await page.goto(`${shop.url}/page`)
   const facts = await factsOf(page)
   await page.goto('about:blank')
-  await payFromPhone(facts)
+  await payByPhone(facts)
   await page.goto(`${shop.url}/page`)
   await heading(page, /A paid page/).waitFor()
   expect(complaints).toEqual([])
@@ -161,7 +159,7 @@ it('a wallet without money is told what is missing, and asked for nothing', asyn
 it('too little from the phone is told, and does not open the door', async () => {
   const { page, close } = await customer()
   await page.goto(`${shop.url}/page`)
-  await payFromPhone(await factsOf(page), 4_000n)
+  await payByPhone(await factsOf(page), 4_000n)
   await heading(page, /Too little was paid/).waitFor()
   await close()
 })
@@ -243,7 +241,7 @@ it('the page outlives a restart of the service', async () => {
   const facts = await factsOf(page)
   await first.stop()
   await heading(page, /cannot be reached/).waitFor()
-  await payFromPhone(facts)
+  await payByPhone(facts)
   const second = await stand.open(options, serveNode, handler)
   target = second.url
   await heading(page, /A paid page/).waitFor()
@@ -278,7 +276,7 @@ it('tells address, amount and memo without JavaScript', async () => {
   const { requestId, recipient } = await factsOf(page)
   const text = (await page.locator('body').innerText()).replaceAll(/\s/g, '')
   for (const fact of [requestId, recipient, '0.01USDC']) expect(text).toContain(fact)
-  await payFromPhone({ requestId, recipient } as CheckoutFacts)
+  await payByPhone({ requestId, recipient })
   await eventually(
     async () => {
       await page.reload()

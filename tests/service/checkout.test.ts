@@ -1,22 +1,15 @@
 /** People at a sold address, as far as HTTP goes: the page, its ticket, and paying once whatever happens. */
 import { join } from 'node:path'
-import {
-  address,
-  getBase64Encoder,
-  getTransactionDecoder,
-  getTransactionEncoder,
-  type KeyPairSigner,
-  partiallySignTransaction,
-} from '@solana/kit'
+import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import type { CheckoutFacts } from '../../src/core/checkout.ts'
 import { referenceOf } from '../../src/core/solana-pay.ts'
 import { cookieName } from '../../src/core/ticket.ts'
+import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
 import { createVisitor } from '../harness/visitor.ts'
-import { memo } from '../harness/world.ts'
 
 let stand: Stand
 beforeAll(async () => {
@@ -26,20 +19,8 @@ afterAll(() => stand.close())
 
 const open = (options = {}) => stand.open({ watch: true, ...options })
 
-/** As a wallet on a phone pays. */
-async function payFrom(payer: KeyPairSigner, facts: CheckoutFacts, units = 10_000n): Promise<string> {
-  const { world } = stand
-  const transfer = await world.transfer(payer, facts.recipient, 'USDC', units)
-  return world.send([memo(facts.requestId), transfer], payer)
-}
-
-/** As a wallet in a browser signs. */
-async function sign(preparation: Preparation, payer: KeyPairSigner): Promise<Uint8Array> {
-  if (preparation.kind !== 'transaction') throw new Error(`nothing to sign: ${JSON.stringify(preparation)}`)
-  const bytes = getBase64Encoder().encode(preparation.transaction)
-  const signed = await partiallySignTransaction([payer.keyPair], getTransactionDecoder().decode(bytes))
-  return new Uint8Array(getTransactionEncoder().encode(signed))
-}
+const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
+  payFromPhone(stand.world, payer, facts, units)
 
 /** What the seller has, in base units of USDC. */
 async function revenue(): Promise<bigint> {
@@ -209,7 +190,7 @@ describe('a payment with a wallet in the browser', () => {
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
     const before = await revenue()
-    const signed = await sign(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
     expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
     await visitor.until(requestId, 'paid')
     expect((await visitor.go()).text).toBe('the secret')
@@ -224,7 +205,7 @@ describe('a payment with a wallet in the browser', () => {
     const before = await revenue()
     const drafts: Uint8Array[] = []
     for (let tab = 0; tab < 4; tab += 1) {
-      drafts.push(await sign(await visitor.prepare(requestId, payer.address), payer))
+      drafts.push(await signDraft(await visitor.prepare(requestId, payer.address), payer))
       world.localnet.advanceSlots(1)
     }
     const sendings = await Promise.all(drafts.map((draft) => visitor.submit(requestId, draft)))
@@ -257,7 +238,7 @@ describe('a payment with a wallet in the browser', () => {
     const { requestId } = (await visitor.go()).facts()
     const somebody = createVisitor(url)
     const other = (await somebody.go()).facts()
-    const foreign = await sign(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
+    const foreign = await signDraft(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
     const unsigned = await visitor.prepare(requestId, stand.payer.address)
     const bytes =
       unsigned.kind === 'transaction' ? new Uint8Array(Buffer.from(unsigned.transaction, 'base64')) : foreign
@@ -271,7 +252,7 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const signed = await sign(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
     const before = await revenue()
     await payFrom(stand.payer, facts)
     await visitor.until(facts.requestId, 'paid')
@@ -303,10 +284,10 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const old = await sign(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    const old = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
     stand.world.localnet.advanceSlots(400)
     expect((await visitor.submit(requestId, old)).kind).toBe('refused')
-    const fresh = await sign(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    const fresh = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
     expect((await visitor.submit(requestId, fresh)).kind).toBe('sent')
     // Saying it again, for an answer that was lost, changes nothing.
     expect((await visitor.submit(requestId, fresh)).kind).not.toBe('refused')
@@ -318,7 +299,7 @@ describe('a payment with a wallet in the browser', () => {
     const first = await open(options)
     const before = createVisitor(first.url)
     const { requestId } = (await before.go()).facts()
-    const signed = await sign(await before.prepare(requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await before.prepare(requestId, stand.payer.address), stand.payer)
     expect(await before.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
     await first.stop()
     const second = await open(options)

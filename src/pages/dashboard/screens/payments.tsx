@@ -162,7 +162,7 @@ function SearchBox({ value }: { readonly value: string }) {
             if (key === 'Enter') submit()
           }}
         />
-        <span class="key" aria-hidden="true">
+        <span class="key wide" aria-hidden="true">
           /
         </span>
       </label>
