@@ -1,8 +1,9 @@
 /** What core, chain and server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
 import type { Allowance } from './allowance.ts'
 import type { Consequence } from './delivery.ts'
+import type { Dispatches, Rewards } from './money-out.ts'
 import type { Mint, TokenCode } from './network.ts'
-import type { RateTable } from './rates.ts'
+import type { FrozenRates } from './rates.ts'
 import type { Effect } from './verify.ts'
 
 /** The service's agreed time. Nothing else may ask what time it is. */
@@ -196,17 +197,6 @@ export interface PaymentRecord {
   readonly rates: FrozenRates | undefined
 }
 
-/** Rates as they were when a payment was registered. */
-export interface FrozenRates {
-  readonly table: RateTable
-  /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
-  readonly source: string
-  /** Milliseconds since 1970. */
-  readonly at: number
-  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
-  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
-}
-
 /** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
 export interface Grant {
   readonly tx: Uint8Array
@@ -272,6 +262,10 @@ export interface Ledger {
   readonly shelf?: Shelf
   /** What somebody outside is to be told. */
   readonly notices?: Notices
+  /** Who is owed what of the payments. */
+  readonly rewards?: Rewards
+  /** What goes out. */
+  readonly dispatches?: Dispatches
   peek(tx: Uint8Array): Promise<Standing | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>

@@ -8,6 +8,17 @@ import type { Amounts } from './request-id.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
+/** Rates as they were when a payment was registered. */
+export interface FrozenRates {
+  readonly table: RateTable
+  /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
+  readonly source: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
+}
+
 /** Worth nothing outside test networks, where any fixed number does. */
 export const testRates: RateTable = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 

@@ -29,6 +29,8 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
     books: ledger.books && observeBooks(ledger.books, meter),
     shelf: ledger.shelf,
     notices: ledger.notices,
+    rewards: ledger.rewards,
+    dispatches: ledger.dispatches,
     peek: timed('peek', (tx) => ledger.peek(tx)),
     take: (order) =>
       trace.span('paystile.ledger.take', { 'paystile.registers': order.payment !== undefined }, async (note) => {
