@@ -1,0 +1,146 @@
+/**
+ * One transaction that goes out, step by step: reserved, signed, kept, sent, followed, concluded.
+ *
+ * Only bytes that are in the ledger are sent, and others are signed in their place only when they can no longer land. Every
+ * step says which version it saw: a process may die after any line, and several may work on the same dispatch, without
+ * anything being paid twice or forgotten.
+ */
+import { encodeBase64url } from '../core/base64url.ts'
+import type { Courier, SignedBytes, Signing } from '../core/courier.ts'
+import type { Dispatch, Dispatches, Sealer } from '../core/money-out.ts'
+import { writeNonce } from '../core/nonce.ts'
+import type { Log } from '../core/ports.ts'
+
+export interface DispatchingParts {
+  readonly dispatches: Pick<Dispatches, 'sign' | 'unsign' | 'land' | 'drop'>
+  readonly courier: Pick<Courier, 'send' | 'outcomeOf'>
+  readonly sealer: Sealer
+  readonly log: Log
+}
+
+/** Signed for a dispatch; `about` replaces what it is about. */
+export type DispatchSigning =
+  | Exclude<Signing, { kind: 'signed' }>
+  | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
+
+/** What came of a dispatch that landed, as far as the nodes tell. */
+export type Conclusion =
+  | { readonly kind: 'known'; readonly about?: string }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export interface Errand {
+  /** Builds and signs what the dispatch is for. Nothing is sent before it is kept. */
+  sign(dispatch: Dispatch): Promise<DispatchSigning>
+  /** Reads from the chain what came of it, before it is written down as landed. */
+  conclude?(dispatch: Dispatch, slot: number): Promise<Conclusion>
+  /** How often it is signed before it is given up. */
+  readonly mostAttempts: number
+}
+
+export type Step =
+  | { readonly kind: 'landed'; readonly dispatch: Dispatch }
+  /** Given up; what it had reserved is free again. */
+  | { readonly kind: 'dropped'; readonly dispatch: Dispatch; readonly why: string }
+  /** What was signed can no longer land: it is signed anew with the next step. */
+  | { readonly kind: 'unsigned'; readonly dispatch: Dispatch; readonly why: string }
+  /** Nothing more can be done now. */
+  | { readonly kind: 'waiting'; readonly dispatch: Dispatch; readonly why: string }
+  /** Somebody else took the step. */
+  | { readonly kind: 'passed' }
+
+const idBytes = 12
+
+/** A name that nobody has used before. */
+export function createDispatchId(): string {
+  const bytes = new Uint8Array(idBytes)
+  writeNonce(bytes, 0, idBytes)
+  return encodeBase64url(bytes, idBytes)
+}
+
+/** By which a dispatch is found on the chain. */
+export function dispatchMemo(id: string): string {
+  return `paystile:${id}`
+}
+
+/** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
+export function advance(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  if (dispatch.state === 'planned') return sign(dispatch, errand, parts)
+  if (dispatch.state === 'signed') return follow(dispatch, errand, parts)
+  return Promise.resolve({ kind: 'passed' })
+}
+
+async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, attempts, why } = dispatch
+  if (attempts >= errand.mostAttempts) {
+    return drop(dispatch, `it was signed ${attempts} times${why === '' ? '' : `, and then: ${why}`}`, parts)
+  }
+  const signing = await errand.sign(dispatch)
+  if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
+  if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
+  const { signed, about } = signing
+  const { signature, lastValidBlockHeight, slot, wire } = signed
+  const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
+  const kept = await parts.dispatches.sign(id, version, { signature, lastValidBlockHeight, slot, sealed }, about)
+  // Somebody else's bytes are kept: these must never be sent.
+  if (!kept) return { kind: 'passed' }
+  parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
+  return send(kept, signed, 'it was sent just now', parts)
+}
+
+async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, signed: kept } = dispatch
+  if (!kept) return { kind: 'waiting', dispatch, why: 'nothing is kept of what was signed' }
+  const { signature, lastValidBlockHeight, slot } = kept
+  const wire = parts.sealer.open(kept.sealed, sealedAs(id, signature))
+  if (!wire) {
+    parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that sealed it' })
+    return { kind: 'waiting', dispatch, why: 'its bytes were sealed with another secret' }
+  }
+  const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
+  const outcome = await parts.courier.outcomeOf(signed)
+  switch (outcome.kind) {
+    case 'landed':
+      return land(dispatch, outcome.slot, errand, parts)
+    case 'failed':
+    case 'expired': {
+      const why = outcome.kind === 'failed' ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
+      const next = await parts.dispatches.unsign(id, version, why)
+      if (!next) return { kind: 'passed' }
+      parts.log.warn('dispatch not landed', { id, kind: dispatch.kind, tx: signature, why })
+      return { kind: 'unsigned', dispatch: next, why }
+    }
+    case 'open':
+      return send(dispatch, signed, outcome.why, parts)
+  }
+}
+
+async function land(dispatch: Dispatch, slot: number, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, kind, signed } = dispatch
+  const conclusion = (await errand.conclude?.(dispatch, slot)) ?? { kind: 'known' }
+  if (conclusion.kind === 'unknown') return { kind: 'waiting', dispatch, why: conclusion.why }
+  const landed = await parts.dispatches.land(id, version, slot, conclusion.about)
+  if (!landed) return { kind: 'passed' }
+  parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
+  return { kind: 'landed', dispatch: landed }
+}
+
+async function drop(dispatch: Dispatch, why: string, parts: DispatchingParts): Promise<Step> {
+  const { id, version, kind } = dispatch
+  const dropped = await parts.dispatches.drop(id, version, why)
+  if (!dropped) return { kind: 'passed' }
+  parts.log.warn('dispatch given up', { id, kind, why })
+  return { kind: 'dropped', dispatch: dropped, why }
+}
+
+/** The same bytes may be sent as often as one likes: on chain they count once. Only their fate says what came of it. */
+async function send(dispatch: Dispatch, signed: SignedBytes, why: string, parts: DispatchingParts): Promise<Step> {
+  const posting = await parts.courier.send(signed)
+  if (posting.kind === 'sent') return { kind: 'waiting', dispatch, why }
+  const { id, kind } = dispatch
+  parts.log.warn('dispatch not sent', { id, kind, tx: signed.signature, why: posting.why })
+  return { kind: 'waiting', dispatch, why: posting.why }
+}
+
+function sealedAs(id: string, signature: string): string {
+  return `dispatch ${id} ${signature}`
+}
