@@ -35,7 +35,8 @@ export function draftLine({ role, payee, upto: from, owed, account }: PayeeFacts
   const full = smallest(isOwn ? gross : payable(atRates, terms.rate), maxUnits)
   const line = { role, payee, from, upto, gross }
   if (account === 'ready') {
-    if (full < terms.least || full === 0n) return { kind: 'wait', why: 'at the rate of today it is too little to be sent' }
+    if (full < terms.least || full === 0n)
+      return { kind: 'wait', why: 'at the rate of today it is too little to be sent' }
     return { kind: 'line', line: { ...line, units: full, opening: 0n } }
   }
   if (terms.opening === undefined) return { kind: 'wait', why: 'what a token account costs is not known' }

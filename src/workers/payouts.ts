@@ -129,7 +129,10 @@ async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): 
   const { courier, native, meter, log } = parts
   const holdings = await courier.holdings([native])
   if (!holdings) return 'no node tells what the wallet holds'
-  const { lamports, units: [held = 0n] } = holdings
+  const {
+    lamports,
+    units: [held = 0n],
+  } = holdings
   meter.set('paystile_payout_lamports', Number(lamports))
   meter.set('paystile_payout_native', Number(formatUnits(held, native.decimals)))
   const needed = lines.reduce((sum, { units }) => sum + units, 0n)
