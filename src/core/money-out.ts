@@ -210,6 +210,7 @@ export interface Rewards {
     readonly most: number
   }): Promise<readonly Payee[]>
   /** Undefined where nothing is. Exactly this is what a line of a payout settles. */
+  payee(name: PayeeName): Promise<Payee | undefined>
   owed(name: PayeeName): Promise<Owed | undefined>
   /** Until then it is not due; a payout that is planned for it ends that. */
   park(name: PayeeName, why: string, until: number): Promise<void>

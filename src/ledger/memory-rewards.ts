@@ -104,6 +104,9 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
       const beyond = own.filter((payee) => after === undefined || comparePayees(payee, after) > 0)
       return beyond.sort(comparePayees).slice(0, checkCount(most))
     },
+    async payee(name) {
+      return shown(now()).find((payee) => comparePayees(payee, name) === 0)
+    },
     async owed(name) {
       now()
       const shares = sharesOf(till, name, payees.get(keyOfPayee(name))?.upto ?? 0, accruals.length)

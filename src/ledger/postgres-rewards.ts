@@ -147,12 +147,13 @@ const due = `SELECT * FROM (${isFree('parked_until = 0')} UNION ALL ${isFree('pa
   AS free ORDER BY owed DESC, role, payee LIMIT $3`
 const list = (isOwn: string) => `SELECT ${payeeColumns} FROM paystile_payees WHERE ${isOwn}(role, payee) > ($1, $2)
   ORDER BY role, payee LIMIT $3`
+const one = `SELECT ${payeeColumns} FROM paystile_payees WHERE role = $1 AND payee = $2`
 const owed = `SELECT rate, max(number) AS upto, sum(units) AS units FROM paystile_shares WHERE role = $1 AND payee = $2
   AND number > (SELECT upto FROM paystile_payees WHERE role = $1 AND payee = $2) GROUP BY rate ORDER BY rate`
 const park = 'UPDATE paystile_payees SET why = $3, parked_until = $4 WHERE role = $1 AND payee = $2'
 const sums = 'SELECT role, payees, accrued, owed, reserved, paid FROM paystile_role_sums ORDER BY role'
 
-type PayeePart = Pick<Rewards, 'due' | 'payees' | 'owed' | 'park' | 'sums'>
+type PayeePart = Pick<Rewards, 'due' | 'payees' | 'payee' | 'owed' | 'park' | 'sums'>
 
 function payeesOf({ query }: Database, clock: Clock): PayeePart {
   type OwedRow = Record<'rate' | 'upto' | 'units', string>
@@ -170,6 +171,10 @@ function payeesOf({ query }: Database, clock: Clock): PayeePart {
         : await all<PayeeRow>(query, list(''), place)
       const now = timeOf(clock)
       return rows.map((row) => readPayee(row, now))
+    },
+    async payee(name) {
+      const [row] = await all<PayeeRow>(query, one, named(name))
+      return row && readPayee(row, timeOf(clock))
     },
     async owed(name) {
       const rows = await all<OwedRow>(query, owed, named(name))

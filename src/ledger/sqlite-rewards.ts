@@ -138,7 +138,7 @@ function prepareAccruing(db: DatabaseSyncInstance) {
   }
 }
 
-type PayeePart = Pick<Rewards, 'due' | 'payees' | 'owed' | 'park' | 'sums'>
+type PayeePart = Pick<Rewards, 'due' | 'payees' | 'payee' | 'owed' | 'park' | 'sums'>
 
 function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
   const isFree = (
@@ -159,6 +159,7 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
       AND number > (SELECT upto FROM payees WHERE role = ?1 AND payee = ?2) GROUP BY rate`)
   owed.setReadBigInts(true)
   const txOf = db.prepare('SELECT tx FROM accruals WHERE number = ?')
+  const one = db.prepare(`SELECT ${payeeColumns} FROM payees WHERE role = ? AND payee = ?`)
   const park = db.prepare('UPDATE payees SET why = ?, parked_until = ? WHERE role = ? AND payee = ?')
   const sums = db.prepare('SELECT role, payees, accrued, owed, reserved, paid FROM role_sums ORDER BY role')
   type OwedRow = TotalRow & { readonly rate: string; readonly upto: bigint }
@@ -177,6 +178,11 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
         const rows = role ? listOf.all(role, ...place, checkCount(most)) : list.all(...place, checkCount(most))
         const now = timeOf(clock)
         return (rows as unknown as PayeeRow[]).map((row) => readPayee(row, now))
+      }),
+    payee: (name) =>
+      read(() => {
+        const row = one.get(...named(name)) as unknown as PayeeRow | undefined
+        return row && readPayee(row, timeOf(clock))
       }),
     owed: (name) =>
       read(() => {

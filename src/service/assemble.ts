@@ -10,7 +10,7 @@ import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
-import { startMoneyOut } from './assemble-rewards.ts'
+import { type MoneyOut, startMoneyOut, viewOf } from './assemble-rewards.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
@@ -45,7 +45,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const paying = attachMoneyOut(handle, config)
   let opened: Routes | undefined
   const open = (service: Service): Routes => {
-    opened ??= createRoutes(partsFor(config, service, sheets?.port))
+    opened ??= createRoutes(partsFor(config, service, sheets?.port, paying.current))
     return opened
   }
   return {
@@ -67,12 +67,27 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   }
 }
 
-function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Attached {
-  if (!config.rewards && config.refundKey === undefined) return { stop: async () => {} }
-  return attach(handle, (service) => startMoneyOut(service, config))
+interface Paying extends Attached {
+  /** Undefined before it has begun. */
+  current(): MoneyOut | undefined
 }
 
-function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
+function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Paying {
+  let money: MoneyOut | undefined
+  if (!config.rewards && config.refundKey === undefined) return { current: () => undefined, stop: async () => {} }
+  const { stop } = attach(handle, async (service) => {
+    money = await startMoneyOut(service, config)
+    return money
+  })
+  return { current: () => money, stop }
+}
+
+function partsFor(
+  config: RoutesConfig,
+  service: Service,
+  sheets: SheetsPort | undefined,
+  money: () => MoneyOut | undefined,
+): RoutesParts {
   const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
   const { sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
@@ -88,7 +103,8 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
   const pay = createPayRoute({ service, publicUrl, icon })
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay }
+  const moneyOut = viewOf(service, config, money)
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, moneyOut }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

@@ -7,6 +7,7 @@ import type { Exports } from './export.ts'
 import type { Faucet } from './faucet.ts'
 import type { Documented } from './openapi.ts'
 import type { PayRoute } from './pay.ts'
+import type { MoneyOutView } from './rewards-view.ts'
 import type { SignIn } from './sign-in.ts'
 
 export interface Visit {
@@ -45,4 +46,6 @@ export interface RoutesParts {
   readonly faucet?: Faucet | undefined
   readonly dashboard?: Dashboard | undefined
   readonly pay?: PayRoute | undefined
+  /** Missing where this process sends nothing out. */
+  readonly moneyOut?: MoneyOutView | undefined
 }

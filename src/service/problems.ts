@@ -30,12 +30,17 @@ export const problems = {
     title: 'Another site sent this request; send it from the page itself, or with a bearer token.',
   },
   link_invalid: { status: 403, title: 'This link has ended or was revoked; ask the owner for a new one.' },
+  refund_refused: { status: 409, title: 'This payment cannot be refunded.' },
   links_full: { status: 409, title: 'As many links are open as may be; revoke one first.' },
   sheets_busy: { status: 409, title: 'The sheet is being written at this moment.', retryAfterSeconds: 10 },
   sign_ins_limited: { status: 429, title: 'Too many sign-ins came from here; wait a minute.', retryAfterSeconds: 60 },
   sign_in_unconfigured: {
     status: 501,
     title: 'Sign-in works at this machine only until publicUrl is set; set it to the address of this service.',
+  },
+  refunds_missing: {
+    status: 501,
+    title: 'This server has no key that sends refunds; set refundKey, or use: npx paystile refund.',
   },
   sheets_missing: { status: 501, title: 'No spreadsheet is configured; set sheets, or ask by GET for a link.' },
   sheets_failed: { status: 502, title: 'The spreadsheet service did not take all rows; send it again.' },

@@ -72,7 +72,7 @@ const views = ['records', 'usage', 'revenue', 'tokens'] as const
 const usualPageSize = 50
 const mostPerPage = 500
 
-const limit = (what: string) =>
+export const limit = (what: string) =>
   z
     .string()
     .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))

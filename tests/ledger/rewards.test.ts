@@ -133,6 +133,9 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().accrue(2, [second])).toBe(false)
       expect((await rewards().ripe(1)).last).toBe(1)
       expect((await rewards().payees({ most: 10 })).map(({ owed }) => owed)).toEqual([5n])
+      const [only] = await rewards().payees({ most: 1 })
+      expect(await rewards().payee({ role: 'partner', payee: 'a' })).toEqual(only)
+      expect(await rewards().payee({ role: 'developer', payee: 'a' })).toBeUndefined()
       expect(await rewards().accrual(second.tx)).toBeUndefined()
     })
 
