@@ -88,6 +88,7 @@ const joiners = [
   'server/assemble-test-payer.ts',
   'server/assemble-verdict.ts',
   'service/assemble.ts',
+  'service/assemble-developers.ts',
   'service/assemble-webhooks.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']

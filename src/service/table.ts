@@ -4,6 +4,7 @@ import { mayRead, turnAway } from './access.ts'
 import { analyticsRows } from './analytics-table.ts'
 import * as answers from './answers.ts'
 import type { BooksParts } from './books-view.ts'
+import { developerRows } from './developer-rows.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { llmsText, wellKnownDocument } from './discovery.ts'
 import { endpoints } from './endpoints.ts'
@@ -31,7 +32,13 @@ export interface TableParts {
 const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
 
 export function routeTable(parts: TableParts): readonly Row[] {
-  const rows = [...paymentRows(parts), ...analyticsRows(parts), ...healthRows(parts), ...discoveryRows(parts)]
+  const rows = [
+    ...paymentRows(parts),
+    ...analyticsRows(parts),
+    ...developerRows(parts.routes.developers),
+    ...healthRows(parts),
+    ...discoveryRows(parts),
+  ]
   const documented = rows.filter(({ method }) => method !== '*')
   const others = partDocuments(parts.routes)
   const openapi: Row = {
