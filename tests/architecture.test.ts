@@ -88,6 +88,7 @@ const joiners = [
   'server/assemble-test-payer.ts',
   'server/assemble-verdict.ts',
   'service/assemble.ts',
+  'service/assemble-developers.ts',
   'service/assemble-webhooks.ts',
   'service/assemble-rewards.ts',
 ]

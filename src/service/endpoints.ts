@@ -23,6 +23,7 @@ export const endpoints = {
   dashboard: '/dashboard',
   pay: '/pay',
   faucet: '/faucet',
+  developers: '/developers',
   openapi: '/openapi.json',
   llms: '/llms.txt',
   wellKnown: '/.well-known/paystile',

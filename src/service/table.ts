@@ -5,6 +5,7 @@ import { analyticsRows } from './analytics-table.ts'
 import * as answers from './answers.ts'
 import type { BooksParts } from './books-view.ts'
 import type { Cursors } from './capture-cursor.ts'
+import { developerRows } from './developer-rows.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { llmsText, wellKnownDocument } from './discovery.ts'
 import { endpoints } from './endpoints.ts'
@@ -40,6 +41,7 @@ export function routeTable(parts: TableParts): readonly Row[] {
     ...paymentRows(parts),
     ...analyticsRows(parts),
     ...rewardsRows(parts),
+    ...developerRows(parts.routes.developers),
     ...healthRows(parts),
     ...discoveryRows(parts),
   ]
