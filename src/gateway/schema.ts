@@ -115,6 +115,7 @@ export const routeSchema = z.strictObject({
     })
     .optional(),
   websocket: flag.optional(),
+  partner: text.optional(),
   ...routeOptions,
   ...forwarding,
 })
@@ -159,11 +160,13 @@ export const configSchema = z.strictObject({
     })
     .optional(),
   faucetKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
+  refundKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
   owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
   reportToken: token.optional(),
   metrics: z.enum(['owners', 'open']).optional(),
   origins: names.optional(),
   sheets: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
+  rewards: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
   webhooks: z
     .array(
       z.strictObject({
