@@ -73,6 +73,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
       'ledger',
       'localnet',
       'gateway',
+      'workers',
       'cli',
     ],
     packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],

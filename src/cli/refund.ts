@@ -38,7 +38,9 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
 
 async function open(service: Service, config: RoutesConfig, key: AccountKey | undefined): Promise<RefundParts> {
   if (key === undefined)
-    throw usage('Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.')
+    throw usage(
+      'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
+    )
   const ground = groundOf(service, config)
   if (!ground) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
   return openRefunds(service, ground, config.mints, key)
@@ -66,8 +68,7 @@ function tell(terminal: Terminal, service: Service, { mints }: RoutesConfig, dis
   const { payment, token, units, reason } = parseRefund(dispatch.about)
   const decimals = token === 'SOL' ? solDecimals : mintOf(token as TokenCode, mintsOf(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
-  if (state === 'dropped')
-    throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
+  if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
   const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }
   return terminal.result(facts, [
     state === 'landed'

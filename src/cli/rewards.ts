@@ -22,10 +22,30 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
       switchOf(service).isPaused(),
     ])
     const roles = rewardRoles.map((role) => {
-      const { payees = 0, accrued = 0n, owed = 0n, reserved = 0n, paid = 0n } = sums.find((one) => one.role === role) ?? {}
-      return { role, payees, accrued: amount(accrued), due: amount(owed), underWay: amount(reserved), paid: amount(paid) }
+      const {
+        payees = 0,
+        accrued = 0n,
+        owed = 0n,
+        reserved = 0n,
+        paid = 0n,
+      } = sums.find((one) => one.role === role) ?? {}
+      return {
+        role,
+        payees,
+        accrued: amount(accrued),
+        due: amount(owed),
+        underWay: amount(reserved),
+        paid: amount(paid),
+      }
     })
-    const rows = roles.map(({ role, payees, accrued, due, underWay, paid }) => [role, String(payees), accrued, due, underWay, paid])
+    const rows = roles.map(({ role, payees, accrued, due, underWay, paid }) => [
+      role,
+      String(payees),
+      accrued,
+      due,
+      underWay,
+      paid,
+    ])
     return terminal.result({ ok: true, token: 'NATIVE', paused: isPaused, ripening, roles }, [
       ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
       '',
@@ -39,7 +59,9 @@ export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promi
   return withService(terminal, options, async (service) => {
     const isNew = await switchOf(service).pause()
     return terminal.result({ ok: true, paused: true }, [
-      isNew ? 'Payouts are paused on all servers. What was sent before may still land.' : 'Payouts were paused already.',
+      isNew
+        ? 'Payouts are paused on all servers. What was sent before may still land.'
+        : 'Payouts were paused already.',
       'npx paystile rewards resume goes on.',
     ])
   })
@@ -61,7 +83,6 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
     const audit = await auditRewards({
       ...ground,
       chain: service.chain,
-      read: service.readDispatch,
       native,
       assetOf: (token) => (token === 'SOL' ? 'SOL' : mintOf(token, mints)?.address),
     })
@@ -70,7 +91,9 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
       `${accruals} payments were shared out, and ${payouts} payouts landed.`,
       problems.length === 0 ? 'Everything agrees with the chain and with the journal.' : 'This does not agree:',
       ...problems,
-      ...(unknown.length === 0 ? [] : ['Of these no node tells any more, so they were not compared with the chain:', ...unknown]),
+      ...(unknown.length === 0
+        ? []
+        : ['Of these no node tells any more, so they were not compared with the chain:', ...unknown]),
     ])
     return problems.length === 0 ? exitCodes.ok : exitCodes.failure
   })

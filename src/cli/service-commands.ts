@@ -17,7 +17,10 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--schema', 'print the JSON Schema of the file, for editors')
     .action(run(async () => (await import('./serve.ts')).serve))
 
-  command('worker', 'share out payments, pay what is owed and send refunds for a gateway, with keys that it need not have')
+  command(
+    'worker',
+    'share out payments, pay what is owed and send refunds for a gateway, with keys that it need not have',
+  )
     .argument('[file]', 'configuration of the gateway (default: as for serve)')
     .option('--dry-run', 'tell who would be paid now, and send nothing')
     .action(run(async () => (await import('./worker.ts')).worker))

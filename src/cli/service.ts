@@ -31,7 +31,11 @@ export async function withService<Result>(
     return await work(await handle.get(), config)
   } catch (error) {
     if (error instanceof LedgerUnavailable)
-      throw new CommandError(exitCodes.unreachable, 'ledger_unavailable', `The ledger does not answer: ${error.message}.`)
+      throw new CommandError(
+        exitCodes.unreachable,
+        'ledger_unavailable',
+        `The ledger does not answer: ${error.message}.`,
+      )
     throw error
   } finally {
     await handle.release()

@@ -1,16 +1,15 @@
 /** `paystile worker`: shares out, pays, converts and sends back for the servers of a service, with the keys that they need not have. */
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { formatUnits } from '../core/money.ts'
 import { readPlanFile } from '../gateway/file.ts'
 import { openRoutes } from '../service/assemble.ts'
 import { groundOf, openPayouts } from '../service/assemble-rewards.ts'
 import { readRoutesConfig } from '../service/options.ts'
 import { type PayoutPreview, preview } from '../workers/payouts.ts'
-import { formatUnits } from '../core/money.ts'
 import { untilStopped } from './chains.ts'
 import { type ExitCode, exitCodes, short, type Terminal, table, usage } from './output.ts'
 import { findFile, readSecrets } from './serve.ts'
 import { withService } from './service.ts'
-import { dirname } from 'node:path'
 
 interface WorkerOptions {
   readonly dryRun?: boolean
@@ -30,7 +29,13 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
     const { rewards } = config
     terminal.result({ file: path, shares: rewards !== undefined, pays: rewards?.key !== undefined }, [
       `Working for ${basename(path)}. Ctrl-C stops it.`,
-      ...(rewards ? [rewards.key === undefined ? 'Payments are shared out; without a key nobody is paid by this process.' : 'Payments are shared out, and what is owed is paid.'] : []),
+      ...(rewards
+        ? [
+            rewards.key === undefined
+              ? 'Payments are shared out; without a key nobody is paid by this process.'
+              : 'Payments are shared out, and what is owed is paid.',
+          ]
+        : []),
       ...(config.refundKey === undefined ? [] : ['Refunds are sent.']),
     ])
     await stopped
@@ -69,8 +74,12 @@ function linesOf({ lines, others, why }: PayoutPreview, amount: (units: bigint) 
   const total = lines.reduce((sum, { units }) => sum + units, 0n)
   const rows = lines.map(({ role, payee, gross, units }) => [role, short(payee), amount(gross), amount(units)])
   return [
-    lines.length === 0 ? 'Nobody is due to be paid now.' : `${lines.length} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
+    lines.length === 0
+      ? 'Nobody is due to be paid now.'
+      : `${lines.length} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
     ...(rows.length === 0 ? [] : ['', ...table([['role', 'payee', 'owed', 'would get'], ...rows])]),
-    ...(others.length === 0 ? [] : ['', ...others.map(({ role, payee, why: reason }) => `${role} ${short(payee)}: ${reason}`)]),
+    ...(others.length === 0
+      ? []
+      : ['', ...others.map(({ role, payee, why: reason }) => `${role} ${short(payee)}: ${reason}`)]),
   ]
 }

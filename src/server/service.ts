@@ -75,8 +75,6 @@ export interface ServiceParts {
   }) => Promise<Opening>
   /** Sends money out from the wallet of a key. */
   readonly openCourier: (key: AccountKey, limits: CourierLimits) => Promise<Courier>
-  /** What a final transaction did, as the nodes say. */
-  readonly readDispatch: Courier['read']
   /** Keeps signed bytes for nobody else to read. */
   readonly sealer: Sealer
   /** What tokens are worth, by a source that routes with the same settings share. */
