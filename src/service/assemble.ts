@@ -10,6 +10,7 @@ import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
+import { type OpenDevelopers, openDevelopers } from './assemble-developers.ts'
 import { type MoneyOut, startMoneyOut, viewOf } from './assemble-rewards.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import type { Attached } from './attach.ts'
@@ -44,8 +45,13 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
   let opened: Routes | undefined
+  let developers: OpenDevelopers | undefined
   const open = (service: Service): Routes => {
-    opened ??= createRoutes(partsFor(config, service, sheets?.port, paying.current))
+    developers ??= openDevelopersOf(config, service)
+    opened ??= createRoutes({
+      ...partsFor(config, service, sheets?.port, paying.current),
+      developers: developers?.developers,
+    })
     return opened
   }
   return {
@@ -59,12 +65,21 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
     },
     close: async () => {
       await opened?.close()
+      await developers?.close()
       await sheets?.close()
       await telling.stop()
       await paying.stop()
       await handle.release()
     },
   }
+}
+
+/** Only hosts that the rules name can be verified, so that nobody makes us ask others. */
+function openDevelopersOf(config: RoutesConfig, service: Service): OpenDevelopers | undefined {
+  const { rewards, publicUrl, origins, trustProxy } = config
+  if (!rewards || rewards.rules.developerBps === 0) return undefined
+  const hosts = [...new Set(rewards.rules.hosts.map(({ host }) => host))]
+  return openDevelopers(service, { hosts: () => hosts, publicUrl, origins, trustProxy })
 }
 
 interface Paying extends Attached {
@@ -77,7 +92,16 @@ function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig
   if (!config.rewards && config.refundKey === undefined) return { current: () => undefined, stop: async () => {} }
   const { stop } = attach(handle, async (service) => {
     money = await startMoneyOut(service, config)
-    return money
+    const developers = openDevelopersOf(config, service)
+    const checks = developers?.startChecks()
+    const { stop: end } = money
+    return {
+      stop: async () => {
+        await end()
+        await checks?.stop()
+        await developers?.close()
+      },
+    }
   })
   return { current: () => money, stop }
 }
