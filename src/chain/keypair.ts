@@ -11,15 +11,15 @@ import {
   signBytes,
   verifySignature,
 } from '@solana/kit'
-import { decodeAddress, encodeBase58 } from '../core/base58.ts'
+import { decodeAddress, signatureBytes } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
-import { decodeTransaction } from './transaction.ts'
+import { decodeTransaction, placeOf } from './transaction.ts'
 
 export interface Wallet {
   readonly address: string
   /**
-   * Takes a transaction as it goes over the wire, the place of its signature still empty, and returns it signed. A wallet
-   * may have added instructions of its own.
+   * Takes a transaction as it goes over the wire, the place of its signature still empty, and returns it with that filled
+   * and the others as they were. A wallet may have added instructions of its own.
    */
   signTransaction(transaction: Uint8Array): Promise<Uint8Array>
   /** The signature under a text, such as a proof's. */
@@ -41,27 +41,22 @@ export async function createWallet(source: KeySource): Promise<Wallet> {
   const address = await getAddressFromPublicKey(pair.publicKey)
   const sign = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await signBytes(pair.privateKey, bytes))
   if ('keyPair' in source) await prove(pair, source.address, address)
-  return { address, signTransaction: (transaction) => signAsFirst(transaction, address, sign), signMessage: sign }
+  return { address, signTransaction: (transaction) => signAtPlace(transaction, address, sign), signMessage: sign }
 }
 
-/** Puts the signature where the first signer's belongs: right after their number. */
-async function signAsFirst(
+/** Puts the signature where it belongs: behind their number, in the order of the signers. */
+async function signAtPlace(
   transaction: Uint8Array,
   address: string,
   sign: (message: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
   const decoding = decodeTransaction(transaction)
-  const signer = decoding.kind === 'transaction' ? decoding.transaction.keys[0] : undefined
-  if (
-    decoding.kind === 'malformed' ||
-    decoding.transaction.version === 1 ||
-    !signer ||
-    encodeBase58(signer) !== address
-  ) {
-    throw new TypeError('the transaction is not one that this wallet pays for')
+  const place = decoding.kind === 'transaction' ? placeOf(decoding.transaction, address) : undefined
+  if (decoding.kind === 'malformed' || decoding.transaction.version === 1 || place === undefined) {
+    throw new TypeError('the transaction is not one that this wallet has to sign')
   }
   const signed = transaction.slice()
-  signed.set(await sign(decoding.transaction.message), 1)
+  signed.set(await sign(decoding.transaction.message), 1 + place * signatureBytes)
   return signed
 }
 

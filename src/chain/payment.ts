@@ -4,29 +4,16 @@
  * The memo stands right before the transfer: that is where Solana Pay wants it, and where a Token-2022 account that
  * demands memos looks for it.
  */
-import {
-  AccountRole,
-  type Address,
-  address,
-  appendTransactionMessageInstructions,
-  type Blockhash,
-  compileTransaction,
-  createNoopSigner,
-  createTransactionMessage,
-  getBase64Decoder,
-  type Instruction,
-  pipe,
-  setTransactionMessageFeePayer,
-  setTransactionMessageLifetimeUsingBlockhash,
-} from '@solana/kit'
+import { AccountRole, type Address, address, createNoopSigner, getBase64Decoder, type Instruction } from '@solana/kit'
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
 import { getTransferSolInstruction } from '@solana-program/system'
 import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token'
-import { encodeBase58, signatureBytes } from '../core/base58.ts'
+import { encodeBase58 } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { Mint } from '../core/network.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Wallet } from './keypair.ts'
+import { composeMessage, type Lifetime, unsigned } from './message.ts'
 import { findTokenAccount, memoProgram } from './tokens.ts'
 import { decodeTransaction } from './transaction.ts'
 
@@ -37,12 +24,6 @@ export interface TokenAmount {
   readonly decimals: number
   /** The program that owns the mint. SOL has none. */
   readonly tokenProgram?: string
-}
-
-/** Until when a transaction can land. */
-export interface Lifetime {
-  readonly blockhash: string
-  readonly lastValidBlockHeight: number
 }
 
 export interface PaymentOrder extends Lifetime {
@@ -71,7 +52,7 @@ const microLamports = 10_000n
 /** The same for a wallet that is elsewhere: the whole transaction with an empty signature, base64. */
 export async function draftPayment(order: PaymentOrder, payer: string): Promise<string> {
   const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
-  return getBase64Decoder().decode(unsigned(compose(instructions, order, payer)))
+  return getBase64Decoder().decode(unsigned(composeMessage(instructions, order, payer)))
 }
 
 /** Builds and signs. The signature is known from here on: write it down before sending. */
@@ -93,7 +74,7 @@ export async function signInstructions(
   wallet: Wallet,
   check: (data: readonly Uint8Array[]) => void = () => {},
 ): Promise<SignedPayment> {
-  const message = compose(instructions, lifetime, wallet.address)
+  const message = composeMessage(instructions, lifetime, wallet.address)
   const bytes = await wallet.signTransaction(unsigned(message))
   const decoding = decodeTransaction(bytes)
   if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
@@ -110,29 +91,6 @@ export async function signInstructions(
     signature: encodeBase58(signature),
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
   }
-}
-
-/** A transaction of one signer, who has not signed yet. */
-function unsigned(message: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(1 + signatureBytes + message.length)
-  bytes[0] = 1
-  bytes.set(message, 1 + signatureBytes)
-  return bytes
-}
-
-/** The message bytes that the payer has to sign. */
-function compose(instructions: readonly Instruction[], lifetime: Lifetime, payer: string): Uint8Array {
-  const until = {
-    blockhash: lifetime.blockhash as Blockhash,
-    lastValidBlockHeight: BigInt(lifetime.lastValidBlockHeight),
-  }
-  const message = pipe(
-    createTransactionMessage({ version: 0 }),
-    (draft) => setTransactionMessageFeePayer(address(payer), draft),
-    (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
-    (draft) => appendTransactionMessageInstructions(instructions, draft),
-  )
-  return new Uint8Array(compileTransaction(message).messageBytes)
 }
 
 /** Opens a wallet's token account at the signer's cost. Where it exists by then, it is left alone and only the fee is spent. */

@@ -5,6 +5,7 @@
  * would not run is refused, so that nobody's odd spelling of a transaction is judged; `tests/chain/codec.test.ts`
  * holds it against the library's own codecs.
  */
+import { encodeBase58 } from '../core/base58.ts'
 import type { Verifier } from '../core/ports.ts'
 
 export type Version = 'legacy' | 0 | 1
@@ -81,6 +82,12 @@ export function verifySignatures(transaction: Transaction, verify: Verifier): bo
     const key = keys[index]
     return key !== undefined && verify(key, message, signature)
   })
+}
+
+/** Where the signature of an address belongs; undefined for one that does not sign. */
+export function placeOf({ keys, header }: Transaction, signer: string): number | undefined {
+  const place = keys.slice(0, header.requiredSignatures).findIndex((key) => encodeBase58(key) === signer)
+  return place < 0 ? undefined : place
 }
 
 function readSignaturesFirst(reader: Reader): Transaction {
