@@ -25,6 +25,7 @@ describe('readKeyring', () => {
     expect(after.pseudonymKey).toEqual(before.pseudonymKey)
     expect(after.tagKey).toEqual(before.tagKey)
     expect(after.identitySeed).toEqual(before.identitySeed)
+    expect(after.outgoingKey).toEqual(before.outgoingKey)
     expect(after.fingerprint).toBe(before.fingerprint)
   })
 
@@ -35,8 +36,8 @@ describe('readKeyring', () => {
   })
 
   it('makes a different key for every purpose', () => {
-    const { sealKeys, tagKey, pseudonymKey, identitySeed, serviceKey } = keyring(one)
-    const all = [sealKeys.get(1), tagKey, pseudonymKey, identitySeed, serviceKey].map(String)
+    const { sealKeys, tagKey, pseudonymKey, identitySeed, serviceKey, outgoingKey } = keyring(one)
+    const all = [sealKeys.get(1), tagKey, pseudonymKey, identitySeed, serviceKey, outgoingKey].map(String)
     expect(new Set(all).size).toBe(all.length)
   })
 

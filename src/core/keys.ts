@@ -18,6 +18,8 @@ export interface Keyring {
   readonly identitySeed: Uint8Array
   /** For what the service's own addresses seal: sign-in messages, cursors. */
   readonly serviceKey: Uint8Array
+  /** Seals signed transactions that go out, as long as they are kept. */
+  readonly outgoingKey: Uint8Array
   /** Names the root without telling it: a ledger remembers it and refuses another. */
   readonly fingerprint: string
 }
@@ -62,6 +64,7 @@ export function readKeyring(text: string): KeyringReading {
       pseudonymKey: derive(rootSecret, 'pseudonyms'),
       identitySeed: derive(rootSecret, 'identity'),
       serviceKey: derive(rootSecret, 'service'),
+      outgoingKey: derive(rootSecret, 'outgoing'),
       fingerprint: encodeBase64url(derive(rootSecret, 'fingerprint').subarray(0, 12)),
     },
   }

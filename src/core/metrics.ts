@@ -36,6 +36,18 @@ export const metrics = {
     'counter',
     'Attempts to tell a webhook: told, delayed (it is tried again) or failed (it is not).',
   ],
+  paystile_accruals_total: [
+    'counter',
+    'Final payments that were shared out, or why nobody earns by them: other_recipient, no_partner, insider, too_little, not_delivered.',
+  ],
+  paystile_dispatches_total: [
+    'counter',
+    'Steps of what goes out, by kind (payout, conversion, refund) and outcome: landed, unsigned (signed anew), dropped.',
+  ],
+  paystile_dispatches_open: ['gauge', 'Transactions that are planned or signed and not concluded, by kind.'],
+  paystile_payout_lamports: ['gauge', 'What the wallet that pays rewards holds for fees, in lamports.'],
+  paystile_payout_native: ['gauge', 'What it holds to pay with, in whole NATIVE.'],
+  paystile_rewards_owed: ['gauge', 'What is owed and not under way, in whole NATIVE, by role.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>
 
 export type Metric = keyof typeof metrics

@@ -258,8 +258,8 @@ export interface Dispatches {
   }): Promise<readonly Dispatch[]>
   /** What a payee was paid, or is about to be, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
-  /** What payouts planned since a time come to, without those that were dropped. */
-  planned(since: number): Promise<bigint>
+  /** What payouts planned since a time come to, without those that were dropped, and how often they were signed. */
+  planned(since: number): Promise<{ readonly units: bigint; readonly attempts: number }>
 }
 
 /** Signed bytes are kept so that only this service can read them. */

@@ -71,10 +71,10 @@ describe('what everybody is owed', () => {
     expect(share(change)).toEqual({ kind: 'nothing', why })
   })
   it.each([
-    ['NATIVE', { USDC: '1' }],
+    ['NATIVE', { USDC: '1', SOL: '150' }],
     ['the token that was paid', { NATIVE: '0.1' }],
   ] as const)('waits where there is no rate of %s', (_what, table) => {
-    expect(share({ rates: { ...earning.rates, table } })).toEqual({ kind: 'waiting' })
+    expect(share({ token: 'SOL', rates: { ...earning.rates, table } })).toEqual({ kind: 'waiting' })
   })
   it('leaves the rest with the operator who rewards at its own cost', () => {
     expect(share({ endpoint: '/api/other' }, { withoutPartner: true })).toMatchObject({

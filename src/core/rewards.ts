@@ -204,11 +204,11 @@ function appraise({
 }: Earning): { readonly whole: bigint; readonly worth: bigint; readonly rate: bigint } | undefined {
   const { table, decimals } = rates
   const [places, nativePlaces] = [decimals[token], decimals.NATIVE]
-  const [tokenRate, rate] = [parseRate(table[token] ?? ''), parseRate(table.NATIVE ?? '')]
+  // Rates are in USDC, so that its own need not be told.
+  const usdc = { USDC: '1', ...table }
+  const [tokenRate, rate] = [parseRate(usdc[token] ?? ''), parseRate(usdc.NATIVE ?? '')]
   if (places === undefined || nativePlaces === undefined || tokenRate === undefined || rate === undefined)
     return undefined
-  // USDC is what rates are in: its own says how far it is from the dollar.
-  const usdc = table.USDC === undefined ? { ...table, USDC: '1' } : table
   const worth = worthOf({ token, units, decimals: places }, 'USDC', usdc)
   if (worth === undefined) return undefined
   const whole =

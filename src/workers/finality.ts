@@ -5,6 +5,8 @@
 import { encodeBase58 } from '../core/base58.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Chain, Conclusion, Journal, Log } from '../core/ports.ts'
+import type { Loop } from './loop.ts'
+import { startLoop } from './loop.ts'
 
 export interface FinalityParts {
   readonly journal: Pick<Journal, 'unfinal' | 'conclude'>
@@ -15,19 +17,10 @@ export interface FinalityParts {
   readonly onConcluded: (tx: string, finality: Conclusion['finality']) => void
 }
 
-export interface FinalityWorker {
-  /** Looks once, now. */
-  run(): Promise<void>
-  stop(): Promise<void>
-}
-
 const everyMs = 5_000
 const mostAtOnce = 1_024
 
-export function startFinality({ journal, chain, log, meter, onConcluded }: FinalityParts): FinalityWorker {
-  let running: Promise<void> = Promise.resolve()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let stopped = false
+export function startFinality({ journal, chain, log, meter, onConcluded }: FinalityParts): Loop {
   let fromSlot = 0
 
   const look = async (): Promise<void> => {
@@ -50,25 +43,5 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
       onConcluded(name, finality)
     }
   }
-  const run = (): Promise<void> => {
-    running = running.then(look).catch((error) => {
-      log.warn('finality.failed', { why: error instanceof Error ? error.message : String(error) })
-    })
-    return running
-  }
-  const later = (): void => {
-    if (stopped) return
-    timer = setTimeout(() => void run().then(later), everyMs)
-    timer.unref?.()
-  }
-  later()
-
-  return {
-    run,
-    stop: async () => {
-      stopped = true
-      clearTimeout(timer)
-      await running
-    },
-  }
+  return startLoop({ name: 'finality', everyMs, work: look, log })
 }

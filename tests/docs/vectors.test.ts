@@ -11,6 +11,7 @@ import { formatReceipt, isReceiptGenuine, parseReceipt, receiptText } from '../.
 import { isAuthentic, openRequest, sealContext } from '../../src/core/request-id.ts'
 import { createTags } from '../../src/core/tags.ts'
 import { createIdentity, createVerifier } from '../../src/host/ed25519.ts'
+import { createSealer } from '../../src/host/seal.ts'
 
 const vectors = JSON.parse(readFileSync(new URL('../../docs/vectors.json', import.meta.url), 'utf8'))
 const reading = readKeyring(vectors.secret)
@@ -28,6 +29,8 @@ describe('test vectors', () => {
       tags: hex(keyring.tagKey),
       pseudonyms: hex(keyring.pseudonymKey),
       identity: hex(keyring.identitySeed),
+      service: hex(keyring.serviceKey),
+      outgoing: hex(keyring.outgoingKey),
       identityPublicKey: encodeBase58(identity.publicKey),
       fingerprint: keyring.fingerprint,
     }).toEqual(vectors.keys)
@@ -85,6 +88,11 @@ describe('test vectors', () => {
     const { wallet, walletName, requestId, requestName } = vectors.pseudonyms
     expect(names.wallet(decodeAddress(wallet) ?? new Uint8Array())).toBe(walletName)
     expect(names.request(requestId)).toBe(requestName)
+  })
+
+  it('a sealed transaction', () => {
+    const { about, bytes, sealed } = vectors.outgoing
+    expect(hex(createSealer(keyring.outgoingKey).open(sealed, about))).toBe(bytes)
   })
 
   it('receipt', () => {
