@@ -36,12 +36,24 @@ export interface SendParts {
 
 /** A recent block to build a payment on; undefined when no node tells. */
 export async function readLifetime(rpc: Rpc): Promise<Lifetime | undefined> {
-  const value = resultValue(await rpc.call('getLatestBlockhash', [{ commitment: 'confirmed' }]))
+  return (await readRecentBlock(rpc))?.lifetime
+}
+
+/** The same, and the slot at which the node told it; undefined where it does not say. */
+export async function readRecentBlock({
+  call,
+}: Pick<Rpc, 'call'>): Promise<{ readonly lifetime: Lifetime; readonly slot: number | undefined } | undefined> {
+  const answer = await call('getLatestBlockhash', [{ commitment: 'confirmed' }])
+  const value = resultValue(answer)
   if (!isFields(value)) return undefined
   const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])
   const blockhash = value['blockhash']
   if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined) return undefined
-  return { blockhash, lastValidBlockHeight }
+  const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
+  return {
+    lifetime: { blockhash, lastValidBlockHeight },
+    slot: isFields(context) ? readCount(context['slot']) : undefined,
+  }
 }
 
 /** Whether a block is recent enough to build on. A durable nonce is none: what is built on it can land at any time. */
