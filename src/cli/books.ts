@@ -1,6 +1,8 @@
 /** `paystile books`: whether the sums that the reports show are those of the payments, and how to reckon them anew. */
+
+import type { Discrepancy } from '../core/discrepancy.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { Books, Discrepancy, Ledger } from '../core/ports.ts'
+import type { Books, Ledger } from '../core/ports.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from './output.ts'
 import { readToken } from './purse.ts'

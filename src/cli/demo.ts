@@ -1,7 +1,7 @@
 /** `paystile demo`: the whole product on a chain of its own, with something to buy. */
 import { join } from 'node:path'
 import { createWallet } from '../chain/keypair.ts'
-import { makeKeyFile, readKeyFile } from '../host/key-file.ts'
+import { makeKeyFile, withKeyFile } from '../host/key-file.ts'
 import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
 import { type Crowd, isOfCrowd, startCrowd } from './demo/crowd.ts'
@@ -72,8 +72,8 @@ async function settle({ localnet, directory, announce }: OwnChain) {
   const isNew = makeKeyFile(keyFile)
   makeKeyFile(providerFile)
   const [customer, provider] = await Promise.all([
-    createWallet(readKeyFile(keyFile)),
-    createWallet(readKeyFile(providerFile)),
+    withKeyFile(keyFile, createWallet),
+    withKeyFile(providerFile, createWallet),
   ])
   if (isNew) {
     await localnet.fund(provider.address, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n })

@@ -10,6 +10,7 @@ import { createRedact } from '../core/redact.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { addBuyerCommands } from './buyer-commands.ts'
+import { addKeyCommands } from './key-commands.ts'
 import { addOperatorCommands } from './operator-commands.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { exitCodeOf, nameFlags } from './payment-errors.ts'
@@ -58,6 +59,7 @@ function createProgram(run: Run): Command {
   addBuyerCommands(commands)
   addSetupCommands(commands)
   addOperatorCommands(commands)
+  addKeyCommands(commands)
   return program
 }
 

@@ -16,6 +16,7 @@ import {
 } from '../core/network.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
+import { passphraseFor } from './passphrase.ts'
 
 export interface BuyerOptions {
   readonly request?: string
@@ -96,7 +97,8 @@ export async function openPurse(named: string | undefined, genesis: string | und
 
 export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {
   try {
-    return await initAgentWallet({ path, create })
+    const passphrase = await passphraseFor(path)
+    return await initAgentWallet({ path, create, ...(passphrase !== undefined && { passphrase }) })
   } catch (error) {
     throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
   }

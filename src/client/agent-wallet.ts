@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Wallet } from '../chain/keypair.ts'
 import { createWallet } from '../chain/keypair.ts'
 import { homeDirectory } from '../host/home.ts'
-import { makeKeyFile, readKeyFile } from '../host/key-file.ts'
+import { makeKeyFile, withKeyFile } from '../host/key-file.ts'
 
 export interface AgentWallet extends Wallet {
   readonly path: string
@@ -16,6 +16,8 @@ export interface AgentWalletOptions {
   readonly path?: string
   /** False refuses to make a wallet where there is none. */
   readonly create?: boolean
+  /** Of a key file that is encrypted; one that is made is encrypted with it. Default: `PAYSTILE_KEY_PASSPHRASE`, to open. */
+  readonly passphrase?: string
 }
 
 export function agentWalletPath(): string {
@@ -33,8 +35,8 @@ export function agentWalletPath(): string {
  */
 export async function initAgentWallet(options: AgentWalletOptions = {}): Promise<AgentWallet> {
   const path = options.path ?? agentWalletPath()
-  const created = options.create !== false && makeKeyFile(path)
-  const wallet = await createWallet(readKeyFile(path)).catch((error: unknown) => {
+  const created = options.create !== false && makeKeyFile(path, options.passphrase)
+  const wallet = await withKeyFile(path, createWallet, options.passphrase).catch((error: unknown) => {
     throw new Error(`The key file ${path} cannot be used: ${error instanceof Error ? error.message : error}.`)
   })
   return { ...wallet, path, created }

@@ -6,6 +6,7 @@
  * transaction that goes out: it reserves what it pays when it is planned, and its signed bytes are written down before they
  * are sent. Every step names the version it saw, so that of two workers only one takes it.
  */
+import type { Discrepancy } from './discrepancy.ts'
 import type { TokenCode } from './network.ts'
 import type { FrozenRates } from './rates.ts'
 import type { NothingWhy, RewardRole, Share } from './rewards.ts'
@@ -84,7 +85,7 @@ export interface Owed {
   readonly upto: number
   readonly units: bigint
   readonly atRates: readonly { readonly rate: bigint; readonly units: bigint }[]
-  /** A payment that it comes from, by which a payer's address can be read from the chain again. */
+  /** The last payment that it comes from, by which a payer's address can be read from the chain again. */
   readonly tx: Uint8Array
 }
 
@@ -149,9 +150,12 @@ export interface DispatchPlan {
   readonly about: string
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
-  /** The most that payouts may have planned since a time, this one included, not counting what was dropped. */
+  /** The most that payouts may have planned to send since a time, this one included, not counting what was dropped. */
   readonly cap?: { readonly since: number; readonly units: bigint }
-  /** Refunds of payments that brought nothing: it must still have brought nothing, and cannot be used from then on. */
+  /**
+   * Refunds of payments that brought nothing: it must still have brought nothing, and cannot be used from then on, until the
+   * refund is dropped. One that came too late can be named as well: no valid registration replaces it then.
+   */
   readonly voids?: Uint8Array
 }
 
@@ -161,7 +165,7 @@ export type Planning =
   | { readonly kind: 'taken' }
   /** The cap is reached. */
   | { readonly kind: 'capped' }
-  /** The payment to be refunded was used, is being delivered, or is not known. */
+  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or is not known. */
   | { readonly kind: 'in_use' }
 
 /** A wallet that has shown that it owns a host, from a time on, until another. */
@@ -199,16 +203,20 @@ export interface Rewards {
 
   /** Those who are owed at least so much, have nothing under way and are not parked: whom most is owed first. */
   due(least: bigint, most: number): Promise<readonly Payee[]>
-  /** In the order of role and name, beyond one. */
+  /** In the order of their texts, role first, beyond one. */
   payees(query: {
     readonly role?: RewardRole
     readonly after?: PayeeName
     readonly most: number
   }): Promise<readonly Payee[]>
+  /** Undefined where nothing is. Exactly this is what a line of a payout settles. */
   owed(name: PayeeName): Promise<Owed | undefined>
+  /** Until then it is not due; a payout that is planned for it ends that. */
   park(name: PayeeName, why: string, until: number): Promise<void>
-  /** By role. */
+  /** By role; without those to whom nothing was ever owed. */
   sums(): Promise<readonly RoleSum[]>
+  /** Adds everything up again, by payee and by role: all that was shared is owed, reserved or paid. */
+  audit(): Promise<readonly Discrepancy[]>
 
   /** Writes down that a host is verified for a wallet from now until then; the one before ends now. */
   verify(verification: Omit<Verification, 'isRevoked'>): Promise<void>
@@ -258,8 +266,8 @@ export interface Dispatches {
   }): Promise<readonly Dispatch[]>
   /** What a payee was paid, or is about to be, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
-  /** What payouts planned since a time come to, without those that were dropped, and how often they were signed. */
-  planned(since: number): Promise<{ readonly units: bigint; readonly attempts: number }>
+  /** What payouts planned since a time send, without those that were dropped. */
+  planned(since: number): Promise<bigint>
 }
 
 /** Signed bytes are kept so that only this service can read them. */

@@ -1,6 +1,7 @@
 /** What core, chain and server need from the outside, as interfaces. Every adapter keeps one contract, proven by one suite. */
 import type { Allowance } from './allowance.ts'
 import type { Consequence } from './delivery.ts'
+import type { Discrepancy } from './discrepancy.ts'
 import type { Dispatches, Rewards } from './money-out.ts'
 import type { Mint, TokenCode } from './network.ts'
 import type { FrozenRates } from './rates.ts'
@@ -225,7 +226,7 @@ export type Taken =
   | { readonly kind: 'granted'; readonly grant: Grant; readonly remaining: bigint }
   /** All that is left is under somebody's lease. */
   | { readonly kind: 'busy' }
-  /** Used up, delivered too often, or past its time. */
+  /** Used up, delivered too often, past its time, or refunded. */
   | { readonly kind: 'spent' }
   /** The transaction was used for another requestId. */
   | { readonly kind: 'foreign' }
@@ -508,13 +509,8 @@ export interface History {
   readonly concludedAt: number | undefined
   /** Until when it can be claimed, of what was only seen. */
   readonly claimableUntil: number | undefined
-}
-
-/** What does not add up: a line of the rollups, as it is and as the payments have it. */
-export interface Discrepancy {
-  readonly line: string
-  readonly kept: string
-  readonly counted: string
+  /** Since when it is refunded, or about to be: nothing can be taken of it any more. */
+  readonly refundedAt: number | undefined
 }
 
 /**

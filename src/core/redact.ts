@@ -25,14 +25,17 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // Key files: 64 numbers, of which a few are enough to know them by.
   [/\[?(?:\s{0,3}\d{1,3}\s{0,3},){15,}[\d\s]*\]?/g, gone],
   [
-    /((?:claim|sig|signature|payer|signer|password|passwd|pwd|secret|token|api[_-]?key|key|auth|authorization|cookie|session)\s{0,3}=\s{0,3})[^\s;&,"']+/gi,
+    /((?:claim|sig|signature|payer|signer|password|passphrase|passwd|pwd|secret|token|api[_-]?key|key|auth|authorization|cookie|session)\s{0,3}=\s{0,3})[^\s;&,"']+/gi,
     `$1${gone}`,
   ],
-  [/((?:claim|sig|password|secret|api[_-]?key|authorization|cookie)\\?"\s{0,3}:\s{0,3}\\?")[^"\\]*/gi, `$1${gone}`],
+  [
+    /((?:claim|sig|password|passphrase|secret|api[_-]?key|authorization|cookie)\\?"\s{0,3}:\s{0,3}\\?")[^"\\]*/gi,
+    `$1${gone}`,
+  ],
 ]
 
 /** What a fact is called can give it away, whatever it looks like. */
-const secretNames = /secret|password|authorization|cookie|api_?key|private_?key|payment-?proof/i
+const secretNames = /secret|password|passphrase|authorization|cookie|api_?key|private_?key|payment-?proof/i
 
 export interface RedactOptions {
   /** Texts that are secret whatever they look like. Short ones are left out: they would be found everywhere. */

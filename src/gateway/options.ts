@@ -84,6 +84,8 @@ export interface GatewayRoute extends Partial<RouteOptions>, ForwardOptions {
   readonly free?: true | NonNullable<ProviderOptions['free']>
   /** True takes WebSocket connections: the handshake is what is paid for. */
   readonly websocket?: boolean
+  /** The name of a partner (`rewards.partners`) who is owed a share of what is paid here. */
+  readonly partner?: string
 }
 
 export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, ForwardOptions {
@@ -98,6 +100,8 @@ export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, For
   /** On test networks: the key file that owns the test tokens, from which `/faucet` gives. `PAYSTILE_FAUCET_KEY` too. */
   readonly faucetKey?: RoutesOptions['faucetKey']
   readonly webhooks?: RoutesOptions['webhooks']
+  /** Who is owed what of payments, and how that is paid. Collector and hosts follow from `recipient` and the upstreams. */
+  readonly rewards?: RoutesOptions['rewards']
 }
 
 export interface LimitOptions {

@@ -14,6 +14,7 @@ import { parsePattern } from './match.ts'
 import type { GatewayConfig } from './options.ts'
 import type { Place, Problem } from './problems.ts'
 import { describeIssue, nameOf, readIssue } from './problems.ts'
+import { checkPartners, rewardsFor } from './rewards.ts'
 import type { ReadConfig } from './schema.ts'
 import { configSchema, headerName, namesAt } from './schema.ts'
 import { checkTable } from './table.ts'
@@ -73,7 +74,8 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const problems: Problem[] = []
   const routes = data.routes.flatMap((_, index) => readRoute(data, index, environment, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
-  const service = serviceOf(data)
+  problems.push(...checkPartners(data))
+  const service = serviceOf(data, routes, environment)
   // What it shares with the paywalls they have told already, and without a price nobody needs it.
   if (problems.length === 0 && routes.some(({ provider }) => provider))
     problems.push(...told(() => readRoutesConfig(service, environment)))
@@ -143,7 +145,7 @@ function readRoute(
 
 /** What is about the gateway and not about the paywall. */
 const gatewayNames = new Set([
-  ...['path', 'methods', 'price', 'free', 'websocket'],
+  ...['path', 'methods', 'price', 'free', 'websocket', 'partner', 'rewards'],
   ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts'],
   ...['listen', 'limits', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'routes'],
 ])
@@ -200,11 +202,12 @@ function told(read: () => unknown): readonly Problem[] {
 
 const serviceNames = [
   ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'rates'],
 ]
 
-function serviceOf(data: ReadConfig): RoutesOptions {
-  return Object.fromEntries(Object.entries(data).filter(([key]) => serviceNames.includes(key)))
+function serviceOf(data: ReadConfig, routes: readonly RoutePlan[], environment: Environment): RoutesOptions {
+  const given = Object.fromEntries(Object.entries(data).filter(([key]) => serviceNames.includes(key)))
+  return data.rewards === undefined ? given : { ...given, rewards: rewardsFor(data, routes, environment) }
 }
 
 function readUpstream(

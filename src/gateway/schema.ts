@@ -115,6 +115,7 @@ export const routeSchema = z.strictObject({
     })
     .optional(),
   websocket: flag.optional(),
+  partner: text.optional(),
   ...routeOptions,
   ...forwarding,
 })
@@ -164,6 +165,7 @@ export const configSchema = z.strictObject({
   metrics: z.enum(['owners', 'open']).optional(),
   origins: names.optional(),
   sheets: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
+  rewards: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
   webhooks: z
     .array(
       z.strictObject({

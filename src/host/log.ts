@@ -48,7 +48,7 @@ function cut<Value>(value: Value): Value | string {
 /** What the environment holds that is secret by its name, and the keys of which a keyring consists. */
 function secretsOf(env: Environment): readonly string[] {
   const named = Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && /(SECRET|PASSWORD|TOKEN|API_KEY)\d*$/i.test(name) ? [value] : [],
+    value !== undefined && /(SECRET|PASSWORD|PASSPHRASE|TOKEN|API_KEY)\d*$/i.test(name) ? [value] : [],
   )
   const keys = (env['PAYSTILE_SECRET'] ?? '').split(',').map((key) => key.trim().replace(/^[^:]*:/, ''))
   return [...named, ...keys]

@@ -45,6 +45,8 @@ export interface Account extends Tally, Trace {
   readonly finality: Finality
   /** The fence of the last grant. */
   readonly fence: bigint
+  /** Since when it goes back to who paid it: nothing can be taken of it any more. */
+  readonly refundedAt: number | undefined
 }
 
 /** An account with the grants on it that are live. */
@@ -75,7 +77,8 @@ const largestUnits = 2n ** 64n - 1n
 const txBytes = 64
 
 export function judgeTake(take: Take, held: Holding | undefined, now: number): Ruling {
-  const known = held?.account.late === false ? held : undefined
+  // What came too late and goes back is not registered anew.
+  const known = held && (!held.account.late || held.account.refundedAt !== undefined) ? held : undefined
   if (known && known.account.request !== take.request) return { taken: { kind: 'foreign' } }
   if (known?.account.finality === 'reverted') {
     if (take.payment?.finality !== 'finalized') return { taken: { kind: 'unknown' } }
@@ -156,7 +159,7 @@ export function renewed(deadline: number, leaseMs: number, now: number): number 
 /** What a take could get at this moment, of a file what has not arrived; undefined when nothing can be taken ever again. */
 function leftOf({ account, live }: Holding, now: number): bigint | undefined {
   const { unit, amount } = account.allowance
-  if (now > account.usableUntil) return undefined
+  if (now > account.usableUntil || account.refundedAt !== undefined) return undefined
   switch (unit) {
     case 'second': {
       const leftMs = account.registeredAt + Number(amount) * 1000 - now
@@ -238,7 +241,8 @@ export function standingOf(held: Holding, now: number): Standing {
 
 export function openAccount(payment: PaymentRecord, now: number, late = false): Account {
   const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
-  const fresh = { registeredAt: now, late, used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n }
+  const unused = { used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n, refundedAt: undefined }
+  const fresh = { registeredAt: now, late, ...unused }
   const trace = traceOf(payment, now)
   return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh, ...trace }
 }

@@ -2,7 +2,8 @@
  * The books counted again from the payments. A day at a time, so that what is held at once is the lines of one day and
  * those that have no time, however many payments there are.
  */
-import type { CaptureMark, Discrepancy } from '../core/ports.ts'
+import type { Discrepancy } from '../core/discrepancy.ts'
+import type { CaptureMark } from '../core/ports.ts'
 import type { Booked, Change, Counts, Line, LineKey } from './rollup.ts'
 import {
   added,

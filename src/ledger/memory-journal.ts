@@ -2,6 +2,7 @@
 import type { Exposure, Journal, Mark } from '../core/ports.ts'
 import { compareMarks } from './capture.ts'
 import { tell } from './memory-notices.ts'
+import { ripen } from './memory-rewards.ts'
 import type { Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
 import { mostUnproven } from './sightings.ts'
@@ -56,6 +57,7 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
         if (entry?.account.finality !== 'confirmed') return false
         entries.set(keyOf(tx), { ...entry, account: { ...entry.account, ...concluded(entry.account, finality, time) } })
         tell(room, [`payment.${finality}`], tx, time)
+        if (finality === 'finalized' && !entry.account.late) ripen(room, tx)
         return true
       })
     },

@@ -42,6 +42,7 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
     const lapsed = [...entries.values()]
       .filter(({ account }) => isCounted(account) && account.usableUntil > mark && account.usableUntil <= until)
       .filter(({ record, account }) => captureOfPayment({ ...record, ...account }).delivery === 'none')
+      .filter(({ account }) => account.refundedAt === undefined)
       .map(({ record: { tx }, account: { usableUntil }, leases }) => ({
         tx,
         usableUntil,

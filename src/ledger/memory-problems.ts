@@ -36,6 +36,7 @@ function paidRequests({ entries }: Room): ReadonlySet<string> {
 
 function kindOf({ record, account, leases }: Entry, now: number): RegisteredKind | undefined {
   if (account.finality === 'reverted') return 'reverted'
+  if (account.refundedAt !== undefined) return undefined
   if (account.late) return 'late'
   const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
   if (account.undeliveredAt !== undefined) return isHeld ? undefined : 'undelivered'
@@ -55,8 +56,9 @@ export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: 
   const isShown = sighting !== undefined && sighting.slot > 0
   const shown = { isShown: isShown || entry !== undefined, seenAt: isShown ? seenAt.get(keyOf(tx)) : undefined }
   if (entry) {
-    const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt } = entry.account
-    const times = { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, claimableUntil: undefined }
+    const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, refundedAt } = entry.account
+    const delivery = { registeredAt, deliveredAt, deliveredLast, undeliveredAt }
+    const times = { ...delivery, concludedAt, refundedAt, claimableUntil: undefined }
     const capture = captureOfPayment({ ...entry.record, ...entry.account })
     return { capture, required: entry.record.required, ...shown, ...times }
   }
@@ -71,4 +73,5 @@ const nothing = {
   deliveredLast: undefined,
   undeliveredAt: undefined,
   concludedAt: undefined,
+  refundedAt: undefined,
 }

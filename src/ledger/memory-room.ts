@@ -2,6 +2,8 @@
 import type { TokenCode } from '../core/network.ts'
 import type { Notice, PaymentRecord, Sighting, Usage } from '../core/ports.ts'
 import type { Account, Lease } from './account.ts'
+import type { Till } from './memory-till.ts'
+import { createTill } from './memory-till.ts'
 
 export interface Entry {
   readonly record: PaymentRecord
@@ -20,6 +22,8 @@ export interface Room {
   /** By id; `due` is when it is told, or told again. */
   readonly notices: Map<string, Notice & { readonly due: number }>
   readonly usage: Map<string, Usage>
+  /** What is owed and what goes out. */
+  readonly till: Till
   reportToken: TokenCode | undefined
   /** Undefined while nobody wants to be told. */
   listensSince: number | undefined
@@ -28,7 +32,7 @@ export interface Room {
 export function createRoom(reportToken: TokenCode | undefined): Room {
   const sightings = { seen: new Map(), seenAt: new Map(), told: new Set<string>() }
   const maps = { entries: new Map(), ...sightings, notices: new Map(), usage: new Map() }
-  return { ...maps, reportToken, listensSince: undefined }
+  return { ...maps, till: createTill(), reportToken, listensSince: undefined }
 }
 
 export function keyOf(tx: Uint8Array): string {

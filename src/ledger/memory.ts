@@ -19,11 +19,13 @@ import {
 } from './account.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { createMemoryBooks } from './memory-books.ts'
+import { createMemoryDispatches } from './memory-dispatches.ts'
 import { createMemoryJournal } from './memory-journal.ts'
 import { createMemoryNotices, createMemoryShelf, tell } from './memory-notices.ts'
+import { createMemoryRewards, ripen } from './memory-rewards.ts'
 import type { Entry } from './memory-room.ts'
 import { createRoom, keyOf } from './memory-room.ts'
-import { noticesOf } from './notice.ts'
+import { becomesFinal, noticesOf } from './notice.ts'
 import { reckoned } from './revaluation.ts'
 import { traceAfter } from './trace.ts'
 
@@ -53,6 +55,8 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
     books: createMemoryBooks(room, now),
     shelf: createMemoryShelf(now),
     notices: createMemoryNotices(room, now),
+    rewards: createMemoryRewards(room, now),
+    dispatches: createMemoryDispatches(room, now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -71,6 +75,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
           : entry
       if (!current) return taken
       tell(room, noticesOf({ registers, restores }), take.tx, time)
+      if (becomesFinal({ registers, restores })) ripen(room, take.tx)
       if (taken.kind !== 'granted' || !lease) {
         entries.set(keyOf(take.tx), current)
         return taken

@@ -6,11 +6,16 @@ import { parseText } from './stored-text.ts'
 
 type Written = { readonly [Part in 'registers' | 'restores']: Ruling[Part] | undefined }
 
-/** One that is final when it is registered will not be concluded any more, so both are told at once. */
+/** Of one that is final when it is registered both are told at once. */
 export function noticesOf({ registers, restores }: Written): readonly NoticeKind[] {
   if (restores) return ['payment.finalized']
   if (!registers) return []
-  return registers.finality === 'finalized' ? ['payment.confirmed', 'payment.finalized'] : ['payment.confirmed']
+  return becomesFinal({ registers, restores }) ? ['payment.confirmed', 'payment.finalized'] : ['payment.confirmed']
+}
+
+/** One that is final with this very step: it will not be concluded any more. */
+export function becomesFinal({ registers, restores }: Written): boolean {
+  return restores !== undefined || registers?.finality === 'finalized'
 }
 
 /** So long after its end a payment may still be registered that came in time: its commit takes a while, and clocks differ. */

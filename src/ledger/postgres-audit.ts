@@ -1,6 +1,8 @@
 /** The books in PostgreSQL, counted again and, if so asked, written anew. */
+
+import type { Discrepancy } from '../core/discrepancy.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { CaptureMark, Discrepancy } from '../core/ports.ts'
+import type { CaptureMark } from '../core/ports.ts'
 import { compareBooks, recount } from './audit.ts'
 import type { Database } from './postgres-database.ts'
 import type { BookedRow, CountsRow } from './postgres-lines.ts'

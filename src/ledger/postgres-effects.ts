@@ -38,10 +38,10 @@ export const isPayer = "= 'day_payer'"
 
 /**
  * Wraps a statement that writes payments and returns their `tx`. $1 are the transactions; the values of the effects begin
- * with `first`. The server keeps its plan, and does not know then how many there are of anything: so no table is searched
+ * with `first`, and when they were paid is the value `paidAt`. The server keeps its plan, and does not know then how many there are of anything: so no table is searched
  * but by its key, and `IN (…) IS TRUE` and subscripts are looked up where a join might compare all with all.
  */
-export function withEffects(statement: string, first: number): string {
+export function withEffects(statement: string, first: number, paidAt: number): string {
   const $ = (index: number) => `$${first + index}::${types[index]}`
   return `WITH written AS (${statement}),
     numbered AS MATERIALIZED (SELECT tx, number FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (tx, number)
@@ -62,13 +62,24 @@ export function withEffects(statement: string, first: number): string {
     noticed AS (INSERT INTO paystile_notices (id, kind, tx, at, due)
       SELECT ${noticeId}, kind, tx, (${$(12)})[number], (${$(12)})[number]
       FROM numbered CROSS JOIN LATERAL unnest(string_to_array((${$(11)})[number], ' ')) AS one (kind)
-      WHERE ${isListening})
+      WHERE ${isListening}),
+    ripened AS (INSERT INTO paystile_ripening (tx, paid_at, due) SELECT tx, ($${paidAt}::bigint[])[number], 0
+      FROM numbered WHERE ${isSharing} AND 'payment.finalized' = ANY (string_to_array((${$(11)})[number], ' '))
+      ON CONFLICT (tx) DO NOTHING)
   SELECT tx FROM written`
 }
 
 export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 /** Somebody has asked to be told, on whichever server. */
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
+
+/** What is final is to be shared out. */
+const isSharing = "EXISTS (SELECT FROM paystile_meta WHERE key = 'rewards')"
+
+/** $1 are transactions that are final and not late, $2 when they were paid. */
+export const ripen = `INSERT INTO paystile_ripening (tx, paid_at, due)
+  SELECT tx, paid_at, 0 FROM unnest($1::bytea[], $2::bigint[]) AS given (tx, paid_at) WHERE ${isSharing}
+  ORDER BY tx ON CONFLICT (tx) DO NOTHING`
 
 /**
  * That nothing is registered of what was `seen`, or nothing but a late payment. What is unclaimed is cleared away only after

@@ -3,7 +3,7 @@ import type { TokenCode } from '../core/network.ts'
 import type { Clock, Conclusion, Journal, NoticeKind, Sighting } from '../core/ports.ts'
 import { timeOf } from './account.ts'
 import type { Database } from './postgres-database.ts'
-import { isUnclaimed, writeNotices } from './postgres-effects.ts'
+import { isUnclaimed, ripen, writeNotices } from './postgres-effects.ts'
 import type { BookedRow } from './postgres-lines.ts'
 import { addLines, bookedColumns, readBooked } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'
@@ -97,6 +97,11 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
         })
         await addLines(query, linesOf(changes), lane)
         await query(writeNotices, [keys, done.map(kindOf), now])
+        const final = done.flatMap(({ tx, finality }) => {
+          const before = held.get(hexOf(tx))
+          return before && !before.late && finality === 'finalized' ? [before] : []
+        })
+        if (final.length > 0) await query(ripen, [final.map(({ tx }) => hexOf(tx)), final.map(({ paidAt }) => paidAt)])
         return done
       })
     },

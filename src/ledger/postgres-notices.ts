@@ -53,7 +53,7 @@ const bound = `SELECT usable_until AS bound FROM paystile_payments WHERE usable_
   ORDER BY usable_until LIMIT 1 OFFSET ${visitedAtOnce - 1}`
 const lapsed = `SELECT tx, usable_until, leases FROM paystile_payments
   WHERE usable_until > $1 AND usable_until <= $2 AND NOT late AND finality <> 'reverted' AND unit <> 'second'
-    AND used = 0 AND deliveries = 0 AND positions = '' ORDER BY usable_until`
+    AND used = 0 AND deliveries = 0 AND positions = '' AND refunded_at IS NULL ORDER BY usable_until`
 
 export function createPostgresNotices(database: Database, clock: Clock): Notices {
   const all = async <Row>(query: Database['query'], sql: string, values: readonly unknown[]) =>

@@ -64,6 +64,7 @@ const columns = {
   delivered_last: ['bigint', ({ account }) => formatTime(account.deliveredLast)],
   undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
   concluded_at: ['bigint', ({ account }) => formatTime(account.concludedAt)],
+  refunded_at: ['bigint', ({ account }) => formatTime(account.refundedAt)],
 } satisfies Record<string, readonly [type: string, value: (entry: Entry) => string | null]>
 
 type Name = keyof typeof columns
@@ -134,7 +135,7 @@ export function createRows(database: Database, lane: number): Rows {
   const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
     some.map((name) => entries.map(columns[name][1]))
   const writing = (statement: string) => {
-    const whole = withEffects(statement, reckonedIn + 1)
+    const whole = withEffects(statement, reckonedIn + 1, names.indexOf('paid_at') + 1)
     return createBatch(async (all: readonly Writing[]) => {
       const entries = all.map(({ entry }) => entry)
       const effects = effectValues(
@@ -197,6 +198,7 @@ interface Row {
   readonly delivered_last: string | null
   readonly undelivered_at: string | null
   readonly concluded_at: string | null
+  readonly refunded_at: string | null
 }
 
 function readEntry(row: Row): Entry {
@@ -230,6 +232,7 @@ function readEntry(row: Row): Entry {
     deliveredLast: parseTime(row.delivered_last),
     undeliveredAt: parseTime(row.undelivered_at),
     concludedAt: parseTime(row.concluded_at),
+    refundedAt: parseTime(row.refunded_at),
   }
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }

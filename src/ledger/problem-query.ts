@@ -23,10 +23,11 @@ export function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: S
   const { payments, late } = spelling
   const values: unknown[] = []
   const next = (value: unknown): string => spelling.place(values.push(value))
-  const isGood = `NOT (${late}) AND finality <> 'reverted'`
+  const isStanding = "finality <> 'reverted' AND refunded_at IS NULL"
+  const isGood = `NOT (${late}) AND ${isStanding}`
   const conditions: Record<RegisteredKind, () => string> = {
     reverted: () => "finality = 'reverted'",
-    late: () => `${voidOf(spelling)} AND ${late} AND finality <> 'reverted'`,
+    late: () => `${voidOf(spelling)} AND ${late} AND ${isStanding}`,
     undelivered: () => `undelivered_at IS NOT NULL AND ${isGood} AND NOT (${spelling.isHeld(next(asked.now))})`,
     surplus: () => `${spelling.isMore('received', 'required')} AND undelivered_at IS NULL AND ${isGood}`,
   }
@@ -101,7 +102,7 @@ export function readSeen(row: SeenRow, now: number): Problem {
 
 /** The course of one payment: as it was registered, as it was seen, and as it is not claimed yet. The n-th value is its key. */
 export function selectHistory({ payments, late, place }: Spelling, sightings: string, unclaimed: string) {
-  const times = 'registered_at, delivered_at, delivered_last, undelivered_at, concluded_at'
+  const times = 'registered_at, delivered_at, delivered_last, undelivered_at, concluded_at, refunded_at'
   return {
     registered: `SELECT ${paymentColumns}, required, ${late} AS late, ${times} FROM ${payments} WHERE tx = ${place(1)}`,
     seen: `SELECT seen_at FROM ${sightings} WHERE tx = ${place(1)} AND slot > 0`,
@@ -118,6 +119,7 @@ export type HistoryRow = CaptureRow & {
   readonly delivered_last: Time
   readonly undelivered_at: Time
   readonly concluded_at: Time
+  readonly refunded_at: Time
 }
 
 export function readHistory(
@@ -145,6 +147,7 @@ function timesOf(row: HistoryRow | undefined) {
     deliveredLast: timeOf(row?.delivered_last ?? null),
     undeliveredAt: timeOf(row?.undelivered_at ?? null),
     concludedAt: timeOf(row?.concluded_at ?? null),
+    refundedAt: timeOf(row?.refunded_at ?? null),
   }
 }
 

@@ -1,8 +1,9 @@
 /** The books in SQLite, counted again and, if so asked, written anew. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
+import type { Discrepancy } from '../core/discrepancy.ts'
 import type { TokenCode } from '../core/network.ts'
-import type { CaptureMark, Discrepancy } from '../core/ports.ts'
+import type { CaptureMark } from '../core/ports.ts'
 import type { Page } from './audit.ts'
 import { compareBooks } from './audit.ts'
 import { revalued } from './revaluation.ts'

@@ -8,12 +8,14 @@ import type { SightingRow } from './sightings.ts'
 import { mostUnproven, readSighting, replacing, seenColumns, sightingColumns } from './sightings.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { prepareTelling } from './sqlite-notices.ts'
+import { prepareRipening } from './sqlite-rewards.ts'
 import type { BookedRow } from './sqlite-rows.ts'
 import { bookedColumns, readBooked } from './sqlite-rows.ts'
 import { formatText } from './stored-text.ts'
 
 export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Clock): Journal {
   const tell = prepareTelling(db)
+  const ripen = prepareRipening(db)
   const mark = db.prepare('SELECT signature, slot FROM marks WHERE address = ?')
   const setMark = db.prepare(`
     INSERT INTO marks (address, signature, slot) VALUES (?, ?, ?)
@@ -67,6 +69,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     setFinality.run(finality, now, row.id)
     tell([`payment.${finality}`], tx, now)
     const before = readBooked(row)
+    if (finality === 'finalized' && !before.late) ripen(tx, before.paidAt)
     return changesBetween(before, { ...before, finality })
   }
 

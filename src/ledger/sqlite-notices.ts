@@ -109,7 +109,7 @@ function prepareSweep(db: DatabaseSyncInstance) {
   const lapsed = db.prepare(`
     SELECT tx, usable_until, EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ?) AS held FROM payments
     WHERE usable_until > ? AND usable_until <= ? AND state = 'valid' AND finality <> 'reverted' AND unit <> 'second'
-      AND used = 0 AND deliveries = 0 AND positions = '' ORDER BY usable_until`)
+      AND used = 0 AND deliveries = 0 AND positions = '' AND refunded_at IS NULL ORDER BY usable_until`)
   type SeenRow = { readonly tx: Uint8Array; readonly slot: number; readonly request: string }
   type LapsedRow = { readonly tx: Uint8Array; readonly usable_until: number; readonly held: number }
 

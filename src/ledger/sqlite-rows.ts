@@ -31,6 +31,7 @@ export interface PaymentRow {
   readonly delivered_last: bigint | null
   readonly undelivered_at: bigint | null
   readonly concluded_at: bigint | null
+  readonly refunded_at: bigint | null
   /** `fence:amount:deadline:first` of each grant; null where there is none. */
   readonly grants: string | null
 }
@@ -65,7 +66,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
       deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
-      (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
+      refunded_at, (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
         WHERE payment = payments.id) AS grants
     FROM payments WHERE tx = ?`)
   // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
@@ -152,6 +153,7 @@ function readAccount(row: PaymentRow): Account {
     freeUses: row.free_uses,
     positions: parsePositions(row.positions),
     fence,
+    refundedAt: readTime(row.refunded_at),
     ...readTrace(row),
   }
 }
@@ -159,13 +161,16 @@ function readAccount(row: PaymentRow): Account {
 type TraceRow = Pick<PaymentRow, 'delivered_at' | 'delivered_last' | 'undelivered_at' | 'concluded_at'>
 
 function readTrace(row: TraceRow): Trace {
-  const time = (value: bigint | null): number | undefined => (value === null ? undefined : Number(value))
   return {
-    deliveredAt: time(row.delivered_at),
-    deliveredLast: time(row.delivered_last),
-    undeliveredAt: time(row.undelivered_at),
-    concludedAt: time(row.concluded_at),
+    deliveredAt: readTime(row.delivered_at),
+    deliveredLast: readTime(row.delivered_last),
+    undeliveredAt: readTime(row.undelivered_at),
+    concludedAt: readTime(row.concluded_at),
   }
+}
+
+function readTime(value: bigint | null): number | undefined {
+  return value === null ? undefined : Number(value)
 }
 
 function parseLeases(text: string | null): ReadonlyMap<bigint, Lease> {

@@ -24,14 +24,16 @@ import {
 } from './account.ts'
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity } from './identity.ts'
-import { noticesOf } from './notice.ts'
+import { becomesFinal, noticesOf } from './notice.ts'
 import { reckoned } from './revaluation.ts'
 import { changesBetween } from './rollup.ts'
 import { createSqliteBooks } from './sqlite-books.ts'
+import { createSqliteDispatches } from './sqlite-dispatches.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { createSqliteJournal } from './sqlite-journal.ts'
 import { createSqliteNotices, prepareTelling } from './sqlite-notices.ts'
+import { createSqliteRewards, prepareRipening } from './sqlite-rewards.ts'
 import { prepareRows } from './sqlite-rows.ts'
 import { createSqliteShelf } from './sqlite-shelf.ts'
 import { traceAfter } from './trace.ts'
@@ -53,6 +55,7 @@ export async function openSqliteLedger(path: string, parts: SqliteParts): Promis
 export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?: TokenCode): Ledger {
   const rows = prepareRows(file.db)
   const tell = prepareTelling(file.db)
+  const ripen = prepareRipening(file.db)
   /** Under the write lock, so that nobody rebuilds the books in between. */
   const reckon = (payment: PaymentRecord): PaymentRecord =>
     reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
@@ -81,6 +84,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
           enter(changesBetween(undefined, rows.booked(id)))
         }
         tell(noticesOf({ registers, restores }), take.tx, now)
+        if (becomesFinal({ registers, restores })) ripen(take.tx, (restores ?? registers)?.paidAt ?? 0)
         if (taken.kind === 'granted' && lease && id !== undefined) {
           // A new payment has no grants yet, and was written with its first fence.
           if (!registers) {
@@ -148,6 +152,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     books: createSqliteBooks(file, clock),
     shelf: createSqliteShelf(file, clock),
     notices: createSqliteNotices(file, clock),
+    rewards: createSqliteRewards(file, clock),
+    dispatches: createSqliteDispatches(file, clock),
     async close() {
       await file.close()
     },

@@ -7,7 +7,7 @@ import { walletFrom } from '../chain/wallet-source.ts'
 import type { Network } from '../core/network.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Transport } from '../core/ports.ts'
-import { readKeyFile } from '../host/key-file.ts'
+import { withKeyFile } from '../host/key-file.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { FaucetOptions, FaucetSource, Give } from './faucet-source.ts'
 import type { AccountKey } from './options.ts'
@@ -47,7 +47,7 @@ export function openFaucetSource(settings: FaucetSettings): FaucetSource | undef
 /** A file is read now, so that the start is refused without it. */
 function openKey(key: AccountKey): Promise<Wallet> {
   try {
-    return walletOf(typeof key === 'string' ? readKeyFile(key) : key)
+    return typeof key === 'string' ? withKeyFile(key, walletOf) : walletOf(key)
   } catch (error) {
     throw new ConfigurationError([`faucetKey: ${error instanceof Error ? error.message : 'cannot be read'}`])
   }

@@ -20,7 +20,7 @@ import { LedgerUnavailable } from '../core/ports.ts'
 import { redactLog } from '../core/redact.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/ed25519.ts'
-import { readKeyFile } from '../host/key-file.ts'
+import { withKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { readPage } from '../host/pages.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
@@ -243,7 +243,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
 }
 
 async function walletFor(key: AccountKey): Promise<Wallet> {
-  const wallet = await walletFrom(typeof key === 'string' ? readKeyFile(key) : key)
+  const wallet = await (typeof key === 'string' ? withKeyFile(key, walletFrom) : walletFrom(key))
   if (wallet) return wallet
   throw new TypeError('accountKey must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }

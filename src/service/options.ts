@@ -9,7 +9,11 @@ import { checkService, openKeyring, serviceConfigOf, withEnvironment } from '../
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { accountKeyOption, address, readMints } from '../server/mint-options.ts'
 import type { AccountKey, ProviderOptions } from '../server/options.ts'
+import type { RatesConfig } from '../server/rates-option.ts'
+import { readRatesOption } from '../server/rates-option.ts'
 import { describe, explain, schema, wholeSeconds } from '../server/schema.ts'
+import type { RewardsConfig, RewardsOption } from './rewards-option.ts'
+import { readRewardsOption } from './rewards-option.ts'
 import type { WebhookOption } from './webhooks-option.ts'
 import { readWebhooksOption } from './webhooks-option.ts'
 
@@ -25,6 +29,7 @@ export interface RoutesOptions
     | 'watch'
     | 'reportToken'
     | 'mints'
+    | 'rates'
     | 'publicUrl'
     | 'trustProxy'
     | 'log'
@@ -45,6 +50,8 @@ export interface RoutesOptions
   readonly webhooks?: readonly WebhookOption[]
   /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
   readonly faucetKey?: AccountKey
+  /** Who is owed what of payments, and how that is paid. Without it nobody is. */
+  readonly rewards?: RewardsOption
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -68,6 +75,8 @@ export interface RoutesConfig {
   readonly sheets: SheetsOption | undefined
   readonly webhooks: readonly Webhook[]
   readonly faucetKey: AccountKey | undefined
+  readonly rates: RatesConfig
+  readonly rewards: RewardsConfig | undefined
   readonly log: Log | undefined
 }
 
@@ -81,6 +90,7 @@ const routesSchema = schema
     watch: true,
     reportToken: true,
     mints: true,
+    rates: true,
     publicUrl: true,
     trustProxy: true,
     log: true,
@@ -105,6 +115,8 @@ const routesSchema = schema
       .optional(),
     // Read where its secrets are known for what they are.
     webhooks: z.unknown().optional(),
+    // Read where its shares are added up.
+    rewards: z.unknown().optional(),
   })
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
 
@@ -129,10 +141,14 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
     problems.push('faucetKey: there is no faucet on mainnet; leave it out')
+  const rates = readRatesOption(read.rates, read.network, problems)
+  const rewards = readRewardsOption(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: serviceConfigOf(read, keyring),
     mints,
+    rates,
+    rewards,
     publicUrl: read.publicUrl?.replace(/\/$/, ''),
     trustProxy: read.trustProxy,
     owners: read.owners,

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { readKeyring } from '../../core/keys.ts'
 import { envFileName } from '../../host/env-file.ts'
-import { readKeyFile } from '../../host/key-file.ts'
+import { passphraseVariable, readKeyFile } from '../../host/key-file.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Subject } from './subject.ts'
 
@@ -55,7 +55,7 @@ function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   if (typeof faucetKey === 'string' && faucetKey) paths.set('faucetKey', faucetKey)
   return [...paths].map(([name, path]) => {
     try {
-      readKeyFile(path)
+      readKeyFile(path, environment[passphraseVariable] || undefined).fill(0)
       return ok('keys', `${name}: the key file can be used, and only by you`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

@@ -1,0 +1,47 @@
+/** Passphrases of key files: from the environment, or typed by a person without being shown. Never from an argument. */
+import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/key-file.ts'
+import { CommandError, exitCodes, usage } from './output.ts'
+
+/** Of a file that is there. Undefined where none is needed, and where there is nobody to ask. */
+export async function passphraseFor(path: string): Promise<string | undefined> {
+  if (!isEncrypted(path)) return undefined
+  return usualPassphrase() ?? (isPerson() ? await askFor(`Passphrase of ${path}`) : undefined)
+}
+
+/** For a file that is to be written. A person types it twice, since a slip could not be mended. */
+export async function newPassphrase(): Promise<string> {
+  const given = usualPassphrase()
+  if (given !== undefined) return given
+  if (!isPerson()) {
+    throw usage(`There is nobody to ask for a passphrase; run it in a terminal, or put one into ${passphraseVariable}.`)
+  }
+  const chosen = await askFor(`A passphrase, of at least ${shortestPassphrase} characters`, tooShort)
+  const again = await askFor('The same once more')
+  if (chosen !== again) throw usage('The two passphrases are not the same; nothing was written, so try again.')
+  return chosen
+}
+
+/** A file that cannot be read needs no passphrase: what is wrong with it is said by who reads it. */
+function isEncrypted(path: string): boolean {
+  try {
+    return viewKeyFile(path).isEncrypted
+  } catch {
+    return false
+  }
+}
+
+/** Questions go to stderr: stdout may be a file. */
+function isPerson(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true
+}
+
+function tooShort(text: string | undefined): string | undefined {
+  return (text ?? '').length < shortestPassphrase ? `at least ${shortestPassphrase} characters` : undefined
+}
+
+async function askFor(message: string, validate?: (text: string | undefined) => string | undefined): Promise<string> {
+  const { password } = await import('@clack/prompts')
+  const answer = await password({ message, output: process.stderr, ...(validate && { validate }) })
+  if (typeof answer === 'string') return answer
+  throw new CommandError(exitCodes.usage, 'cancelled', 'Stopped; nothing was written.')
+}

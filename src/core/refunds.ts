@@ -1,0 +1,67 @@
+/** What of a payment can be sent back: what bought nothing, and what was paid too much. Nothing of it was ever shared out. */
+import type { History } from './ports.ts'
+
+export const refundReasons = ['late', 'unmatched', 'underpaid', 'unclaimed', 'undelivered', 'surplus'] as const
+export type RefundReason = (typeof refundReasons)[number]
+
+export type RefundRuling =
+  | {
+      readonly kind: 'refundable'
+      readonly reason: RefundReason
+      readonly units: bigint
+      /** It could still be used, and must not be from then on. */
+      readonly voids: boolean
+    }
+  | { readonly kind: 'refused'; readonly why: string }
+
+/** A claim that came in time may take so long to be written down. */
+const claimMarginMs = 600_000
+
+export function judgeRefund({ capture, required, claimableUntil }: History, now: number): RefundRuling {
+  const { state, units, request, delivery } = capture
+  const all = (reason: RefundReason, voids = false): RefundRuling => ({ kind: 'refundable', reason, units, voids })
+  const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
+  switch (state) {
+    case 'reverted':
+      return refused('the chain took it back, so there is nothing to send back')
+    case 'confirmed':
+      return refused('the chain might still take it back; try again in a minute')
+    case 'late':
+      return all('late')
+    case 'unclaimed':
+      if (request === '') return all('unmatched')
+      if (required !== undefined && units < required) return all('underpaid')
+      if (claimableUntil !== undefined && now <= claimableUntil + claimMarginMs)
+        return refused(`the payer can still claim it, until ${new Date(claimableUntil + claimMarginMs).toISOString()}`)
+      return all('unclaimed')
+    case 'finalized':
+      if (delivery === 'none') return all('undelivered', true)
+      if (required !== undefined && units > required)
+        return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false }
+      return refused('what it paid for was delivered')
+  }
+}
+
+/** What a refund is about, as its dispatch keeps it. */
+export interface RefundFacts {
+  /** The payment, in base58. */
+  readonly payment: string
+  readonly token: string
+  readonly units: bigint
+  readonly reason: RefundReason
+}
+
+export function formatRefund({ payment, token, units, reason }: RefundFacts): string {
+  return JSON.stringify({ payment, token, units: units.toString(), reason })
+}
+
+/** Of text that `formatRefund` wrote. */
+export function parseRefund(text: string): RefundFacts {
+  const read = JSON.parse(text) as Omit<RefundFacts, 'units'> & { readonly units: string }
+  return { ...read, units: BigInt(read.units) }
+}
+
+/** A payment is refunded in one lane, once. */
+export function refundLane(payment: string): string {
+  return `refund/${payment}`
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { encodeBase58 } from '../core/base58.ts'
+import { planFor } from './plan.ts'
+
+const wallet = (number: number) => encodeBase58(new Uint8Array(32).fill(number))
+const rewards = {
+  developers: 4,
+  cashback: { 0: 1, 50: '3.5' },
+  treasury: { wallet: wallet(3), weight: 50 },
+  buyback: { wallet: wallet(4), weight: 30 },
+  incentives: { wallet: wallet(5), weight: 20 },
+  partners: [{ name: 'acme', wallet: wallet(6), share: 90 }],
+}
+const config = {
+  network: 'localnet',
+  recipient: wallet(2),
+  token: 'USDC',
+  upstream: 'http://127.0.0.1:3000',
+  rewards,
+  routes: [
+    { path: '/api/weather', price: 1, partner: 'acme', upstream: 'https://weather.example/v1' },
+    { path: '/api/weather', methods: ['POST'], price: 2, partner: 'acme', upstream: 'https://weather.example/v1' },
+    { path: '/files/*', price: 1 },
+  ],
+} as const
+const problemsOf = (change: object): string => {
+  try {
+    planFor({ ...config, ...change } as never, {})
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+describe('rewards in a gateway', () => {
+  it('are collected by its recipient, and know the routes of partners and the hosts of upstreams', () => {
+    expect(planFor(config, {}).service.rewards).toMatchObject({
+      collector: wallet(2),
+      partners: [{ name: 'acme', wallet: wallet(6), share: 90, endpoints: ['/api/weather'] }],
+      hosts: { '/api/weather': 'weather.example', '/files/*': '127.0.0.1:3000' },
+    })
+  })
+  it('are collected by who is named in the environment', () => {
+    const { recipient: _recipient, ...rest } = config
+    expect(planFor(rest, { PAYSTILE_RECIPIENT: wallet(7) }).service.rewards).toMatchObject({ collector: wallet(7) })
+  })
+  it.each([
+    [
+      'a partner that there is not',
+      { routes: [{ path: '/a', price: 1, partner: 'acne' }] },
+      'routes[0].partner: is no partner',
+    ],
+    ['a partner without rewards', { rewards: undefined }, 'rewards.partners names none'],
+    ['too much in all', { rewards: { ...rewards, developers: 5, cashback: { 0: 5 } } }, 'it comes to 100 percent'],
+    ['a name that is not known', { rewards: { ...rewards, tresury: {} } }, 'did you mean treasury?'],
+    [
+      'a share that is no number',
+      { rewards: { ...rewards, developers: 'many' } },
+      'developers: must be a decimal number',
+    ],
+    [
+      'a tier that is no amount',
+      { rewards: { ...rewards, cashback: { some: 1 } } },
+      'cashback.some: must be an amount',
+    ],
+    [
+      'no NATIVE to pay with',
+      { network: 'mainnet', rpc: 'https://node.example', secret: `1:${'s'.repeat(32)}` },
+      'mints.NATIVE',
+    ],
+    ['a partner without endpoints', { routes: [{ path: '/a', price: 1 }] }, 'must name an endpoint'],
+  ])('must not have %s', (_what, change, problem) => expect(problemsOf(change)).toContain(problem))
+})

@@ -1,0 +1,195 @@
+/** Who is owed what, in the ledger in memory: the reference for the other stores. */
+import type { Payee, Rewards, Ripening, RoleSum } from '../core/money-out.ts'
+import { checkTx } from './account.ts'
+import { compareMarks } from './capture.ts'
+import {
+  accruedBy,
+  added,
+  checkAccruals,
+  comparePayees,
+  compareText,
+  emptySum,
+  keyOfPayee,
+  numbered,
+  shownPayee,
+} from './dues.ts'
+import { auditPayees } from './dues-audit.ts'
+import type { Entry, Room } from './memory-room.ts'
+import { keyOf } from './memory-room.ts'
+import type { Till } from './memory-till.ts'
+import { addToPayees, sharesOf } from './memory-till.ts'
+import { checkCount } from './periods.ts'
+import { isUntouched } from './trace.ts'
+import { nextVerifications, revoked } from './verifications.ts'
+
+/** A payment has become final. */
+export function ripen({ till }: Room, tx: Uint8Array): void {
+  if (till.isStarted) till.ripening.set(keyOf(tx), 0)
+}
+
+export function createMemoryRewards(room: Room, now: () => number): Rewards {
+  const { entries, till } = room
+  const { accruals, ripening, payees, rules } = till
+  const shown = (time: number) => [...payees.values()].map((payee) => shownPayee(payee, time))
+  const byTx = (tx: Uint8Array) => accruals.find((accrual) => keyOf(accrual.tx) === keyOf(tx))
+
+  return {
+    async start() {
+      now()
+      till.isStarted = true
+    },
+    async ripe(most) {
+      const time = now()
+      const due = [...ripening].filter(([, from]) => from <= time)
+      const found = due.flatMap(([key]) => {
+        const entry = entries.get(key)
+        return entry?.account.finality === 'finalized' && !entry.account.late ? [ripeningOf(entry)] : []
+      })
+      const marked = found.sort((one, other) =>
+        compareMarks({ ...one, at: one.paidAt }, { ...other, at: other.paidAt }),
+      )
+      return { payments: marked.slice(0, checkCount(most)), last: accruals.length }
+    },
+    async spent(payer, from, to) {
+      now()
+      const own = accruals.filter(
+        (one) => one.payer === payer && one.why === '' && one.paidAt > from && one.paidAt <= to,
+      )
+      return own.reduce((sum, { worth }) => sum + worth, 0n)
+    },
+    async accrue(last, given) {
+      checkAccruals(given)
+      now()
+      if (last !== accruals.length) return false
+      const fresh = numbered(last, given, (tx) => byTx(tx) !== undefined)
+      accruals.push(...fresh)
+      addToPayees(till, accruedBy(fresh))
+      for (const { tx } of given) ripening.delete(keyOf(tx))
+      return true
+    },
+    async postpone(txs, until) {
+      now()
+      for (const tx of txs) if (ripening.has(keyOf(tx))) ripening.set(keyOf(tx), Math.ceil(until))
+    },
+    async keepRules(id, text) {
+      now()
+      if (!rules.has(id)) rules.set(id, text)
+    },
+    async rules(id) {
+      now()
+      return rules.get(id)
+    },
+    async accruals(after, most) {
+      now()
+      return accruals.filter(({ number }) => number > after).slice(0, checkCount(most))
+    },
+    async accrual(tx) {
+      checkTx(tx)
+      now()
+      return byTx(tx)
+    },
+    async ripening() {
+      now()
+      return ripening.size
+    },
+    async due(least, most) {
+      const free = shown(now()).filter(({ owed, reserved, parkedUntil }) => {
+        return owed > 0n && owed >= least && reserved === 0n && parkedUntil === 0
+      })
+      return free.sort(byOwed).slice(0, checkCount(most))
+    },
+    async payees({ role, after, most }) {
+      const own = shown(now()).filter((payee) => role === undefined || payee.role === role)
+      const beyond = own.filter((payee) => after === undefined || comparePayees(payee, after) > 0)
+      return beyond.sort(comparePayees).slice(0, checkCount(most))
+    },
+    async owed(name) {
+      now()
+      const shares = sharesOf(till, name, payees.get(keyOfPayee(name))?.upto ?? 0, accruals.length)
+      const last = shares.at(-1)
+      if (!last) return undefined
+      const rates = new Map<bigint, bigint>()
+      for (const { rate, units } of shares) rates.set(rate, (rates.get(rate) ?? 0n) + units)
+      const atRates = [...rates].map(([rate, units]) => ({ rate, units }))
+      const units = shares.reduce((sum, share) => sum + share.units, 0n)
+      return { upto: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
+    },
+    async park(name, why, until) {
+      now()
+      const payee = payees.get(keyOfPayee(name))
+      if (payee) payees.set(keyOfPayee(name), { ...payee, why, parkedUntil: Math.ceil(until) })
+    },
+    async sums() {
+      now()
+      return sumsOf(till)
+    },
+    async audit() {
+      now()
+      const count = accruals.length
+      return auditPayees(
+        [...payees.values()].map((payee) => countOf(till, payee)),
+        sumsOf(till),
+        { last: count, count },
+      )
+    },
+    async verify(verification) {
+      now()
+      till.verifications.splice(0, Infinity, ...nextVerifications(till.verifications, verification))
+    },
+    async revoke(host, at) {
+      now()
+      const next = till.verifications.map((one) => (one.host === host ? revoked(one, at) : one))
+      const isChanged = next.some((one, index) => one !== till.verifications[index])
+      till.verifications.splice(0, Infinity, ...next)
+      return isChanged
+    },
+    async verifications(host) {
+      now()
+      const own = till.verifications.filter((one) => host === undefined || one.host === host)
+      return own.sort((one, other) => one.from - other.from || compareText(one.host, other.host))
+    },
+  }
+}
+
+function ripeningOf({ record, account }: Entry): Ripening {
+  const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates } = record
+  const what = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates }
+  return { ...what, isDelivered: !isUntouched(account) }
+}
+
+function sumsOf({ payees }: Till): readonly RoleSum[] {
+  const sums = new Map<string, RoleSum>()
+  for (const payee of payees.values()) {
+    const before = sums.get(payee.role) ?? emptySum(payee.role)
+    sums.set(payee.role, { ...added(before, { ...payee, payees: 0 }), payees: before.payees + 1 })
+  }
+  return [...sums.values()]
+    .map(({ role, payees, accrued, owed, reserved, paid }) => ({ role, payees, accrued, owed, reserved, paid }))
+    .sort((one, other) => compareText(one.role, other.role))
+}
+
+function countOf(till: Till, payee: Payee) {
+  const sum = (shares: readonly { readonly units: bigint }[]) => shares.reduce((all, { units }) => all + units, 0n)
+  const lines = [...till.dispatches.values()].flatMap(({ dispatch: { state }, lines }) =>
+    lines.filter((line) => keyOfPayee(line) === keyOfPayee(payee)).map((line) => ({ ...line, state })),
+  )
+  const grossOf = (states: readonly string[]) =>
+    sum(lines.filter(({ state }) => states.includes(state)).map(({ gross }) => ({ units: gross })))
+  return {
+    ...payee,
+    shares: sum(sharesOf(till, payee, 0, till.accruals.length)),
+    after: sum(sharesOf(till, payee, payee.upto, till.accruals.length)),
+    open: grossOf(['planned', 'signed']),
+    settled: grossOf(['landed']),
+    sent: sum(lines.filter(({ state }) => state === 'landed')),
+  }
+}
+
+function byOwed(one: Payee, other: Payee): number {
+  if (one.owed !== other.owed) return one.owed < other.owed ? 1 : -1
+  return comparePayees(one, other)
+}
+
+function byRate(one: { readonly rate: bigint }, other: { readonly rate: bigint }): number {
+  return one.rate < other.rate ? -1 : 1
+}

@@ -1,0 +1,209 @@
+/** What goes out, in the ledger's SQLite file. */
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../core/money-out.ts'
+import type { Clock } from '../core/ports.ts'
+import { timeOf } from './account.ts'
+import type { Step } from './dues.ts'
+import {
+  checkGross,
+  checkPlan,
+  dropping,
+  isReady,
+  landing,
+  paidBy,
+  plannedOf,
+  releasedBy,
+  reservedBy,
+  sentBy,
+  signing,
+  stepTo,
+  unsigning,
+} from './dues.ts'
+import type { DispatchRow, LineRow } from './dues-rows.ts'
+import {
+  dispatchColumns,
+  lineColumns,
+  readDispatch,
+  readLine,
+  readPayee,
+  steppedColumns,
+  steppedValues,
+} from './dues-rows.ts'
+import { checkCount } from './periods.ts'
+import type { SqliteFile } from './sqlite-file.ts'
+import type { TotalRow } from './sqlite-till.ts'
+import { prepareTill, readTotal, totalOf } from './sqlite-till.ts'
+import { formatText } from './stored-text.ts'
+
+const isOpen = "state IN ('planned', 'signed')"
+
+export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: Clock): Dispatches {
+  const rows = prepareDispatches(db)
+  const reserve = prepareReserving(db)
+  const open = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE ${isOpen} ORDER BY at, id`)
+  const inLane =
+    db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE lane = ? AND lane <> '' AND state <> 'dropped'
+    ORDER BY at DESC, id DESC LIMIT 1`)
+  const list = (isOwn: string) =>
+    db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE ${isOwn}(at, id) < (?, ?)
+      ORDER BY at DESC, id DESC LIMIT ?`)
+  const [any, ofKind, ofState, ofBoth] = [
+    list(''),
+    list('kind = ? AND '),
+    list('state = ? AND '),
+    list('kind = ? AND state = ? AND '),
+  ]
+  const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
+    ORDER BY at DESC, dispatch DESC LIMIT ?`)
+  const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
+
+  const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch) => void) =>
+    write(() => {
+      const dispatch = stepTo(rows.find(id), version, to, timeOf(clock))
+      if (!dispatch) return undefined
+      rows.update(dispatch)
+      then?.(dispatch)
+      return dispatch
+    })
+
+  return {
+    async plan(plan) {
+      checkPlan(plan)
+      return write((): Planning => {
+        const now = timeOf(clock)
+        const { lines, cap, voids } = plan
+        if (rows.find(plan.id) || rows.isTaken(plan)) return { kind: 'taken' }
+        if (voids && !reserve.canVoid(voids, now)) return { kind: 'in_use' }
+        if (!reserve.canReserve(lines, now)) return { kind: 'taken' }
+        if (cap && rows.planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
+        const dispatch = plannedOf(plan, now)
+        rows.insert(dispatch, lines, voids)
+        if (voids) reserve.setVoid(voids, now)
+        reserve.reserve(lines)
+        return { kind: 'planned', dispatch }
+      })
+    },
+    sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
+    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    land: (id, version, slot, about) => step(id, version, landing(slot, about), () => reserve.land(rows.lines(id))),
+    drop: (id, version, why) =>
+      step(id, version, dropping(why), () => {
+        reserve.release(rows.lines(id))
+        reserve.unvoid(rows.voids(id))
+      }),
+    open: () => read(() => readAll(open.all())),
+    get: (id) => read(() => rows.find(id)),
+    inLane: (lane) => read(() => readAll(inLane.all(formatText(lane)))[0]),
+    lines: (id) => read(() => rows.lines(id)),
+    list: ({ kind, state, after, most }) =>
+      read(() => {
+        const mark = after ? [after.at, formatText(after.id)] : [Number.MAX_SAFE_INTEGER, '']
+        const statement = kind && state ? ofBoth : kind ? ofKind : state ? ofState : any
+        const own = [kind, state].filter((one) => one !== undefined)
+        return readAll(statement.all(...own, ...mark, checkCount(most)))
+      }),
+    linesOf: ({ role, payee }, most) =>
+      read(() => {
+        const found = paid.all(role, formatText(payee), checkCount(most)) as unknown as (LineRow & {
+          readonly dispatch: string
+        })[]
+        return found.flatMap((row) => {
+          const dispatch = rows.findStored(row.dispatch)
+          return dispatch ? [{ ...readLine(row), dispatch }] : []
+        })
+      }),
+    planned: (since) => read(() => rows.planned(since)),
+  }
+}
+
+function prepareDispatches(db: DatabaseSyncInstance) {
+  const find = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE id = ?`)
+  const findStored = (id: string): Dispatch | undefined => {
+    const row = find.get(id) as DispatchRow | undefined
+    return row && readDispatch(row)
+  }
+  const underWay = db.prepare(`SELECT 1 FROM dispatches WHERE lane = ? AND lane <> '' AND ${isOpen}`)
+  const refund = db.prepare("SELECT 1 FROM dispatches WHERE lane = ? AND kind = 'refund' AND state <> 'dropped'")
+  const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', ...steppedColumns]
+  const insert = db.prepare(`INSERT INTO dispatches (${places.join()}) VALUES (${places.map(() => '?').join()})`)
+  const update = db.prepare(`UPDATE dispatches SET ${steppedColumns.map((name) => `${name} = ?`).join()} WHERE id = ?`)
+  const insertLine = db.prepare(`INSERT INTO payout_lines (dispatch, place, at, ${lineColumns})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const lines = db.prepare(`SELECT ${lineColumns} FROM payout_lines WHERE dispatch = ? ORDER BY place`)
+  const voids = db.prepare('SELECT voids FROM dispatches WHERE id = ?')
+  const planned = db.prepare(`
+    SELECT ${totalOf('sent')} FROM dispatches WHERE kind = 'payout' AND at >= ? AND state <> 'dropped'`)
+  planned.setReadBigInts(true)
+
+  return {
+    find: (id: string) => findStored(formatText(id)),
+    findStored,
+    isTaken: ({ kind, lane }: DispatchPlan): boolean => {
+      const name = formatText(lane)
+      return underWay.get(name) !== undefined || (kind === 'refund' && refund.get(name) !== undefined)
+    },
+    insert: (dispatch: Dispatch, given: readonly PayoutLine[], tx: Uint8Array | undefined): void => {
+      const { kind, lane, at } = dispatch
+      const id = formatText(dispatch.id)
+      insert.run(id, kind, formatText(lane), at, String(sentBy(given)), tx ?? null, ...steppedValues(dispatch))
+      for (const [place, { role, payee, from, upto, gross, units, opening }] of given.entries()) {
+        const money = [gross, units, opening].map(String)
+        insertLine.run(id, place, at, role, formatText(payee), from, upto, ...money)
+      }
+    },
+    update: (dispatch: Dispatch): void => void update.run(...steppedValues(dispatch), formatText(dispatch.id)),
+    lines: (id: string): readonly PayoutLine[] => (lines.all(formatText(id)) as unknown as LineRow[]).map(readLine),
+    voids: (id: string): Uint8Array | null =>
+      (voids.get(formatText(id)) as { readonly voids: Uint8Array | null }).voids,
+    planned: (since: number): bigint => readTotal(planned.get(since) as unknown as TotalRow),
+  }
+}
+
+/** What is set aside for a dispatch: what payees are owed, or a payment that is to be refunded. */
+function prepareReserving(db: DatabaseSyncInstance) {
+  const till = prepareTill(db)
+  const gross = db.prepare(`
+    SELECT ${totalOf('units')} FROM shares WHERE role = ? AND payee = ? AND number > ? AND number <= ?`)
+  gross.setReadBigInts(true)
+  const reach = db.prepare("UPDATE payees SET upto = ?, why = '', parked_until = 0 WHERE role = ? AND payee = ?")
+  const fallBack = db.prepare('UPDATE payees SET upto = ? WHERE role = ? AND payee = ?')
+  // Nothing of it was delivered, is being delivered, or goes back already.
+  const voidable = db.prepare(`SELECT 1 FROM payments WHERE tx = ? AND finality <> 'reverted' AND refunded_at IS NULL
+    AND (state = 'late' OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '')
+    AND NOT EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ?)`)
+  const setVoid = db.prepare('UPDATE payments SET refunded_at = ? WHERE tx = ?')
+  const letGo = db.prepare('DELETE FROM grants WHERE payment = (SELECT id FROM payments WHERE tx = ?)')
+
+  return {
+    canVoid: (tx: Uint8Array, now: number): boolean => voidable.get(tx, now) !== undefined,
+    setVoid: (tx: Uint8Array, now: number): void => {
+      setVoid.run(now, tx)
+      // Who let its lease lapse must not come back to it.
+      letGo.run(tx)
+    },
+    unvoid: (tx: Uint8Array | null): void => {
+      if (tx) setVoid.run(null, tx)
+    },
+    canReserve: (lines: readonly PayoutLine[], now: number): boolean => {
+      const isEveryReady = lines.every((line) => {
+        const row = till.find(line)
+        return isReady(row && readPayee(row, now), line)
+      })
+      if (!isEveryReady) return false
+      for (const line of lines) {
+        const { role, payee, from, upto } = line
+        checkGross(line, readTotal(gross.get(role, formatText(payee), from, upto) as unknown as TotalRow))
+      }
+      return true
+    },
+    reserve: (lines: readonly PayoutLine[]): void => {
+      till.add(reservedBy(lines))
+      for (const { role, payee, upto } of lines) reach.run(upto, role, formatText(payee))
+    },
+    land: (lines: readonly PayoutLine[]): void => till.add(paidBy(lines)),
+    release: (lines: readonly PayoutLine[]): void => {
+      till.add(releasedBy(lines))
+      for (const { role, payee, from } of lines) fallBack.run(from, role, formatText(payee))
+    },
+  }
+}

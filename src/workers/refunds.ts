@@ -1,0 +1,101 @@
+/** Sends back what bought nothing, or was too much: each payment once, by the same steps as all that goes out. */
+import { decodeSignature, encodeBase58 } from '../core/base58.ts'
+import type { Courier } from '../core/courier.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Dispatch, Dispatches } from '../core/money-out.ts'
+import type { Mint, TokenCode } from '../core/network.ts'
+import type { Books, Clock } from '../core/ports.ts'
+import type { RefundFacts } from '../core/refunds.ts'
+import { formatRefund, judgeRefund, parseRefund, refundLane } from '../core/refunds.ts'
+import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
+import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
+import type { Loop } from './loop.ts'
+import { startLoop } from './loop.ts'
+import type { Addresses } from './payees.ts'
+
+export interface RefundParts extends DispatchingParts {
+  readonly books: Pick<Books, 'history'>
+  readonly dispatches: Dispatches
+  readonly courier: Courier
+  readonly addresses: Addresses
+  /** Undefined for a token that there is none of; null for SOL, which needs none. */
+  readonly mintOf: (token: TokenCode) => Mint | null | undefined
+  readonly clock: Clock
+  readonly meter: Meter
+}
+
+export type RefundPlanning =
+  | { readonly kind: 'planned'; readonly dispatch: Dispatch; readonly facts: RefundFacts }
+  /** It is under way already, or done. */
+  | { readonly kind: 'known'; readonly dispatch: Dispatch }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'unknown' }
+
+/** Reserves a refund. Nothing is signed or sent yet. */
+export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8Array): Promise<RefundPlanning> {
+  const { books, dispatches, clock } = parts
+  const payment = encodeBase58(tx)
+  const before = await dispatches.inLane(refundLane(payment))
+  if (before) return { kind: 'known', dispatch: before }
+  const history = await books.history(tx)
+  if (!history) return { kind: 'unknown' }
+  const ruling = judgeRefund(history, clock.now())
+  if (ruling.kind === 'refused') return ruling
+  const { payer, token } = history.capture
+  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, tx)
+  if (finding.kind !== 'found') return { kind: 'refused', why: `who paid cannot be told: ${finding.why}` }
+  const facts = { payment, token, units: ruling.units, reason: ruling.reason }
+  const planning = await dispatches.plan({
+    id: createDispatchId(),
+    kind: 'refund',
+    lane: refundLane(payment),
+    about: formatRefund(facts),
+    lines: [],
+    ...(ruling.voids && { voids: tx }),
+  })
+  if (planning.kind === 'planned') return { kind: 'planned', dispatch: planning.dispatch, facts }
+  if (planning.kind === 'in_use')
+    return { kind: 'refused', why: 'it is being delivered, or was; try again in a minute' }
+  const other = await dispatches.inLane(refundLane(payment))
+  return other ? { kind: 'known', dispatch: other } : { kind: 'refused', why: 'somebody else was first; try again' }
+}
+
+/** Takes the next step of a refund. */
+export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
+  const step = await advance(dispatch, { sign: (one) => sign(parts, one), mostAttempts: 10 }, parts)
+  if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
+    parts.meter.count('paystile_dispatches_total', { kind: 'refund', outcome: step.kind })
+  return step
+}
+
+const everyMs = 3_000
+
+/** Sees refunds through that somebody began, also those of a process that died. */
+export function startRefunds(parts: RefundParts): Loop {
+  const work = async (): Promise<void> => {
+    const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'refund')
+    parts.meter.set('paystile_dispatches_open', open.length, { kind: 'refund' })
+    for (const dispatch of open) await advanceRefund(parts, dispatch)
+  }
+  return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
+}
+
+async function sign(parts: RefundParts, { id, about }: Dispatch): Promise<DispatchSigning> {
+  const { payment, token, units } = parseRefund(about)
+  const tx = decodeSignature(payment)
+  const mint = parts.mintOf(token as TokenCode)
+  const payer = tx && (await parts.books.history(tx))?.capture.payer
+  if (!tx || mint === undefined || payer === undefined)
+    return { kind: 'impossible', why: 'the payment is not known here' }
+  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, tx)
+  if (finding.kind === 'unavailable') return finding
+  if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
+  const asset = mint ?? undefined
+  const states = await parts.courier.accountsOf([finding.address], asset)
+  const [account] = states ?? []
+  if (account === undefined) return { kind: 'unavailable', why: 'no node tells of the token account' }
+  if (account === 'frozen' || account === 'unusable')
+    return { kind: 'impossible', why: 'the token account of the payer takes nothing' }
+  const transfers = [{ owner: finding.address, units, opens: account === 'missing' }]
+  return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id) })
+}

@@ -1,0 +1,398 @@
+/** What goes out: reserved, signed, landed or given back, each step once. The same in every store. */
+import { describe, expect, it } from 'vitest'
+import type { Dispatch, DispatchPlan } from '../../src/core/money-out.ts'
+import type { PaymentRecord } from '../../src/core/ports.ts'
+import { useDesk } from './desk.ts'
+import {
+  accrualOf,
+  accrue,
+  bytes,
+  developer,
+  dispatchesOf,
+  lineOf,
+  partner,
+  plannedBy,
+  planOf,
+  rewardsOf,
+  sumsOf,
+} from './dues.ts'
+import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
+import { stores } from './stores.ts'
+
+const both = { 'partner:partner-wallet': 100n, 'developer:developer-wallet': 40n }
+
+describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  const rewards = () => rewardsOf(desk.ledger)
+  const dispatches = () => dispatchesOf(desk.ledger)
+  const plan = (changes: Partial<DispatchPlan> = {}) => dispatches().plan(planOf(changes))
+  const planned = async (changes: Partial<DispatchPlan> = {}) => plannedBy(await plan(changes))
+  const kindOf = async (changes: Partial<DispatchPlan>) => (await plan(changes)).kind
+  const sums = () => Promise.all([partner, developer].map((name) => sumsOf(rewards(), name)))
+  const signed = async ({ id, version }: Dispatch) =>
+    (await dispatches().sign(id, version, bytes)) ?? expect.fail('not signed')
+  const landed = async (dispatch: Dispatch) => {
+    const { id, version } = await signed(dispatch)
+    return (await dispatches().land(id, version, 7)) ?? expect.fail('not landed')
+  }
+  const line = (name: typeof partner, changes = {}) => lineOf(rewards(), name, changes)
+
+  describe('a payout', () => {
+    it('reserves what it settles, pays it once it has landed, and keeps the signature', async () => {
+      await accrue(rewards(), accrualOf(both), accrualOf(both))
+      const lines = [await line(partner, { units: 150n, opening: 20n }), await line(developer)]
+      const first = await planned({ id: 'a\0', lines, about: '{"b":"\ud800"}' })
+      const times = { at: startOfTests, changedAt: startOfTests }
+      const fresh = {
+        id: 'a\0',
+        kind: 'payout',
+        lane: '',
+        state: 'planned',
+        version: 1,
+        ...times,
+        attempts: 0,
+      } as const
+      expect(first).toEqual({ ...fresh, signed: undefined, slot: 0, why: '', about: '{"b":"\ud800"}' })
+      expect(await dispatches().get(first.id)).toEqual(first)
+      expect(await dispatches().lines(first.id)).toEqual(lines)
+      expect(await sums()).toEqual([
+        [200n, 0n, 200n, 0n],
+        [80n, 0n, 80n, 0n],
+      ])
+      expect(await rewards().owed(partner)).toBeUndefined()
+      await accrue(rewards(), accrualOf(both))
+      desk.clock.advance(5)
+      const second = await dispatches().sign(first.id, 1, { ...bytes, sealed: 'x\0' }, 'about')
+      const after = { version: 2, changedAt: startOfTests + 5, attempts: 1, about: 'about' }
+      expect(second).toEqual({ ...first, ...after, state: 'signed', signed: { ...bytes, sealed: 'x\0' } })
+      desk.clock.advance(5)
+      const third = await dispatches().land(first.id, 2, 77)
+      const last = { version: 3, changedAt: startOfTests + 10, slot: 77, signed: { ...bytes, sealed: '' } }
+      expect(third).toEqual({ ...second, ...last, state: 'landed' })
+      expect(await dispatches().get(first.id)).toEqual(third)
+      expect(await sums()).toEqual([
+        [300n, 100n, 0n, 150n],
+        [120n, 40n, 0n, 80n],
+      ])
+      expect((await rewards().payees({ most: 10 })).map(({ upto }) => upto)).toEqual([2, 2])
+      expect(await rewards().sums()).toMatchObject([
+        { role: 'developer', accrued: 120n, owed: 40n, reserved: 0n, paid: 80n },
+        { role: 'partner', accrued: 300n, owed: 100n, reserved: 0n, paid: 150n },
+      ])
+      expect((await rewards().owed(partner))?.upto).toBe(3)
+      expect(await rewards().audit()).toEqual([])
+    })
+
+    it('is planned with all its lines, or not at all', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const [one, two] = [await line(partner), await line(developer)]
+      const before = await sums()
+      expect(await kindOf({ lines: [two, { ...one, from: 0, upto: 5, payee: 'nobody' }] })).toBe('taken')
+      expect(await sums()).toEqual(before)
+      await planned({ lines: [one] })
+      expect(await kindOf({ lines: [two, one] })).toBe('taken')
+      expect(await sums()).toEqual([[100n, 0n, 100n, 0n], before[1]])
+      expect(await dispatches().open()).toHaveLength(1)
+    })
+
+    it('waits for the one before to the same payee, which may have moved on by then', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const old = await line(partner)
+      const first = await planned({ lines: [old] })
+      await accrue(rewards(), accrualOf(both))
+      const next = await line(partner)
+      expect([next.from, next.upto]).toEqual([1, 2])
+      expect(await kindOf({ lines: [next] })).toBe('taken')
+      await landed(first)
+      expect(await kindOf({ lines: [old] })).toBe('taken')
+      await landed(await planned({ lines: [next] }))
+      expect(await sumsOf(rewards(), partner)).toEqual([200n, 0n, 0n, 200n])
+    })
+
+    it('ends that a payee is parked', async () => {
+      await accrue(rewards(), accrualOf(both))
+      await rewards().park(partner, 'frozen', startOfTests + 1000)
+      await planned({ lines: [await line(partner)] })
+      expect(await rewards().payees({ role: 'partner', most: 1 })).toMatchObject([{ why: '', parkedUntil: 0 }])
+    })
+
+    it('gives back what it had reserved when it is dropped, with all that was earned since', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const lines = [await line(partner), await line(developer)]
+      const dispatch = await planned({ lines })
+      await accrue(rewards(), accrualOf(both))
+      const dropped = await dispatches().drop(dispatch.id, dispatch.version, 'no money\0')
+      expect(dropped).toMatchObject({ state: 'dropped', version: 2, why: 'no money\0' })
+      expect(await sums()).toEqual([
+        [200n, 200n, 0n, 0n],
+        [80n, 80n, 0n, 0n],
+      ])
+      expect(await rewards().owed(partner)).toMatchObject({ upto: 2, units: 200n })
+      expect(await rewards().audit()).toEqual([])
+      expect(await kindOf({ lines: [await line(partner)] })).toBe('planned')
+    })
+
+    it.each<[string, Partial<DispatchPlan>]>([
+      [
+        'more than its accruals come to',
+        { lines: [{ ...partner, from: 0, upto: 1, gross: 101n, units: 1n, opening: 0n }] },
+      ],
+      [
+        'less than its accruals come to',
+        { lines: [{ ...partner, from: 0, upto: 1, gross: 99n, units: 1n, opening: 0n }] },
+      ],
+    ])('of %s is a fault of who plans it', async (_what, changes) => {
+      await accrue(rewards(), accrualOf(both))
+      await expect(plan(changes)).rejects.toThrow(RangeError)
+      expect(await sumsOf(rewards(), partner)).toEqual([100n, 100n, 0n, 0n])
+      expect(await dispatches().open()).toEqual([])
+    })
+
+    const some = { ...partner, from: 0, upto: 1, gross: 100n, units: 100n, opening: 0n }
+    it.each<[string, Partial<DispatchPlan>]>([
+      ['sends more than it settles', { lines: [{ ...some, opening: 1n }] }],
+      ['sends a negative amount', { lines: [{ ...some, units: -1n }] }],
+      ['settles nothing', { lines: [{ ...some, upto: 0 }] }],
+      ['names a payee twice', { lines: [some, some] }],
+      ['is a conversion with lines', { lines: [some], kind: 'conversion' }],
+      ['is a refund in no lane', { kind: 'refund' }],
+      ['voids what it does not refund', { voids: createPayment().tx }],
+      ['voids what is no payment', { kind: 'refund', lane: 'a', voids: new Uint8Array(2) }],
+      ['has no name', { id: '' }],
+    ])('that %s is refused before anything is touched', async (_what, changes) => {
+      await accrue(rewards(), accrualOf(both))
+      await expect(plan(changes)).rejects.toThrow(RangeError)
+      expect(await dispatches().open()).toEqual([])
+    })
+
+    it('is capped by what was planned since a time, without what was dropped', async () => {
+      await accrue(rewards(), accrualOf({ ...both, 'treasury:t': 1n }))
+      const first = await planned({ lines: [await line(partner, { units: 90n })] })
+      const rival = [await line(developer)]
+      const cap = { since: startOfTests, units: 129n }
+      expect(await kindOf({ lines: rival, cap })).toBe('capped')
+      expect(await sumsOf(rewards(), developer)).toEqual([40n, 40n, 0n, 0n])
+      expect(await dispatches().planned(startOfTests)).toBe(90n)
+      await planned({ kind: 'conversion', lane: 'c', cap })
+      expect(await dispatches().planned(startOfTests)).toBe(90n)
+      expect(await dispatches().planned(startOfTests + 1)).toBe(0n)
+      await dispatches().drop(first.id, 1, '')
+      const second = await planned({ lines: rival, cap })
+      await landed(second)
+      expect(await dispatches().planned(startOfTests)).toBe(40n)
+      desk.clock.advance(1)
+      const next = { since: startOfTests + 1, units: 1n }
+      expect(await kindOf({ lines: [await line({ role: 'treasury', payee: 't' })], cap: next })).toBe('planned')
+    })
+  })
+
+  describe('a step', () => {
+    it('is taken from the version that was seen, by one', async () => {
+      const { id } = await planned()
+      expect(await dispatches().sign(id, 2, bytes)).toBeUndefined()
+      expect(await dispatches().sign('nobody', 1, bytes)).toBeUndefined()
+      const won = await Promise.all(['a', 'b', 'c'].map((sealed) => dispatches().sign(id, 1, { ...bytes, sealed })))
+      const [winner, ...others] = won.filter((one) => one !== undefined)
+      expect(others).toEqual([])
+      expect(await dispatches().get(id)).toEqual(winner)
+      expect(await dispatches().unsign(id, 1, '')).toBeUndefined()
+      expect(await dispatches().land(id, 1, 1)).toBeUndefined()
+    })
+
+    it('follows on the state: nothing is signed twice, and nothing is dropped that may land', async () => {
+      const { id } = await planned()
+      expect(await dispatches().land(id, 1, 5)).toBeUndefined()
+      expect(await dispatches().unsign(id, 1, '')).toBeUndefined()
+      await dispatches().sign(id, 1, bytes)
+      expect(await dispatches().sign(id, 2, bytes)).toBeUndefined()
+      expect(await dispatches().drop(id, 2, '')).toBeUndefined()
+      const back = await dispatches().unsign(id, 2, 'expired')
+      expect(back).toMatchObject({ state: 'planned', version: 3, why: 'expired', attempts: 1 })
+      expect(back?.signed).toEqual({ ...bytes, sealed: '' })
+      expect(await dispatches().land(id, 3, 5)).toBeUndefined()
+      const again = await dispatches().sign(id, 3, { ...bytes, signature: 'signature-2' })
+      expect(again).toMatchObject({ attempts: 2, signed: { signature: 'signature-2', sealed: 'sealed-1' } })
+      await dispatches().land(id, 4, 5)
+      for (const version of [4, 5]) {
+        expect(await dispatches().land(id, version, 5)).toBeUndefined()
+        expect(await dispatches().unsign(id, version, '')).toBeUndefined()
+        expect(await dispatches().drop(id, version, '')).toBeUndefined()
+        expect(await dispatches().sign(id, version, bytes)).toBeUndefined()
+      }
+      const other = await planned()
+      await dispatches().drop(other.id, 1, '')
+      expect(await dispatches().drop(other.id, 2, '')).toBeUndefined()
+      expect(await dispatches().sign(other.id, 2, bytes)).toBeUndefined()
+    })
+
+    it('pays once, however often it is said to have landed', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const { id, version } = await signed(await planned({ lines: [await line(partner)] }))
+      const said = await Promise.all([1, 2, 3].map(() => dispatches().land(id, version, 5)))
+      expect(said.filter((one) => one !== undefined)).toHaveLength(1)
+      expect(await sumsOf(rewards(), partner)).toEqual([100n, 0n, 0n, 100n])
+    })
+  })
+
+  describe('a lane', () => {
+    it('T157: holds one at a time', async () => {
+      const first = await planned({ kind: 'conversion', lane: 'SOL\0' })
+      expect(await kindOf({ kind: 'conversion', lane: 'SOL\0' })).toBe('taken')
+      expect(await kindOf({ kind: 'conversion', lane: 'USDC' })).toBe('planned')
+      expect(await kindOf({ id: first.id, kind: 'conversion', lane: 'other' })).toBe('taken')
+      await landed(first)
+      const second = await planned({ kind: 'conversion', lane: 'SOL\0' })
+      await dispatches().drop(second.id, 1, '')
+      expect((await dispatches().inLane('SOL\0'))?.id).toBe(first.id)
+      desk.clock.advance(1)
+      const third = await planned({ kind: 'conversion', lane: 'SOL\0' })
+      expect((await dispatches().inLane('SOL\0'))?.id).toBe(third.id)
+      expect(await dispatches().inLane('nobody')).toBeUndefined()
+      expect(await dispatches().inLane('')).toBeUndefined()
+      const many = await Promise.all([1, 2, 3].map(() => kindOf({ kind: 'conversion', lane: 'race' })))
+      expect(many.toSorted()).toEqual(['planned', 'taken', 'taken'])
+    })
+
+    it('of a refund lets one land ever', async () => {
+      const first = await planned({ kind: 'refund', lane: 'refund:1' })
+      expect(await kindOf({ kind: 'refund', lane: 'refund:1' })).toBe('taken')
+      await dispatches().drop(first.id, 1, '')
+      await landed(await planned({ kind: 'refund', lane: 'refund:1' }))
+      expect(await kindOf({ kind: 'refund', lane: 'refund:1' })).toBe('taken')
+      expect(await kindOf({ kind: 'conversion', lane: 'refund:1' })).toBe('planned')
+    })
+  })
+
+  describe('a refund that makes a payment void', () => {
+    const refund = (payment: Pick<PaymentRecord, 'tx'>, lane = 'refund:1') =>
+      plan({ kind: 'refund', lane, voids: payment.tx })
+    const problems = async () => (await desk.books().problems({ most: 10 })).map(({ kind }) => kind)
+
+    it('is not planned while it is delivered, nor once it was used', async () => {
+      const payment = await desk.registered()
+      expect((await refund(payment)).kind).toBe('in_use')
+      desk.clock.advance(leaseMs)
+      await desk.use(againOf(payment), 'count')
+      expect((await refund(payment)).kind).toBe('in_use')
+      const [settled, file] = [createPayment(), createPayment({ allowance: { unit: 'file', amount: 9n } })]
+      await desk.use(takeOf(settled), 'settle')
+      await desk.use(takeOf(file), 'count')
+      const hour = await desk.registered({ allowance: { unit: 'second', amount: 1n } })
+      const gone = await desk.registered()
+      await desk.journal().conclude([{ tx: gone.tx, finality: 'reverted' }])
+      desk.clock.advance(leaseMs)
+      for (const one of [settled, file, hour, gone, createPayment()]) expect((await refund(one)).kind).toBe('in_use')
+      expect(await dispatches().open()).toEqual([])
+    })
+
+    it('lets nobody take anything of it, nor come back to what lapsed, until it is dropped', async () => {
+      const payment = createPayment({ finality: 'finalized' })
+      const grant = await desk.grantOf(takeOf(payment))
+      const free = createPayment()
+      await desk.use(takeOf(free), 'free', 0n)
+      desk.clock.advance(leaseMs)
+      const dispatch = plannedBy(await refund(payment))
+      expect((await refund(payment)).kind).toBe('taken')
+      expect((await refund(payment, 'refund:2')).kind).toBe('in_use')
+      expect((await refund(free, 'refund:3')).kind).toBe('planned')
+      expect(await desk.kindOf(againOf(payment))).toBe('spent')
+      expect(await desk.kindOf(takeOf(payment))).toBe('spent')
+      expect(await desk.kindOf(takeOf({ ...payment, request: 'request-2' }))).toBe('foreign')
+      expect(await desk.ledger.renew(grant, leaseMs)).toBe(false)
+      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(false)
+      expect(await desk.stateOf(payment)).toBe('spent')
+      expect((await desk.books().history(payment.tx))?.refundedAt).toBe(startOfTests + leaseMs)
+      await dispatches().drop(dispatch.id, 1, 'no')
+      expect(await desk.stateOf(payment)).toBe('open')
+      expect((await desk.books().history(payment.tx))?.refundedAt).toBeUndefined()
+      expect(await desk.kindOf(againOf(payment))).toBe('granted')
+    })
+
+    it('holds for good once it has landed', async () => {
+      const payment = await desk.registered()
+      desk.clock.advance(leaseMs)
+      const dispatch = await landed(plannedBy(await refund(payment)))
+      expect(await dispatches().drop(dispatch.id, dispatch.version, '')).toBeUndefined()
+      await desk.journal().conclude([{ tx: payment.tx, finality: 'finalized' }])
+      expect(await desk.kindOf(againOf(payment))).toBe('spent')
+      expect(await desk.books().audit()).toEqual([])
+    })
+
+    it('takes it off the list of what has to be looked after', async () => {
+      const undelivered = createPayment({ received: 20_000n })
+      const late = createPayment()
+      await desk.use(takeOf(undelivered), 'release')
+      await desk.ledger.recordLate(late)
+      expect(await problems()).toEqual(expect.arrayContaining(['undelivered', 'late']))
+      const first = plannedBy(await refund(undelivered))
+      plannedBy(await refund(late, 'refund:2'))
+      expect(await problems()).toEqual([])
+      expect(await desk.books().countProblems(10)).toMatchObject({ undelivered: 0, late: 0, surplus: 0 })
+      await dispatches().drop(first.id, 1, '')
+      expect(await problems()).toEqual(['undelivered'])
+    })
+
+    it('of one that came too late keeps it from being registered after all', async () => {
+      const late = createPayment({ allowance: { unit: 'second', amount: 5n } })
+      await desk.ledger.recordLate(late)
+      const dispatch = plannedBy(await refund(late))
+      expect(await desk.kindOf(takeOf(late))).toBe('spent')
+      expect(await desk.stateOf(late)).toBe('late')
+      await dispatches().drop(dispatch.id, 1, '')
+      expect(await desk.kindOf(takeOf(late))).toBe('granted')
+    })
+
+    it('tells nobody that it ran out undelivered', async () => {
+      await desk.ledger.notices?.start()
+      const [kept, refunded] = [await desk.registered(), await desk.registered()]
+      desk.clock.advance(leaseMs)
+      plannedBy(await refund(refunded))
+      desk.clock.advance(86_400_000 + 20_000)
+      await desk.ledger.notices?.sweep(10)
+      const told = (await desk.ledger.notices?.list({ most: 10 })) ?? []
+      expect(told.filter(({ kind }) => kind === 'payment.undelivered').map(({ tx }) => tx)).toEqual([kept.tx])
+    })
+  })
+
+  describe('the lists', () => {
+    it('show what is open, the oldest first, and all of it, the latest first', async () => {
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      const made: Dispatch[] = []
+      for (const [index, id] of names.entries()) {
+        if (index % 2 === 0) desk.clock.advance(1)
+        const kind = index % 3 === 0 ? ('refund' as const) : ('conversion' as const)
+        made.push(await planned({ id, kind, lane: `lane-${id}` }))
+      }
+      await landed(made[0] ?? expect.fail())
+      await dispatches().drop('b', 1, '')
+      await signed(made[2] ?? expect.fail())
+      const ids = (found: readonly Dispatch[]) => found.map(({ id }) => id).join('')
+      expect(ids(await dispatches().open())).toBe('cdef')
+      expect(ids(await dispatches().list({ most: 10 }))).toBe('fedcba')
+      expect(ids(await dispatches().list({ most: 2, after: made[4] ?? expect.fail() }))).toBe('dc')
+      expect(ids(await dispatches().list({ most: 10, kind: 'refund' }))).toBe('da')
+      expect(ids(await dispatches().list({ most: 10, kind: 'refund', after: made[3] ?? expect.fail() }))).toBe('a')
+      expect(ids(await dispatches().list({ most: 10, state: 'planned' }))).toBe('fed')
+      expect(ids(await dispatches().list({ most: 10, state: 'planned', kind: 'conversion' }))).toBe('fe')
+      expect(ids(await dispatches().list({ most: 10, state: 'landed', kind: 'payout' }))).toBe('')
+      expect(await dispatches().get('nobody')).toBeUndefined()
+      expect(await dispatches().lines('nobody')).toEqual([])
+    })
+
+    it('show what a payee was paid, and is about to be', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const first = [await line(partner), await line(developer)]
+      const paid = await landed(await planned({ lines: first }))
+      await accrue(rewards(), accrualOf(both))
+      desk.clock.advance(1)
+      const second = await line(partner)
+      const next = await planned({ lines: [second] })
+      expect(await dispatches().linesOf(partner, 10)).toEqual([
+        { ...second, dispatch: next },
+        { ...first[0], dispatch: paid },
+      ])
+      expect(await dispatches().linesOf(partner, 1)).toHaveLength(1)
+      expect(await dispatches().linesOf({ role: 'treasury', payee: 'x' }, 10)).toEqual([])
+    })
+  })
+})
