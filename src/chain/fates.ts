@@ -6,6 +6,7 @@
  */
 import type { Fate } from '../core/ports.ts'
 import { isFields, readCount } from './json.ts'
+import { readNumber } from './look.ts'
 import type { Call } from './rpc.ts'
 import type { Witness } from './witness.ts'
 
@@ -48,7 +49,7 @@ async function agree(witnesses: readonly Witness[], landed: readonly Landed[]): 
 /** What one node says; undefined when it does not. */
 async function hear(ask: Call, landed: readonly Landed[]): Promise<readonly Fate[] | undefined> {
   // Before the statuses: what is absent after the slot has passed can no longer come.
-  const finalized = await readSlot(ask, 'getSlot', [{ commitment: 'finalized' }])
+  const finalized = await readNumber(ask, 'getSlot', [{ commitment: 'finalized' }])
   const signatures = landed.map(({ signature }) => signature)
   const answer = await ask('getSignatureStatuses', [signatures, { searchTransactionHistory: true }])
   const result = answer.kind === 'answered' && isFields(answer.result) ? answer.result : {}
@@ -61,16 +62,11 @@ async function hear(ask: Call, landed: readonly Landed[]): Promise<readonly Fate
   const isForgotten = (slot: number) => finalized > slot + slotsToForget
   const mayBeGone = landed.some(({ slot }, index) => statuses[index] === null && isForgotten(slot))
   // A node that has pruned its history has nothing to say about what is not in it.
-  const oldest = mayBeGone ? await readSlot(ask, 'getFirstAvailableBlock', []) : undefined
+  const oldest = mayBeGone ? await readNumber(ask, 'getFirstAvailableBlock', []) : undefined
   return landed.map(({ slot }, index) => {
     const status = statuses[index]
     if (status === null) return isForgotten(slot) && oldest !== undefined && oldest <= slot ? 'reverted' : 'open'
     if (!isFields(status) || status['confirmationStatus'] !== 'finalized' || status['err'] === undefined) return 'open'
     return status['err'] === null ? 'finalized' : 'reverted'
   })
-}
-
-async function readSlot(ask: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
-  const answer = await ask(method, params)
-  return answer.kind === 'answered' ? readCount(answer.result) : undefined
 }

@@ -19,7 +19,7 @@ import {
 import { signatureBytes } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { Wallet } from './keypair.ts'
-import { decodeTransaction, placeOf, type Transaction } from './transaction.ts'
+import { decodeTransaction, openTransaction, placeOf } from './transaction.ts'
 
 /** Until when a transaction can land. */
 export interface Lifetime {
@@ -52,44 +52,45 @@ export function unsigned(message: Uint8Array): Uint8Array {
   return bytes
 }
 
+/** A wallet did not do what it was asked to. */
+export class WalletFault extends TypeError {
+  override readonly name = 'WalletFault'
+}
+
 /**
- * Has one of its signers sign a transaction, and takes nothing from what comes back but that signature. Throws a `TypeError`
- * when the wallet is none of the signers, changed what it was to sign, or did not sign it.
+ * Has one of its signers sign a transaction, and takes nothing from what comes back but that signature. Throws a
+ * `WalletFault`, which is a `TypeError`, when the wallet is none of the signers, changed what it was to sign, or did not sign
+ * it; and whatever the wallet throws.
  */
 export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Promise<Uint8Array> {
-  const before = decode(transaction)
+  const before = openTransaction(transaction)
   const place = placeOf(before, wallet.address)
-  if (before.version === 1 || place === undefined) throw new TypeError('the transaction is not for this wallet to sign')
+  if (before.version === 1 || place === undefined)
+    throw new WalletFault('the transaction is not for this wallet to sign')
   const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
-  if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
+  if (decoding.kind === 'malformed') throw new WalletFault('the wallet did not return a transaction')
   const after = decoding.transaction
-  if (!equalBytes(after.message, before.message)) throw new TypeError('the wallet changed the transaction')
+  if (!equalBytes(after.message, before.message)) throw new WalletFault('the wallet changed the transaction')
   return attachSignature(transaction, wallet.address, after.signatures[place] ?? new Uint8Array())
 }
 
-/** Puts a signature at the place of its signer. Throws a `TypeError` when it is not that signer's, under this message. */
+/** Puts a signature at the place of its signer. Throws a `WalletFault` when it is not that signer's, under this message. */
 export async function attachSignature(
   transaction: Uint8Array,
   signer: string,
   signature: Uint8Array,
 ): Promise<Uint8Array> {
-  const decoded = decode(transaction)
+  const decoded = openTransaction(transaction)
   const place = placeOf(decoded, signer)
-  if (decoded.version === 1 || place === undefined) throw new TypeError(`${signer} is not to sign the transaction`)
+  if (decoded.version === 1 || place === undefined) throw new WalletFault(`${signer} is not to sign the transaction`)
   const key = await getPublicKeyFromAddress(address(signer))
   if (
     signature.length !== signatureBytes ||
     !(await verifySignature(key, signature as SignatureBytes, Uint8Array.from(decoded.message)))
   ) {
-    throw new TypeError(`${signer} did not sign the transaction`)
+    throw new WalletFault(`${signer} did not sign the transaction`)
   }
   const signed = transaction.slice()
   signed.set(signature, 1 + place * signatureBytes)
   return signed
-}
-
-function decode(bytes: Uint8Array): Transaction {
-  const decoding = decodeTransaction(bytes)
-  if (decoding.kind === 'malformed') throw new TypeError(`not a transaction: ${decoding.why}`)
-  return decoding.transaction
 }

@@ -45,9 +45,9 @@ export interface SignedPayment {
 }
 
 /** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
-const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
+export const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
 /** What a unit of computation is worth to the payer, in millionths of a lamport. */
-const microLamports = 10_000n
+export const usualMicroLamports = 10_000n
 
 /** The same for a wallet that is elsewhere: the whole transaction with an empty signature, base64. */
 export async function draftPayment(order: PaymentOrder, payer: string): Promise<string> {
@@ -127,8 +127,8 @@ function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] 
   return budgetOf(unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0))
 }
 
-/** How much computation is paid for. */
-export function budgetOf(units: number): readonly Instruction[] {
+/** How much computation is paid for, and at what price. */
+export function budgetOf(units: number, microLamports = usualMicroLamports): readonly Instruction[] {
   return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
 

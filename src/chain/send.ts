@@ -4,15 +4,12 @@
  * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
  * failed, or expired; anything else is unknown, and then nobody may pay again.
  */
-import { getBase64Encoder } from '@solana/kit'
-import { encodeBase58 } from '../core/base58.ts'
 import type { Clock } from '../core/ports.ts'
-import { readGenesis } from './genesis.ts'
 import { isFields, readCount } from './json.ts'
+import { describeError, isGone, lookSoundly, readStatus, resultSlot, resultValue, type Sight } from './look.ts'
 import type { Lifetime } from './message.ts'
 import type { SignedPayment } from './payment.ts'
-import type { Answer, Call, Rpc } from './rpc.ts'
-import { decodeTransaction } from './transaction.ts'
+import type { Answer, Rpc } from './rpc.ts'
 
 export type Submission =
   | { readonly kind: 'sent' }
@@ -49,11 +46,7 @@ export async function readRecentBlock({
   const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])
   const blockhash = value['blockhash']
   if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined) return undefined
-  const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
-  return {
-    lifetime: { blockhash, lastValidBlockHeight },
-    slot: isFields(context) ? readCount(context['slot']) : undefined,
-  }
+  return { lifetime: { blockhash, lastValidBlockHeight }, slot: resultSlot(answer) }
 }
 
 /** Whether a block is recent enough to build on. A durable nonce is none: what is built on it can land at any time. */
@@ -62,14 +55,14 @@ export async function isRecentBlock({ call }: Rpc, blockhash: string): Promise<b
 }
 
 /** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
-export async function submit(rpc: Rpc, payment: SignedPayment): Promise<Submission> {
+export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Submission> {
   const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
   if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
   if (answer.kind === 'answered') {
     if (answer.result === payment.signature) return { kind: 'sent' }
     return { kind: 'unknown', why: 'the node answered with another signature' }
   }
-  const reason = isFields(answer.data) ? describe(answer.data['err']) : ''
+  const reason = isFields(answer.data) ? describeError(answer.data['err']) : ''
   if (reason === 'AlreadyProcessed') return { kind: 'sent' }
   return { kind: 'rejected', why: reason || answer.message || `code ${answer.code}` }
 }
@@ -86,7 +79,7 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
   let [sentAt, checkedAt, pause] = [start, start, firstPauseMs]
   for (;;) {
     const askedAt = clock.monotonic()
-    const status = await readStatus(rpc.call, payment.signature, false)
+    const { status } = await readStatus(rpc.call, payment.signature, false)
     if (status.kind === 'landed') return status
     const now = clock.monotonic()
     if (status.kind === 'failed' || now - checkedAt >= expiryCheckMs) {
@@ -113,91 +106,32 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
  */
 export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
   const needed = Math.min(2, rpc.nodes.length)
+  const isOver = (sight: Sight) => sight.status.kind === 'failed' || isGone(sight, payment)
   let [absent, failed] = [0, 0]
   let why = 'it may still land'
   for (const { call } of rpc.nodes) {
-    let look = await lookAt(call, payment)
-    // A node of another chain does not have it either, and never had its blockhash. One that comes back from there in the
-    // middle of a look has told half of each: only what it tells again, with the right chain before and after, counts.
-    if (look.isOver && (await readGenesis(call)) === genesis) {
-      look = await lookAt(call, payment)
-      if (look.isOver && (await readGenesis(call)) !== genesis) look = stranger
-    } else if (look.isOver) look = stranger
-    if (look.status.kind === 'landed') return look.status
-    if (look.why !== undefined) why = look.why
-    if (!look.isOver) continue
-    if (look.status.kind === 'failed') failed += 1
+    const sight = await lookSoundly(call, payment, genesis, isOver)
+    if (!sight) {
+      why = 'a node does not speak for the chain of the payment'
+      continue
+    }
+    const { status } = sight
+    if (status.kind === 'landed') return status
+    if (status.kind === 'unknown') why = status.why
+    else if (sight.height === undefined) why = 'the height of the chain is not known'
+    if (!isOver(sight)) continue
+    if (status.kind === 'failed') failed += 1
     else absent += 1
-    if (look.status.kind === 'failed' && failed >= needed) return look.status
+    if (status.kind === 'failed' && failed >= needed) return status
     if (absent >= needed) return { kind: 'expired' }
   }
   return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
 }
 
-interface Look {
-  readonly status: Status
-  /** Whether it failed, or is not there and can no longer come. */
-  readonly isOver: boolean
-  /** Why nothing can be told, where that is so. */
-  readonly why?: string
-}
-
-const stranger: Look = {
-  status: { kind: 'absent' },
-  isOver: false,
-  why: 'a node does not speak for the chain of the payment',
-}
-
-async function lookAt(call: Call, payment: SignedPayment): Promise<Look> {
-  // The height first: a transaction that is absent after the height has passed can no longer come.
-  const answer = await call('getBlockHeight', [{ commitment: 'finalized' }])
-  const height = answer.kind === 'answered' ? readCount(answer.result) : undefined
-  // When it expires is one node's word, so each is asked whether its blockhash has.
-  const isValid = resultValue(await call('isBlockhashValid', [blockhashOf(payment), { commitment: 'processed' }]))
-  const status = await readStatus(call, payment.signature, true)
-  if (status.kind === 'unknown') return { status, isOver: false, why: status.why }
-  if (height === undefined) {
-    return { status, isOver: status.kind === 'failed', why: 'the height of the chain is not known' }
-  }
-  const isPast = isValid === false && height > payment.lastValidBlockHeight
-  return { status, isOver: status.kind === 'failed' || (status.kind === 'absent' && isPast) }
-}
-
-function blockhashOf({ wire }: SignedPayment): string {
-  const decoding = decodeTransaction(new Uint8Array(getBase64Encoder().encode(wire)))
-  if (decoding.kind === 'malformed') throw new TypeError('a signed payment is a transaction')
-  return encodeBase58(decoding.transaction.lifetime)
-}
-
-type Status = Exclude<Fate, { readonly kind: 'expired' }> | { readonly kind: 'absent' } | { readonly kind: 'processed' }
-
-async function readStatus(call: Call, signature: string, searchTransactionHistory: boolean): Promise<Status> {
-  const answer = await call('getSignatureStatuses', [[signature], { searchTransactionHistory }])
-  const value = resultValue(answer)
-  if (!Array.isArray(value) || value.length !== 1) return { kind: 'unknown', why: 'the status cannot be read' }
-  const status: unknown = value[0]
-  if (status === null) return { kind: 'absent' }
-  const slot = isFields(status) ? readCount(status['slot']) : undefined
-  if (!isFields(status) || slot === undefined || status['err'] === undefined) {
-    return { kind: 'unknown', why: 'the status cannot be read' }
-  }
-  const finalized = status['confirmationStatus'] === 'finalized'
-  if (!finalized && status['confirmationStatus'] !== 'confirmed') return { kind: 'processed' }
-  return status['err'] === null
-    ? { kind: 'landed', slot, finalized }
-    : { kind: 'failed', slot, error: describe(status['err']) }
-}
-
-function send(rpc: Rpc, payment: SignedPayment, options: Readonly<Record<string, unknown>>): Promise<Answer> {
+function send(
+  rpc: Pick<Rpc, 'call'>,
+  payment: SignedPayment,
+  options: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
   return rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', ...options }])
-}
-
-/** Many results stand beside the slot they were read at. */
-function resultValue(answer: Answer): unknown {
-  return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
-}
-
-function describe(error: unknown): string {
-  if (error === undefined || error === null) return ''
-  return (typeof error === 'string' ? error : JSON.stringify(error)).slice(0, 300)
 }

@@ -56,7 +56,7 @@ export type Decoding =
   | { readonly kind: 'malformed'; readonly why: string }
 
 /** The largest transactions that fit on the wire. */
-const longestBytes = 1232
+export const longestBytes = 1232
 const longestBytesV1 = 4096
 
 const signatureLength = 64
@@ -72,6 +72,13 @@ export function decodeTransaction(bytes: Uint8Array): Decoding {
   if (reader.why === undefined && reader.at !== bytes.length) fail(reader, 'bytes are left over at the end')
   const why = reader.why ?? findFault(transaction, bytes.length)
   return why === undefined ? { kind: 'transaction', transaction } : { kind: 'malformed', why }
+}
+
+/** The same for bytes that are known to be a transaction; throws a `TypeError` where they are not. */
+export function openTransaction(bytes: Uint8Array): Transaction {
+  const decoding = decodeTransaction(bytes)
+  if (decoding.kind === 'malformed') throw new TypeError(`not a transaction: ${decoding.why}`)
+  return decoding.transaction
 }
 
 /** Whether every required signer signed exactly these message bytes. */

@@ -1,6 +1,7 @@
 /** What a worker needs of the chain to send money out: signed once, kept, sent as often as it takes, and its fate known. */
 import type { Mint } from './network.ts'
 import type { Posting } from './ports.ts'
+import type { Effect } from './verify.ts'
 
 /** One of several transfers in a transaction. */
 export interface Transfer {
@@ -29,8 +30,11 @@ export interface SignedBytes {
 
 export type Signing =
   | { readonly kind: 'signed'; readonly signed: SignedBytes }
-  /** It would fail: too little money, too many transfers, an account that takes nothing. */
-  | { readonly kind: 'impossible'; readonly why: string }
+  /**
+   * It would fail: too little money, too many transfers, an account that takes nothing. `transfer` is the place of the one
+   * that cannot be made for reasons of who gets it; without it nobody of them is to blame. `why` names nobody but the sender.
+   */
+  | { readonly kind: 'impossible'; readonly why: string; readonly transfer?: number }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** What became of a signed transaction. Only `expired` and `failed` allow another in its place. */
@@ -42,7 +46,10 @@ export type Outcome =
   | { readonly kind: 'expired' }
   | { readonly kind: 'open'; readonly why: string }
 
-/** `unusable`: another owner, or it takes nothing without more than a transfer. */
+/**
+ * `missing` can be opened. `frozen`: by the issuer, or it would be as soon as it is opened. `unusable`: another owner, or it
+ * takes nothing without more than a transfer, such as a memo of its own.
+ */
 export type AccountState = 'ready' | 'missing' | 'frozen' | 'unusable'
 
 export interface Holdings {
@@ -59,10 +66,13 @@ export interface Courier {
   accountsOf(owners: readonly string[], mint: Mint | undefined): Promise<readonly AccountState[] | undefined>
   /** What opening a token account costs, in lamports. */
   openingCost(mint: Mint): Promise<bigint | undefined>
-  /** How many of these, from the first on, go into one transaction. */
+  /** How many of these, from the first on, go into one transaction. Who gets them does not matter: all count as different. */
   fit(order: TransferOrder): number
-  /** Builds and signs, and tries it out. Nothing is sent. */
+  /** Builds, tries it out and signs. Nothing is sent, and no node has seen a signature that could be. */
   sign(order: TransferOrder): Promise<Signing>
+  /** As often as one likes: on chain the same bytes count once. What it answers says nothing about their fate. */
   send(signed: SignedBytes): Promise<Posting>
   outcomeOf(signed: SignedBytes): Promise<Outcome>
+  /** What a final transaction did, as two nodes say where there are two. `missing`: they have none of that name, or none any more. */
+  read(signature: string): Promise<Effect | 'missing' | undefined>
 }

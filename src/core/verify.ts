@@ -197,7 +197,7 @@ function takenBack(effect: Effect, recipient: string, asset: Asset): bigint {
 }
 
 /** What the recipient has more than before, over all its accounts of that token. Fees it paid are not a loss. */
-function gainOf(effect: Effect, recipient: string, asset: Asset): bigint {
+export function gainOf(effect: Effect, recipient: string, asset: Asset): bigint {
   let gain = asset === 'SOL' && effect.feePayer === recipient ? effect.fee : 0n
   for (const holding of effect.holdings) {
     if (holding.asset !== asset) continue

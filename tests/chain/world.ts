@@ -61,9 +61,42 @@ export function lying(method: string, change: (result: unknown) => unknown): Nod
 export class NodeError extends Error {
   override readonly name = 'NodeError'
   readonly code: number
-  constructor(code: number) {
-    super('refused')
+  readonly data: unknown
+  constructor(code: number, data?: unknown) {
+    super('no')
     this.code = code
+    this.data = data
+  }
+}
+
+/** Nodes before one that is honest, each with its script. */
+export function scripted(rpcUrl: string, transport: Transport): World['rpcOf'] {
+  return (scripts, timeoutMs = 2_000) => {
+    const counts = new Map<string, number>()
+    const through: Transport = async (url, body, options) => {
+      const question = JSON.parse(body) as Question
+      counts.set(question.method, (counts.get(question.method) ?? 0) + 1)
+      const script = scripts[Number.parseInt(new URL(url).hostname.slice(4), 10)]
+      if (!script) throw new Error('no such node')
+      const forward = async () => {
+        const { text } = await transport(rpcUrl, body, options)
+        const answer = JSON.parse(text) as { readonly result?: unknown; readonly error?: NodeError }
+        if (answer.error) throw new NodeError(answer.error.code, answer.error.data)
+        return answer.result
+      }
+      const head = { jsonrpc: '2.0', id: question.id }
+      try {
+        return { status: 200, text: JSON.stringify({ ...head, result: await script(question, forward) }) }
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error
+        return {
+          status: 200,
+          text: JSON.stringify({ ...head, error: { code: error.code, message: 'no', data: error.data } }),
+        }
+      }
+    }
+    const urls = scripts.map((_, index) => `http://node${index}.test/?key=s3cret`)
+    return { ...createRpc({ urls, transport: through, timeoutMs }), calls: () => counts }
   }
 }
 
@@ -81,29 +114,6 @@ export async function createWorld(slotMs = 50): Promise<World> {
   await localnet.fund(payer.address, { SOL: 10_000_000_000n, USDC: 50_000_000n })
   await localnet.fund(shop.address, { SOL: 1_000_000_000n, USDC: 0n })
 
-  const transportOf = (scripts: readonly NodeScript[], counts: Map<string, number>): Transport => {
-    return async (url, body, options) => {
-      const question = JSON.parse(body) as Question
-      counts.set(question.method, (counts.get(question.method) ?? 0) + 1)
-      const script = scripts[Number.parseInt(new URL(url).hostname.slice(4), 10)]
-      if (!script) throw new Error('no such node')
-      const forward = async () => {
-        const { text } = await http.transport(localnet.rpcUrl, body, options)
-        const answer = JSON.parse(text) as { readonly result?: unknown; readonly error?: { readonly code: number } }
-        if (answer.error) throw new NodeError(answer.error.code)
-        return answer.result
-      }
-      const head = { jsonrpc: '2.0', id: question.id }
-      try {
-        return { status: 200, text: JSON.stringify({ ...head, result: await script(question, forward) }) }
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error
-        return { status: 200, text: JSON.stringify({ ...head, error: { code: error.code, message: 'no' } }) }
-      }
-    }
-  }
-  const urlsOf = (scripts: readonly NodeScript[]) => scripts.map((_, index) => `http://node${index}.test/?key=s3cret`)
-
   async function order(parts: Partial<PaymentOrder> = {}): Promise<PaymentOrder> {
     const lifetime = await readLifetime(rpc)
     if (!lifetime) throw new Error('no blockhash')
@@ -112,11 +122,7 @@ export async function createWorld(slotMs = 50): Promise<World> {
   }
   const sign = async (parts?: Partial<PaymentOrder>, wallet = payer) => signPayment(await order(parts), wallet)
 
-  function rpcOf(scripts: readonly NodeScript[], timeoutMs = 2_000): Rpc & Counted {
-    const counts = new Map<string, number>()
-    const through = createRpc({ urls: urlsOf(scripts), transport: transportOf(scripts, counts), timeoutMs })
-    return { ...through, calls: () => counts }
-  }
+  const rpcOf = scripted(localnet.rpcUrl, http.transport)
   function open(parts: Pick<ChainParts, 'rpc'> & Partial<ChainParts>): Chain {
     const chain = createChain({ verifier: createVerifier(), genesis: localnet.genesisHash, clock, log, ...parts })
     closers.push(() => chain.close())

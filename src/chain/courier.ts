@@ -1,0 +1,147 @@
+/**
+ * Sends from one wallet, for a service that pays nobody twice: what it signs is given back to be kept before it is sent, and
+ * what became of it is told only when that is certain.
+ */
+import { getBase64Decoder } from '@solana/kit'
+import { decodeAddress, encodeBase58 } from '../core/base58.ts'
+import type { Courier, Holdings, SignedBytes, Signing, TransferOrder } from '../core/courier.ts'
+import { maxUnits } from '../core/money.ts'
+import type { Mint } from '../core/network.ts'
+import type { Clock, Log, Posting, Verifier } from '../core/ports.ts'
+import { readFunds } from './balances.ts'
+import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './batch.ts'
+import { readOpeningCost, readStates } from './destinations.ts'
+import { diagnose } from './diagnosis.ts'
+import type { Wallet } from './keypair.ts'
+import { composeMessage, signUnchanged, unsigned, WalletFault } from './message.ts'
+import { outcomeOf, type SignedAt } from './outcome.ts'
+import { createInquiry, inquire } from './quorum.ts'
+import type { Rpc } from './rpc.ts'
+import { readRecentBlock, submit } from './send.ts'
+import { longestBytes, openTransaction, type Transaction } from './transaction.ts'
+import { createTrial } from './trial.ts'
+import { createWitness } from './witness.ts'
+
+export interface CourierParts extends FeeTerms {
+  readonly rpc: Rpc
+  /** The chain for which alone something is signed. */
+  readonly genesis: string
+  /** Pays, signs, and pays the fees. */
+  readonly wallet: Wallet
+  readonly verifier: Verifier
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const hedgeMs = 500
+
+export function createCourier(parts: CourierParts): Courier {
+  const { rpc, genesis, wallet, verifier, clock, log } = parts
+  const pin = { hash: genesis }
+  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))
+  const tryOut = createTrial(rpc, genesis)
+  return {
+    wallet: wallet.address,
+    holdings: (mints) => readHoldings(rpc, wallet.address, mints),
+    accountsOf: async (owners, mint) => (mint ? readStates(rpc.call, owners, mint) : owners.map(() => 'ready')),
+    openingCost: (mint) => readOpeningCost(rpc.call, mint),
+    fit: fitInto,
+    sign: (order) => sign(parts, tryOut, order),
+    send: async (signed) => post(rpc, paymentOf(signed)),
+    outcomeOf: async (signed) => outcomeOf({ rpc, genesis }, paymentOf(signed)),
+    read: async (signature) => {
+      const options = { isEager: true, hedgeMs, onHedge: () => {} }
+      const finding = await inquire(createInquiry(signature, 'finalized'), witnesses, options)
+      if (finding.kind === 'found') return finding.effect
+      return finding.kind === 'missing' ? 'missing' : undefined
+    },
+  }
+}
+
+async function readHoldings(rpc: Rpc, wallet: string, mints: readonly Mint[]): Promise<Holdings | undefined> {
+  const funds = await readFunds(rpc, { wallet, recipient: wallet, mints })
+  if (funds.kind === 'unavailable') return undefined
+  return { lamports: funds.lamports, units: funds.tokens.map(({ units }) => units) }
+}
+
+async function sign(
+  { rpc, wallet, ...terms }: CourierParts,
+  tryOut: ReturnType<typeof createTrial>,
+  order: TransferOrder,
+): Promise<Signing> {
+  const fault = faultIn(order, terms)
+  if (fault !== undefined) return { kind: 'impossible', why: fault }
+  const block = await readRecentBlock(rpc)
+  if (block?.slot === undefined) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  const { lifetime, slot } = block
+  const batch = await composeBatch(order, wallet.address, terms)
+  const draft = unsigned(composeMessage(batch.instructions, lifetime, wallet.address))
+  if (draft.length > longestBytes) {
+    const why = `${order.transfers.length} transfers do not fit into one transaction; make it ${fitInto(order)}`
+    return { kind: 'impossible', why }
+  }
+  const trial = await tryOut(draft)
+  if (trial.kind === 'unavailable') return trial
+  if (trial.kind === 'bad') {
+    const { error, call } = trial
+    const keys = openTransaction(draft).keys.map(encodeBase58)
+    return diagnose(call, { order, batch, wallet: wallet.address, error, keys })
+  }
+  const signing = await signDraft(draft, wallet)
+  if ('kind' in signing) return signing
+  const { wire, signature } = signing
+  const { lastValidBlockHeight } = lifetime
+  // It cannot have landed before either of these. Of two nodes' words the more careful one is kept.
+  return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.min(slot, trial.slot) } }
+}
+
+/** What is wrong with an order whatever the chain says. */
+function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): string | undefined {
+  if (transfers.length === 0) return 'there is nothing to send'
+  if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is not one that can be sent'
+  if (transfers.some(({ owner }) => decodeAddress(owner) === undefined)) return 'an address is not one'
+  if (maxFeeLamports !== undefined && maxFeeLamports < signatureLamports) {
+    return `a transaction costs ${signatureLamports} lamports at the least, and may cost ${maxFeeLamports}`
+  }
+  return undefined
+}
+
+async function signDraft(
+  draft: Uint8Array,
+  wallet: Wallet,
+): Promise<Pick<SignedBytes, 'wire' | 'signature'> | Exclude<Signing, { kind: 'signed' }>> {
+  try {
+    const wire = await signUnchanged(draft, wallet)
+    return { wire, signature: signatureOf(openTransaction(wire)) }
+  } catch (error) {
+    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
+    // What a signer says of itself may hold what is not for the books, such as its address.
+    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
+  }
+}
+
+/** To every node, since one may take it and lose it; the first that took it is enough. */
+async function post(rpc: Rpc, payment: SignedAt): Promise<Posting> {
+  const postings = rpc.nodes.map((node) => submit(node, payment))
+  const isSent = postings.map((posting) =>
+    posting.then((one) => (one.kind === 'sent' ? one : Promise.reject(new Error(one.kind)))),
+  )
+  try {
+    return await Promise.any(isSent)
+  } catch {
+    const all = await Promise.all(postings)
+    // Who does not know may have passed it on.
+    return all.find(({ kind }) => kind === 'unknown') ?? all[0] ?? { kind: 'unknown', why: 'no node was asked' }
+  }
+}
+
+/** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
+function paymentOf({ wire, signature, lastValidBlockHeight, slot }: SignedBytes): SignedAt {
+  if (signatureOf(openTransaction(wire)) !== signature)
+    throw new TypeError('the bytes were not signed with this signature')
+  return { wire: getBase64Decoder().decode(wire), signature, lastValidBlockHeight, slot }
+}
+
+function signatureOf({ signatures }: Transaction): string {
+  return encodeBase58(signatures[0] ?? new Uint8Array())
+}

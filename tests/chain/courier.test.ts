@@ -1,0 +1,449 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
+import { walletFromSigner } from '../../src/chain/signer.ts'
+import { memoProgram } from '../../src/chain/tokens.ts'
+import { openTransaction, verifySignatures } from '../../src/chain/transaction.ts'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import type { TransferOrder } from '../../src/core/courier.ts'
+import { type Mint, token2022Program } from '../../src/core/network.ts'
+import { gainOf } from '../../src/core/verify.ts'
+import { createVerifier } from '../../src/host/ed25519.ts'
+import { instruction, succeed } from '../harness/message.ts'
+import { createMint, extensions, mintTo } from '../harness/mint.ts'
+import { newSigner } from '../harness/world.ts'
+import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { honest, lying, NodeError, type NodeScript } from './world.ts'
+
+let office: Office
+let native: Mint
+const memo = `paystile:${'x'.repeat(22)}`
+
+beforeAll(async () => {
+  office = await createOffice()
+  native = office.native
+})
+afterAll(() => office.close())
+
+const dead: NodeScript = () => Promise.reject(new Error('no route'))
+const sign = (order: Partial<TransferOrder>, courier = office.courier) =>
+  courier.sign({ mint: native, transfers: [], memo, ...order })
+const finalize = () => office.localnet.advance(0, 40)
+
+describe('a payout', () => {
+  it('pays seventeen people in one transaction, each exactly theirs, and can be read again', async () => {
+    const people = await office.people(17)
+    const transfers = people.map((owner, index) => transfer(owner, BigInt(1_000 + index)))
+    expect(office.courier.fit({ mint: native, transfers, memo })).toBe(17)
+    const before = await office.held(office.sender.address, native)
+    const signed = signedIn(await sign({ transfers }))
+    expect(await office.courier.outcomeOf(signed)).toMatchObject({ kind: 'open' })
+    expect(await office.courier.read(signed.signature)).toBe('missing')
+    await office.land(signed)
+    for (const [index, owner] of people.entries()) expect(await office.held(owner, native)).toBe(BigInt(1_000 + index))
+    const total = transfers.reduce((sum, { units }) => sum + units, 0n)
+    expect(before - (await office.held(office.sender.address, native))).toBe(total)
+
+    expect(await office.courier.outcomeOf(signed)).toMatchObject({
+      kind: 'open',
+      why: expect.stringContaining('final'),
+    })
+    expect(await office.courier.read(signed.signature)).toBe('missing')
+    finalize()
+    expect(await office.courier.outcomeOf(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
+    const effect = await office.courier.read(signed.signature)
+    if (!effect || effect === 'missing') throw new Error('it cannot be read')
+    expect(effect.memos).toEqual([memo])
+    expect(effect.failed).toBe(false)
+    for (const { owner, units } of transfers) expect(gainOf(effect, owner, native.address)).toBe(units)
+    expect(gainOf(effect, office.sender.address, native.address)).toBe(-total)
+    // 5,000 for the signature, the rest for priority.
+    expect(effect.fee).toBe(5_000n + 2_300n)
+  })
+
+  it('is signed by the wallet alone, pays for its computation, and says from which slot on it could land', async () => {
+    const [owner = ''] = await office.people(1)
+    const first = office.localnet.slot()
+    const { wire, signature, lastValidBlockHeight, slot } = signedIn(await sign({ transfers: [transfer(owner, 5n)] }))
+    const transaction = openTransaction(wire)
+    expect(transaction.version).toBe(0)
+    expect(transaction.signatures.map(encodeBase58)).toEqual([signature])
+    expect(encodeBase58(transaction.keys[0] ?? new Uint8Array())).toBe(office.sender.address)
+    expect(verifySignatures(transaction, createVerifier())).toBe(true)
+    const programs = transaction.instructions.map(({ program }) =>
+      encodeBase58(transaction.keys[program] as Uint8Array),
+    )
+    expect(programs.slice(0, 3)).toEqual([
+      'ComputeBudget111111111111111111111111111111',
+      'ComputeBudget111111111111111111111111111111',
+      memoProgram,
+    ])
+    expect(lastValidBlockHeight).toBeGreaterThan(first)
+    expect(slot).toBeLessThanOrEqual(first)
+    expect(slot).toBeGreaterThan(first - 3)
+  })
+
+  it('T155: opens accounts that are missing, also of those to whom somebody sent lamports before, and twice does no harm', async () => {
+    const people = await Promise.all(Array.from({ length: 7 }, newSigner))
+    for (const { address } of people) {
+      await office.localnet.fund(await office.tokenAccount(address, native), { SOL: 1_000_000n })
+    }
+    const transfers = people.map(({ address }) => transfer(address, 9n, true))
+    expect(office.courier.fit({ mint: native, transfers, memo })).toBe(7)
+    const lamports = await office.held(office.sender.address)
+    await office.land(signedIn(await sign({ transfers })))
+    for (const { address } of people) expect(await office.held(address, native)).toBe(9n)
+    const cost = (await office.courier.openingCost(native)) ?? 0n
+    expect(cost).toBe(2_039_280n)
+    const spent = lamports - (await office.held(office.sender.address))
+    expect(spent).toBeGreaterThan(7n * (cost - 1_000_000n))
+    expect(spent).toBeLessThan(7n * cost)
+    await office.land(signedIn(await sign({ transfers, memo: 'again' })))
+    for (const { address } of people) expect(await office.held(address, native)).toBe(18n)
+    // One more would be one call too many for the chain.
+    const more = await Promise.all(Array.from({ length: 8 }, newSigner))
+    for (const { address } of more) {
+      await office.localnet.fund(await office.tokenAccount(address, native), { SOL: 1_000_000n })
+    }
+    expect(await sign({ transfers: more.map(({ address }) => transfer(address, 9n, true)) })).toMatchObject({
+      kind: 'impossible',
+      why: expect.stringContaining('MaxInstructionTraceLengthExceeded'),
+    })
+  })
+
+  it('pays SOL', async () => {
+    const people = await Promise.all(Array.from({ length: 19 }, newSigner))
+    const transfers = people.map(({ address }, index) => transfer(address, 1_000_000n + BigInt(index)))
+    expect(office.courier.fit({ mint: undefined, transfers, memo })).toBe(19)
+    const signed = signedIn(await sign({ mint: undefined, transfers }))
+    await office.land(signed)
+    for (const [index, { address }] of people.entries())
+      expect(await office.held(address)).toBe(1_000_000n + BigInt(index))
+    finalize()
+    const effect = await office.courier.read(signed.signature)
+    if (!effect || effect === 'missing') throw new Error('it cannot be read')
+    expect(people.map(({ address }, index) => gainOf(effect, address, 'SOL') - BigInt(index))).toEqual(
+      people.map(() => 1_000_000n),
+    )
+  })
+
+  it('pays under Token-2022, and opens accounts there', async () => {
+    const authority = await office.person()
+    const mint = await createMint(office, authority, { tokenProgram: token2022Program })
+    const [old, young] = [await newSigner(), await newSigner()]
+    await mintTo(office, mint, authority, { [office.sender.address]: 1_000n, [old.address]: 0n })
+    const transfers = [transfer(old.address, 5n), transfer(young.address, 6n, true)]
+    await office.land(signedIn(await sign({ mint, transfers })))
+    expect(await office.held(old.address, mint)).toBe(5n)
+    expect(await office.held(young.address, mint)).toBe(6n)
+  })
+
+  it('sends somebody two transfers as two', async () => {
+    const [owner = ''] = await office.people(1)
+    await office.land(signedIn(await sign({ transfers: [transfer(owner, 5n), transfer(owner, 6n)] })))
+    expect(await office.held(owner, native)).toBe(11n)
+  })
+
+  it('costs no more than it may', async () => {
+    const [owner = ''] = await office.people(1)
+    const feeOf = async (maxFeeLamports: bigint, priorityMicroLamports = 1_000_000n) => {
+      const courier = office.courierOf([honest], { maxFeeLamports, priorityMicroLamports })
+      const signed = signedIn(
+        await courier.sign({ mint: native, transfers: [transfer(owner, 1n)], memo: `${maxFeeLamports}` }),
+      )
+      await office.land(signed)
+      finalize()
+      const effect = await courier.read(signed.signature)
+      return effect === 'missing' ? undefined : effect?.fee
+    }
+    expect(await feeOf(5_000n)).toBe(5_000n)
+    expect(await feeOf(6_001n)).toBe(6_001n)
+    expect(await feeOf(10n ** 9n)).toBe(75_000n)
+    const mean = office.courierOf([honest], { maxFeeLamports: 4_999n })
+    expect(await sign({ transfers: [transfer(owner, 1n)] }, mean)).toMatchObject({
+      kind: 'impossible',
+      why: expect.stringContaining('5000 lamports at the least'),
+    })
+  })
+})
+
+describe('before it is signed', () => {
+  it.each<[string, Partial<TransferOrder>, string]>([
+    ['nothing', { transfers: [] }, 'nothing to send'],
+    ['an amount of nothing', { transfers: [transfer('11111111111111111111111111111111', 0n)] }, 'amount'],
+    ['more than there can be', { transfers: [transfer('11111111111111111111111111111111', 2n ** 64n)] }, 'amount'],
+    ['what is no address', { transfers: [transfer('somewhere', 1n)] }, 'address'],
+  ])('%s is refused', async (_name, order, why) => {
+    expect(await sign(order)).toEqual({ kind: 'impossible', why: expect.stringContaining(why) })
+  })
+
+  it('more transfers than fit are refused', async () => {
+    const people = await Promise.all(Array.from({ length: 19 }, newSigner))
+    const transfers = people.map(({ address }) => transfer(address, 1n))
+    expect(await sign({ transfers })).toMatchObject({ kind: 'impossible', why: expect.stringContaining('make it 18') })
+  })
+
+  it('T147: no node sees a signature that it could send', async () => {
+    const [owner = ''] = await office.people(1)
+    const seen: string[] = []
+    const curious: NodeScript = (question, forward) => {
+      if (question.method === 'simulateTransaction') seen.push(String(question.params[0]))
+      expect(question.method).not.toBe('sendTransaction')
+      return forward()
+    }
+    const signed = signedIn(await sign({ transfers: [transfer(owner, 1n)] }, office.courierOf([curious, curious])))
+    expect(seen.length).toBeGreaterThan(0)
+    for (const wire of seen) {
+      const { signatures } = openTransaction(Buffer.from(wire, 'base64'))
+      expect(signatures.every((signature) => signature.every((byte) => byte === 0))).toBe(true)
+      await office.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }]).catch(() => {})
+    }
+    office.localnet.advance(0, 1)
+    expect(await office.held(owner, native)).toBe(0n)
+    await office.land(signed)
+    expect(await office.held(owner, native)).toBe(1n)
+  })
+
+  it('T155: a frozen account is blamed, by its place and not by its name', async () => {
+    const authority = await office.person()
+    const mint = await createMint(office, authority)
+    const [first, second, third] = [await newSigner(), await newSigner(), await newSigner()]
+    const accounts = { [office.sender.address]: 50n, [first.address]: 0n, [second.address]: 0n }
+    await mintTo(office, mint, authority, accounts)
+    await office.freeze(second.address, mint, authority)
+    const transfers = [transfer(first.address, 5n), transfer(second.address, 5n)]
+    const signing = await sign({ mint, transfers })
+    expect(signing).toEqual({ kind: 'impossible', why: expect.stringContaining('transfer 2 of 2'), transfer: 1 })
+    expect(JSON.stringify(signing)).toContain('frozen')
+    expect(JSON.stringify(signing)).not.toContain(second.address)
+    // An account that is not there is somebody's, too.
+    expect(await sign({ mint, transfers: [transfer(third.address, 5n)] })).toMatchObject({
+      why: expect.stringContaining('there is no token account'),
+      transfer: 0,
+    })
+    expect(await sign({ mint, transfers: [transfer(third.address, 5n, true)] })).toMatchObject({ kind: 'signed' })
+    // Where the sender is frozen, nobody else is to blame.
+    await office.freeze(office.sender.address, mint, authority)
+    const own = await sign({ mint, transfers: [transfer(first.address, 5n)] })
+    expect(own).toEqual({ kind: 'impossible', why: expect.stringContaining(`${office.sender.address} is frozen`) })
+  })
+
+  it('too little money is nobody else’s fault, and is told in numbers', async () => {
+    const [one = '', two = ''] = await office.people(2)
+    const poor = await newSigner()
+    const courier = office.courierOf([honest], { wallet: await createWallet(poor) })
+    const transfers = [transfer(one, 1_500_000_000n), transfer(two, 1_500_000_000n)]
+    expect(await sign({ transfers }, courier)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining(`${poor.address} holds too little SOL to pay the fee`),
+    })
+    await office.localnet.fund(poor.address, { SOL: 1_000_000_000n })
+    expect(await sign({ transfers }, courier)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining(`${poor.address} holds nothing of the token`),
+    })
+    await office.localnet.fund(poor.address, { NATIVE: 2_000_000_000n })
+    const short = `${poor.address} holds 2 of the token and needs 3`
+    expect(await sign({ transfers }, courier)).toEqual({ kind: 'impossible', why: expect.stringContaining(short) })
+    expect(await sign({ mint: undefined, transfers }, courier)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining(`${poor.address} holds 1 SOL and needs 3`),
+    })
+    expect(await sign({ mint: undefined, transfers: [transfer(one, 999_500_000n)] }, courier)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining('would be left with less SOL than an account must hold'),
+    })
+    await office.land(signedIn(await sign({ mint: undefined, transfers: [transfer(one, 998_000_000n)] }, courier)))
+    const stranger = await newSigner()
+    expect(await sign({ transfers: [transfer(stranger.address, 1n, true)] }, courier)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining('too little SOL to open the accounts'),
+    })
+  })
+
+  it('what would leave an empty wallet with too little to exist is blamed on that transfer', async () => {
+    const [rich = ''] = await office.people(1)
+    await office.localnet.fund(rich, { SOL: 1_000_000n })
+    const empty = await newSigner()
+    const transfers = [transfer(rich, 1n), transfer(empty.address, 1_000n)]
+    expect(await sign({ mint: undefined, transfers })).toEqual({
+      kind: 'impossible',
+      why: 'transfer 2 of 2 is too small to open an empty wallet',
+      transfer: 1,
+    })
+  })
+
+  it('a mint that is paused is nobody’s fault', async () => {
+    const authority = await office.person()
+    const mint = await createMint(office, authority, { extensions: [extensions.pausable(authority.address)] })
+    const person = await newSigner()
+    await mintTo(office, mint, authority, { [office.sender.address]: 50n, [person.address]: 0n })
+    const order = { mint, transfers: [transfer(person.address, 5n)] }
+    expect((await sign(order)).kind).toBe('signed')
+    await succeed(
+      office,
+      [
+        instruction(
+          mint.tokenProgram,
+          [
+            ['w', mint.address],
+            ['r', authority],
+          ],
+          44,
+          1,
+        ),
+      ],
+      authority,
+    )
+    expect(await sign(order)).toEqual({ kind: 'impossible', why: expect.stringMatching(/^the transfer would fail \(/) })
+  })
+})
+
+describe('a node that cannot be asked', () => {
+  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
+  const failing = (err: unknown) =>
+    lying('simulateTransaction', (result) => ({ ...(result as object), value: { err } }))
+
+  it.each<[string, readonly NodeScript[]]>([
+    ['is dead', [dead]],
+    [
+      'refuses to try',
+      [
+        (question, forward) =>
+          question.method === 'simulateTransaction' ? Promise.reject(new NodeError(-32005)) : forward(),
+      ],
+    ],
+    ['does not know the block yet', [failing('BlockhashNotFound')]],
+    ['has no room', [failing('WouldExceedMaxBlockCostLimit')]],
+    ['says nothing of the outcome', [lying('simulateTransaction', () => ({ context: { slot: 1 }, value: {} }))]],
+    ['says no slot', [lying('simulateTransaction', () => ({ value: { err: null } }))]],
+    [
+      'says no slot with its block',
+      [lying('getLatestBlockhash', (result) => ({ value: (result as { value: unknown }).value }))],
+    ],
+    ['is of another chain', [lying('getGenesisHash', () => 'elsewhere')]],
+  ])('that %s makes it unavailable', async (_name, scripts) => {
+    expect(await sign(await order(), office.courierOf(scripts))).toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('T73: that goes over to another chain in between does so, too', async () => {
+    let asked = 0
+    const leaving: NodeScript = (question, forward) => {
+      if (question.method !== 'getGenesisHash') return forward()
+      asked += 1
+      return asked > 1 ? Promise.resolve('elsewhere') : forward()
+    }
+    expect(await sign(await order(), office.courierOf([leaving]))).toMatchObject({ kind: 'unavailable' })
+  })
+
+  it('does not matter where another can be', async () => {
+    const others: readonly NodeScript[] = [dead, failing('BlockhashNotFound'), failing('AccountNotFound')]
+    for (const other of others) {
+      expect((await sign(await order(), office.courierOf([other, honest]))).kind).toBe('signed')
+      expect((await sign(await order(), office.courierOf([honest, other]))).kind).toBe('signed')
+    }
+  })
+
+  it('does not hide what another says', async () => {
+    const { address } = await newSigner()
+    const transfers = [transfer(address, 1n)]
+    expect(await sign({ transfers }, office.courierOf([honest, dead]))).toMatchObject({
+      kind: 'impossible',
+      transfer: 0,
+    })
+    expect(await sign({ transfers }, office.courierOf([dead, honest]))).toMatchObject({
+      kind: 'impossible',
+      transfer: 0,
+    })
+  })
+
+  it('T148: of two, the earlier slot is kept', async () => {
+    const future = lying('getLatestBlockhash', (result) => ({ ...(result as object), context: { slot: 10 ** 9 } }))
+    const { slot } = signedIn(await sign(await order(), office.courierOf([future, honest])))
+    expect(slot).toBeLessThanOrEqual(office.localnet.slot())
+    const past = lying('simulateTransaction', (result) => ({ ...(result as object), context: { slot: 3 } }))
+    expect(signedIn(await sign(await order(), office.courierOf([honest, past]))).slot).toBe(3)
+  })
+})
+
+describe('a wallet', () => {
+  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
+  const courierWith = (wallet: Wallet) => office.courierOf([honest], { wallet })
+
+  it('of a kit signer will do', async () => {
+    const { address, signTransactions } = office.sender
+    const courier = courierWith(walletFromSigner({ address, signTransactions }))
+    await office.land(signedIn(await sign(await order(), courier)))
+  })
+
+  it('that changes what it signs is refused: nothing may be added to a payout', async () => {
+    const wallet = await createWallet(office.sender)
+    const other = signedIn(await sign({ ...(await order()), memo: 'more for me' }))
+    const changing: Wallet = { ...wallet, signTransaction: async () => other.wire }
+    expect(await sign(await order(), courierWith(changing))).toEqual({
+      kind: 'impossible',
+      why: 'the wallet changed the transaction',
+    })
+  })
+
+  it('that does not sign is refused, and one out of reach is asked again', async () => {
+    const wallet = await createWallet(office.sender)
+    const idle: Wallet = { ...wallet, signTransaction: async (bytes) => bytes }
+    expect(await sign(await order(), courierWith(idle))).toMatchObject({ kind: 'impossible' })
+    const away: Wallet = {
+      ...wallet,
+      signTransaction: () => Promise.reject(new TypeError('fetch failed: https://keys.test/s3cret')),
+    }
+    expect(await sign(await order(), courierWith(away))).toEqual({
+      kind: 'unavailable',
+      why: 'the wallet did not sign (TypeError)',
+    })
+  })
+})
+
+describe('sending', () => {
+  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
+
+  it('again is fine, also when it has landed', async () => {
+    const signed = signedIn(await sign(await order()))
+    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
+    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
+    office.localnet.advance(0, 1)
+    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
+  })
+
+  it('reaches the chain through any node, also when another takes it and loses it', async () => {
+    const [owner = ''] = await office.people(1)
+    const signed = signedIn(await sign({ transfers: [transfer(owner, 3n)] }))
+    const losing: NodeScript = (question, forward) =>
+      question.method === 'sendTransaction' ? Promise.resolve(signed.signature) : forward()
+    const slow: NodeScript = async (question, forward) => {
+      const result = await forward()
+      if (question.method === 'sendTransaction') arrived()
+      return result
+    }
+    let arrived = () => {}
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    expect(await office.courierOf([losing, slow, dead]).send(signed)).toEqual({ kind: 'sent' })
+    await arrival
+    office.localnet.advance(0, 1)
+    expect(await office.held(owner, native)).toBe(3n)
+  })
+
+  it('says why it was not sent, and does not know where nobody answers', async () => {
+    const signed = signedIn(await sign(await order()))
+    office.localnet.advance(0, 400)
+    expect(await office.courier.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })
+    expect(await office.courierOf([dead]).send(signed)).toMatchObject({ kind: 'unknown' })
+    expect(await office.courierOf([honest, dead]).send(signed)).toMatchObject({ kind: 'unknown' })
+  })
+
+  it('takes no bytes under another signature: their fate would be told of another', async () => {
+    const [one, two] = [signedIn(await sign(await order())), signedIn(await sign(await order()))]
+    const mixed = { ...one, signature: two.signature }
+    await expect(office.courier.send(mixed)).rejects.toThrow(TypeError)
+    await expect(office.courier.outcomeOf(mixed)).rejects.toThrow(TypeError)
+    await expect(office.courier.send({ ...one, wire: new Uint8Array() })).rejects.toThrow(TypeError)
+  })
+})

@@ -1,0 +1,89 @@
+/** A localnet with a wallet that pays out, people who are paid, and nodes that can be made to lie. */
+import type { KeyPairSigner } from '@solana/kit'
+import { type CourierParts, createCourier } from '../../src/chain/courier.ts'
+import { createWallet } from '../../src/chain/keypair.ts'
+import type { Rpc } from '../../src/chain/rpc.ts'
+import type { Courier, SignedBytes, Signing, Transfer } from '../../src/core/courier.ts'
+import type { Mint } from '../../src/core/network.ts'
+import type { Log } from '../../src/core/ports.ts'
+import { createWallClock } from '../../src/host/clock.ts'
+import { createVerifier } from '../../src/host/ed25519.ts'
+import { createHttpTransport } from '../../src/host/transport.ts'
+import { instruction, succeed } from '../harness/message.ts'
+import { createWorld, newSigner, type World } from '../harness/world.ts'
+import { honest, type NodeScript, scripted } from './world.ts'
+
+export interface Office extends World {
+  readonly sender: KeyPairSigner
+  /** Through one honest node. */
+  readonly courier: Courier
+  courierOf(scripts: readonly NodeScript[], parts?: Partial<CourierParts>): Courier
+  rpcOf: (scripts: readonly NodeScript[], timeoutMs?: number) => Rpc & { calls(): ReadonlyMap<string, number> }
+  /** What somebody holds of a mint, or of SOL. */
+  held(owner: string, mint?: Mint): Promise<bigint>
+  /** So many wallets with an empty account of NATIVE. */
+  people(count: number): Promise<readonly string[]>
+  /** Sends, and waits until it is confirmed. */
+  land(signed: SignedBytes): Promise<void>
+  freeze(owner: string, mint: Mint, authority: KeyPairSigner): Promise<void>
+}
+
+/** Slots do not pass by themselves: tests let them. */
+export async function createOffice(): Promise<Office> {
+  const world = await createWorld({ slotMs: 3_600_000 })
+  const http = createHttpTransport()
+  const sender = await world.person()
+  const wallet = await createWallet(sender)
+  const rpcOf = scripted(world.localnet.rpcUrl, http.transport)
+  const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
+  const courierOf: Office['courierOf'] = (scripts, parts = {}) =>
+    createCourier({
+      rpc: rpcOf(scripts),
+      genesis: world.localnet.genesisHash,
+      wallet,
+      verifier: createVerifier(),
+      clock: createWallClock(),
+      log,
+      ...parts,
+    })
+  const courier = courierOf([honest])
+  return {
+    ...world,
+    sender,
+    courier,
+    courierOf,
+    rpcOf,
+    held: async (owner, mint) => {
+      const address = mint ? await world.tokenAccount(owner, mint) : owner
+      const account = world.localnet.getAccount(address)
+      if (!mint || !account) return account?.lamports ?? 0n
+      return Buffer.from(account.data).readBigUInt64LE(64)
+    },
+    people: async (count) => {
+      const signers = await Promise.all(Array.from({ length: count }, newSigner))
+      for (const { address } of signers) await world.localnet.fund(address, { NATIVE: 0n })
+      return signers.map(({ address }) => address)
+    },
+    land: async (signed) => {
+      const posting = await courier.send(signed)
+      if (posting.kind !== 'sent') throw new Error(posting.why)
+      world.localnet.advance(0, 1)
+    },
+    freeze: async (owner, mint, authority) => {
+      const account = await world.tokenAccount(owner, mint)
+      const accounts = [['w', account] as const, ['r', mint.address] as const, ['r', authority] as const]
+      await succeed(world, [instruction(mint.tokenProgram, accounts, 10)], authority)
+    },
+    close: async () => {
+      await http.close()
+      await world.close()
+    },
+  }
+}
+
+export function signedIn(signing: Signing): SignedBytes {
+  if (signing.kind !== 'signed') throw new Error(`${signing.kind}: ${signing.why}`)
+  return signing.signed
+}
+
+export const transfer = (owner: string, units: bigint, opens = false): Transfer => ({ owner, units, opens })

@@ -1,0 +1,282 @@
+/** What became of a payout, told by nodes that lag, forget, lie or speak for another chain. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SignedBytes } from '../../src/core/courier.ts'
+import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { honest, lying, NodeError, type NodeScript } from './world.ts'
+
+let office: Office
+let owner: string
+let serial = 0
+
+beforeAll(async () => {
+  office = await createOffice()
+})
+afterAll(() => office.close())
+beforeEach(async () => {
+  const [person = ''] = await office.people(1)
+  owner = person
+})
+
+const sign = async (units = 7n) => {
+  serial += 1
+  return signedIn(
+    await office.courier.sign({ mint: office.native, transfers: [transfer(owner, units)], memo: `paystile:${serial}` }),
+  )
+}
+const pass = (slots: number) => office.localnet.advance(0, slots)
+const by = (scripts: readonly NodeScript[], signed: SignedBytes) => office.courierOf(scripts).outcomeOf(signed)
+const open = (why: string) => ({ kind: 'open', why: expect.stringContaining(why) })
+
+const dead: NodeScript = () => Promise.reject(new Error('no route'))
+/** Several lies of one node. */
+const both =
+  (...scripts: readonly NodeScript[]): NodeScript =>
+  (question, forward) =>
+    scripts.reduce<() => Promise<unknown>>((inner, script) => () => script(question, inner), forward)()
+const withValue = (value: unknown) => (result: unknown) => ({ ...(result as object), value })
+const absent = lying('getSignatureStatuses', withValue([null]))
+const high = lying('getBlockHeight', () => 10 ** 9)
+const stale = lying('isBlockhashValid', withValue(false))
+/** A node that is sure that nothing of it is there. */
+const denies = both(absent, high, stale)
+const pruned = lying('getFirstAvailableBlock', () => 10 ** 9)
+const foreign = lying('getGenesisHash', () => 'elsewhere')
+const statusOf = (status: object) =>
+  lying('getSignatureStatuses', withValue([{ slot: 5, confirmations: null, err: null, ...status }]))
+const final = { confirmationStatus: 'finalized' }
+const failure = { err: { InstructionError: [3, { Custom: 1 }] }, ...final }
+
+describe('expired', () => {
+  it('T148: is told only once the finalized chain has passed its last height', async () => {
+    const signed = await sign()
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    pass(150)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    // The last block that takes it has passed, and is not final.
+    pass(10)
+    expect((await office.courier.send(signed)).kind).toBe('rejected')
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    pass(40)
+    expect(await office.courier.outcomeOf(signed)).toEqual({ kind: 'expired' })
+    expect(await office.held(owner, office.native)).toBe(0n)
+  })
+
+  it('T148: needs two nodes, where there are two', async () => {
+    const signed = await sign()
+    pass(200)
+    expect(await by([honest, honest], signed)).toEqual({ kind: 'expired' })
+    expect(await by([honest, honest, dead], signed)).toEqual({ kind: 'expired' })
+    expect((await by([honest, dead], signed)).kind).toBe('open')
+    expect(await by([honest, pruned], signed)).toEqual(open('remember'))
+    expect(await by([honest, foreign], signed)).toEqual(open('chain'))
+  })
+
+  it('T148: is not told by a node that does not remember so far back, or does not say how far', async () => {
+    const signed = await sign()
+    pass(200)
+    expect(await by([pruned], signed)).toEqual(open('remember'))
+    expect(await by([lying('getFirstAvailableBlock', () => signed.slot + 1)], signed)).toEqual(open('remember'))
+    expect(await by([lying('getFirstAvailableBlock', () => signed.slot)], signed)).toEqual({ kind: 'expired' })
+    const silent: NodeScript = (question, forward) =>
+      question.method === 'getFirstAvailableBlock' ? Promise.reject(new NodeError(-32601)) : forward()
+    expect(await by([silent], signed)).toEqual(open('remember'))
+  })
+
+  it('T148: is not told by a node that is behind, whoever answered in between', async () => {
+    const signed = await sign()
+    pass(200)
+    const early = { context: { slot: signed.slot - 1 } }
+    const behind = (method: string) => lying(method, (result) => ({ ...(result as object), ...early }))
+    expect(await by([behind('getSignatureStatuses')], signed)).toEqual(open('behind'))
+    expect(await by([behind('isBlockhashValid')], signed)).toEqual(open('behind'))
+    const slow = lying('getSlot', () => signed.slot - 1)
+    expect(await by([both(slow)], signed)).toEqual(open('behind'))
+    expect(await by([lying('getSlot', () => null)], signed)).toEqual(open('behind'))
+    expect(await by([lying('getSignatureStatuses', () => ({ value: [null] }))], signed)).toEqual(open('behind'))
+  })
+
+  it('T148: is not told while a node still takes its block, or is not as high', async () => {
+    const signed = await sign()
+    pass(200)
+    expect(await by([lying('isBlockhashValid', withValue(true))], signed)).toEqual(open('may still land'))
+    expect(await by([lying('isBlockhashValid', () => null)], signed)).toEqual(open('may still land'))
+    expect(await by([lying('getBlockHeight', () => signed.lastValidBlockHeight)], signed)).toEqual(
+      open('may still land'),
+    )
+    expect(await by([lying('getBlockHeight', () => 'high')], signed)).toEqual(open('height'))
+  })
+
+  it('T148: is not told because of a last height that was a lie', async () => {
+    const signed = { ...(await sign()), lastValidBlockHeight: 1 }
+    pass(40)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    await office.land(signed)
+    pass(40)
+    expect((await office.courier.outcomeOf(signed)).kind).toBe('landed')
+  })
+
+  it('T73, T148: is not told by a node of another chain, nor by one that comes from there or goes there meanwhile', async () => {
+    const signed = await sign()
+    await office.land(signed)
+    pass(200)
+    expect(await by([both(denies, foreign)], signed)).toEqual(open('chain'))
+    for (const right of [1, 2]) {
+      let asked = 0
+      // Of the right chain when it is asked for the first or for the second time only.
+      const wandering: NodeScript = (question, forward) => {
+        if (question.method !== 'getGenesisHash') return denies(question, forward)
+        asked += 1
+        return asked === right ? forward() : Promise.resolve('elsewhere')
+      }
+      expect(await by([wandering], signed)).toEqual(open('chain'))
+    }
+    let left = 2
+    const returning: NodeScript = (question, forward) => (left-- > 0 ? denies(question, forward) : forward())
+    expect((await by([returning], signed)).kind).toBe('landed')
+  })
+
+  it('T149: is never told of what has landed or can land, by one node that lies beside one that does not', async () => {
+    const signed = await sign()
+    const lies: readonly NodeScript[] = [denies, both(denies, pruned), both(denies, foreign), dead, absent, stale, high]
+    const tell = async () => {
+      const outcomes = []
+      for (const lie of lies) outcomes.push(await by([lie, honest], signed), await by([honest, lie], signed))
+      return new Set(outcomes.map(({ kind }) => kind))
+    }
+    expect(await tell()).toEqual(new Set(['open']))
+    await office.land(signed)
+    expect(await tell()).toEqual(new Set(['open']))
+    pass(40)
+    expect(await tell()).toEqual(new Set(['landed']))
+    pass(200)
+    expect(await tell()).toEqual(new Set(['landed']))
+    expect(await office.held(owner, office.native)).toBe(7n)
+  })
+
+  it('T149: is not told of what a node took and did not answer', async () => {
+    const signed = await sign()
+    const mute: NodeScript = async (question, forward) => {
+      await forward()
+      if (question.method === 'sendTransaction') throw new Error('timed out')
+      return forward()
+    }
+    const courier = office.courierOf([mute])
+    expect(await courier.send(signed)).toMatchObject({ kind: 'unknown' })
+    pass(1)
+    expect(await courier.outcomeOf(signed)).toEqual(open('final'))
+    pass(200)
+    expect((await courier.outcomeOf(signed)).kind).toBe('landed')
+  })
+
+  it('T149: is not told of what lands late', async () => {
+    const signed = await sign()
+    const remove = office.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 100 })
+    await office.courier.send(signed)
+    remove()
+    pass(90)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    pass(20)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
+    pass(40)
+    expect((await office.courier.outcomeOf(signed)).kind).toBe('landed')
+  })
+})
+
+describe('landed', () => {
+  it('T152: is told only of what is final, and one node is enough', async () => {
+    const signed = await sign()
+    await office.land(signed)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
+    expect(await by([statusOf({ confirmationStatus: 'processed' })], signed)).toEqual(open('final'))
+    // A fork takes it back, and it comes again.
+    office.localnet.rollback(2)
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    await office.land(signed)
+    pass(40)
+    expect((await by([dead, honest], signed)).kind).toBe('landed')
+    expect(await office.held(owner, office.native)).toBe(7n)
+  })
+
+  it('T73: is not told by a node of another chain', async () => {
+    expect(await by([both(statusOf(final), foreign)], await sign())).toEqual(open('chain'))
+  })
+
+  it('is found in the history long after', async () => {
+    const signed = await sign()
+    await office.land(signed)
+    pass(2_000)
+    const rpc = office.rpcOf([honest])
+    expect((await office.courierOf([honest], { rpc }).outcomeOf(signed)).kind).toBe('landed')
+  })
+
+  it('is waited for with one small question to a node, or two', async () => {
+    const signed = await sign()
+    const rpc = office.rpcOf([honest])
+    await office.courierOf([honest], { rpc }).outcomeOf(signed)
+    expect(Object.fromEntries(rpc.calls())).toEqual({ getSignatureStatuses: 1, getBlockHeight: 1 })
+    await office.land(signed)
+    const later = office.rpcOf([honest])
+    await office.courierOf([honest], { rpc: later }).outcomeOf(signed)
+    expect(Object.fromEntries(later.calls())).toEqual({ getSignatureStatuses: 1 })
+  })
+})
+
+describe('failed', () => {
+  /** Signed while there was money, sent when it was gone. */
+  async function failing(): Promise<SignedBytes> {
+    const all = await office.held(office.sender.address, office.native)
+    const signed = await sign(all)
+    await office.land(await sign(1n))
+    await office.rpc('sendTransaction', [
+      Buffer.from(signed.wire).toString('base64'),
+      { encoding: 'base64', skipPreflight: true },
+    ])
+    pass(1)
+    return signed
+  }
+
+  it('on chain is told once it is final, with the reason', async () => {
+    const signed = await failing()
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
+    pass(40)
+    expect(await office.courier.outcomeOf(signed)).toMatchObject({
+      kind: 'failed',
+      why: expect.stringContaining('Custom'),
+    })
+    expect(await by([honest, honest], signed)).toMatchObject({ kind: 'failed' })
+    expect(await by([honest, dead], signed)).toEqual(open('only one node'))
+    const effect = await office.courier.read(signed.signature)
+    expect(effect).toMatchObject({ failed: true, transfers: [] })
+  })
+
+  it('T148: is not believed of one node, where there are two', async () => {
+    const signed = await sign()
+    expect(await by([statusOf(failure), honest], signed)).toEqual(open('only one node'))
+    expect(await by([statusOf(failure), statusOf(failure)], signed)).toMatchObject({ kind: 'failed', slot: 5 })
+    await office.land(signed)
+    expect(await by([statusOf(failure), honest], signed)).toEqual(open('final'))
+    pass(40)
+    expect(await by([statusOf(failure), honest], signed)).toEqual(open('another that it failed'))
+    expect(await by([both(statusOf(failure), foreign)], signed)).toEqual(open('chain'))
+  })
+})
+
+describe('read', () => {
+  it('tells what two nodes say, and nothing where they differ', async () => {
+    const signed = await sign()
+    await office.land(signed)
+    pass(40)
+    const read = (scripts: readonly NodeScript[]) => office.courierOf(scripts).read(signed.signature)
+    expect(await read([honest, honest])).toMatchObject({ memos: [`paystile:${serial}`], failed: false })
+    const blind = lying('getTransaction', () => null)
+    expect(await read([honest, blind])).toBeUndefined()
+    expect(await read([blind, blind])).toBe('missing')
+    expect(await read([dead])).toBeUndefined()
+    expect(await read([foreign])).toBeUndefined()
+    const dearer = lying('getTransaction', (result) => {
+      const { meta, ...rest } = result as { readonly meta: object }
+      return { ...rest, meta: { ...meta, fee: 1 } }
+    })
+    expect(await read([honest, dearer])).toBeUndefined()
+  })
+})
