@@ -73,8 +73,10 @@ export interface AccrualRow {
   readonly why: NothingWhy | ''
 }
 
+type AccrualColumn = readonly [type: string, value: (accrual: NumberedAccrual) => string | number | null]
+
 /** Column by column: its type in PostgreSQL, and its value, but for the bytes of the transaction. */
-export const accrualColumns = {
+export const accrualColumns: Readonly<Record<string, AccrualColumn>> = {
   number: ['bigint', ({ number }) => number],
   at: ['bigint', ({ at }) => at],
   recipient: ['text', ({ recipient }) => formatText(recipient)],
@@ -91,7 +93,7 @@ export const accrualColumns = {
   whole: ['numeric', ({ whole }) => String(whole)],
   rate: ['numeric', ({ rate }) => String(rate)],
   why: ['text', ({ why }) => why],
-} satisfies Record<string, readonly [type: string, value: (accrual: NumberedAccrual) => string | number | null]>
+}
 
 export type ShareRow = {
   readonly number: Whole

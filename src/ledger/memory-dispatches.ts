@@ -70,7 +70,7 @@ export function createMemoryDispatches({ entries, till }: Room, now: () => numbe
       if (voids && !isVoidable(entries.get(keyOf(voids)), time)) return { kind: 'in_use' }
       if (!lines.every((line) => isReady(payees.get(keyOfPayee(line)), line))) return { kind: 'taken' }
       for (const line of lines) checkGross(line, grossOf(till, line))
-      if (cap && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
+      if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
       const dispatch = plannedOf(plan, time)
       dispatches.set(id, { dispatch, lines, voids })
       setRefunded(voids, time)

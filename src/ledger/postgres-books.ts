@@ -13,7 +13,7 @@ import { isUnclaimed } from './postgres-effects.ts'
 import type { CountsRow } from './postgres-lines.ts'
 import { readCounts, sums } from './postgres-lines.ts'
 import { createPostgresPayers } from './postgres-payers.ts'
-import { hexOf } from './postgres-rows.ts'
+import { hexOf, isHeldAt } from './postgres-rows.ts'
 import type { HistoryRow, RegisteredRow, SeenRow } from './problem-query.ts'
 import { countOf, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from './problem-query.ts'
 import { countEach, mergeProblems } from './problems.ts'
@@ -30,8 +30,7 @@ const spelling = {
   place: (number: number) => `$${number}`,
   bytes: hexOf,
   isMore: (one: string, other: string) => `${one} > ${other}`,
-  isHeld: (time: string) => `EXISTS (SELECT FROM unnest(string_to_array(leases, ' ')) AS held (lease)
-    WHERE split_part(lease, ':', 3)::bigint > ${time})`,
+  isHeld: isHeldAt,
 }
 /** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
 const rangeFrom = (first: number, endpoint?: number) => `SELECT at, endpoint, token, sign * payments AS payments,

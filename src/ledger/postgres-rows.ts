@@ -268,6 +268,12 @@ export function parseLeases(text: string): Entry['leases'] {
   )
 }
 
+/** A response is under way for a payment, at a time that is named as SQL. */
+export const isHeldAt = (
+  time: string,
+): string => `EXISTS (SELECT FROM unnest(string_to_array(leases, ' ')) AS held (lease)
+    WHERE split_part(lease, ':', 3)::bigint > ${time})`
+
 /** Bytes as PostgreSQL reads and writes them in text. */
 export function hexOf(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`

@@ -29,9 +29,11 @@ import { noticesOf } from './notice.ts'
 import { createPostgresBooks } from './postgres-books.ts'
 import type { Database } from './postgres-database.ts'
 import { longestClockMs, openDatabase } from './postgres-database.ts'
+import { createPostgresDispatches } from './postgres-dispatches.ts'
 import { lanes } from './postgres-effects.ts'
 import { createPostgresJournal } from './postgres-journal.ts'
 import { createPostgresNotices } from './postgres-notices.ts'
+import { createPostgresRewards } from './postgres-rewards.ts'
 import type { Entry } from './postgres-rows.ts'
 import { bookedOf, createRows, holdingOf } from './postgres-rows.ts'
 import { prepareSchema } from './postgres-schema.ts'
@@ -130,6 +132,8 @@ function createPostgresLedger(
     books,
     shelf: createPostgresShelf(database, clock),
     notices: createPostgresNotices(database, clock),
+    rewards: createPostgresRewards(database, clock),
+    dispatches: createPostgresDispatches(database, clock),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)

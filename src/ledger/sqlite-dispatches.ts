@@ -75,7 +75,8 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         if (rows.find(plan.id) || rows.isTaken(plan)) return { kind: 'taken' }
         if (voids && !reserve.canVoid(voids, now)) return { kind: 'in_use' }
         if (!reserve.canReserve(lines, now)) return { kind: 'taken' }
-        if (cap && rows.planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
+        if (cap && plan.kind === 'payout' && rows.planned(cap.since) + sentBy(lines) > cap.units)
+          return { kind: 'capped' }
         const dispatch = plannedOf(plan, now)
         rows.insert(dispatch, lines, voids)
         if (voids) reserve.setVoid(voids, now)

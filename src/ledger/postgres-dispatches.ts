@@ -1,0 +1,206 @@
+/** What goes out, in the ledger's PostgreSQL database. */
+import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../core/money-out.ts'
+import type { Clock } from '../core/ports.ts'
+import { timeOf } from './account.ts'
+import type { Step } from './dues.ts'
+import {
+  checkGross,
+  checkPlan,
+  dropping,
+  isReady,
+  keyOfPayee,
+  landing,
+  paidBy,
+  plannedOf,
+  releasedBy,
+  reservedBy,
+  sentBy,
+  signing,
+  stepTo,
+  unsigning,
+} from './dues.ts'
+import type { DispatchRow, LineRow, PayeeRow } from './dues-rows.ts'
+import {
+  dispatchColumns,
+  lineColumns,
+  readDispatch,
+  readLine,
+  readPayee,
+  steppedColumns,
+  steppedValues,
+} from './dues-rows.ts'
+import { checkCount } from './periods.ts'
+import type { Database } from './postgres-database.ts'
+import { hexOf, isHeldAt } from './postgres-rows.ts'
+import { addToPayees, transactDues } from './postgres-till.ts'
+import { formatText } from './stored-text.ts'
+
+type Query = Database['query']
+
+const isOpen = "state IN ('planned', 'signed')"
+const select = `SELECT ${dispatchColumns} FROM paystile_dispatches`
+const find = `${select} WHERE id = $1`
+const open = `${select} WHERE ${isOpen} ORDER BY at, id`
+const inLane = `${select} WHERE lane = $1 AND lane <> '' AND state <> 'dropped' ORDER BY at DESC, id DESC LIMIT 1`
+const list = (isOwn: string) => `${select} WHERE ${isOwn}(at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`
+const taken = `SELECT 1 FROM paystile_dispatches WHERE id = $1 UNION ALL
+  SELECT 1 FROM paystile_dispatches WHERE lane = $2 AND lane <> '' AND ${isOpen} UNION ALL
+  SELECT 1 FROM paystile_dispatches WHERE lane = $2 AND $3 = 'refund' AND kind = 'refund' AND state <> 'dropped'`
+const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', ...steppedColumns]
+const insert = `INSERT INTO paystile_dispatches (${places.join(', ')})
+  VALUES (${places.map((_, index) => `$${index + 1}`).join(', ')})`
+const update = `UPDATE paystile_dispatches SET ${steppedColumns.map((name, index) => `${name} = $${index + 2}`).join(', ')}
+  WHERE id = $1 RETURNING voids`
+const insertLines = `INSERT INTO paystile_payout_lines (dispatch, place, at, ${lineColumns})
+  SELECT $1, place - 1, $2, ${lineColumns} FROM unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::numeric[],
+    $8::numeric[], $9::numeric[]) WITH ORDINALITY AS given (${lineColumns}, place)`
+const lines = `SELECT ${lineColumns} FROM paystile_payout_lines WHERE dispatch = $1 ORDER BY place`
+const linesOf = `SELECT ${lineColumns}, dispatch FROM paystile_payout_lines WHERE role = $1 AND payee = $2
+  ORDER BY at DESC, dispatch DESC LIMIT $3`
+const planned = `SELECT coalesce(sum(sent), 0) AS total FROM paystile_dispatches
+  WHERE kind = 'payout' AND at >= $1 AND state <> 'dropped'`
+const isNamed = 'kept.role = given.role AND kept.payee = given.payee'
+/** As they stand, each with what its accruals of a line come to. */
+const standing = `SELECT kept.*, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS shared WHERE shared.role = given.role
+    AND shared.payee = given.payee AND number > given.after AND number <= given.upto) AS gross
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS given (role, payee, after, upto)
+  JOIN paystile_payees AS kept ON ${isNamed}`
+const move = (more: string) => `UPDATE paystile_payees AS kept SET upto = given.upto${more}
+  FROM unnest($1::text[], $2::text[], $3::bigint[]) AS given (role, payee, upto) WHERE ${isNamed}`
+const [reach, fallBack] = [move(", why = '', parked_until = 0"), move('')]
+// Nothing of it was delivered, is being delivered, or goes back already. With a new version nobody writes back the row as it
+// was, and who let its lease lapse does not come back to it.
+const setVoid = `UPDATE paystile_payments SET refunded_at = $2, leases = '', version = version + 1
+  WHERE tx = $1 AND finality <> 'reverted' AND refunded_at IS NULL
+    AND (late OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '') AND NOT ${isHeldAt('$2')}
+  RETURNING tx`
+const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = version + 1 WHERE tx = $1'
+
+export function createPostgresDispatches(database: Database, clock: Clock): Dispatches {
+  const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly Dispatch[]> =>
+    ((await database.query(sql, values)) as unknown as DispatchRow[]).map(readDispatch)
+  /** `then` follows in the same transaction, which waits for all others that change what is owed. */
+  const step = (
+    id: string,
+    version: number,
+    to: Step,
+    then?: (query: Query, voids: Uint8Array | null) => Promise<void>,
+  ) => {
+    const work = async (query: Query): Promise<Dispatch | undefined> => {
+      const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
+      const dispatch = stepTo(row && readDispatch(row), version, to, timeOf(clock))
+      if (!dispatch) return undefined
+      const [kept] = await query(update, [formatText(id), ...steppedValues(dispatch)])
+      await then?.(query, kept?.['voids'] as Uint8Array | null)
+      return dispatch
+    }
+    return then ? transactDues(database, work) : database.transact(work)
+  }
+
+  return {
+    async plan(plan) {
+      checkPlan(plan)
+      const planning = await transactDues(database, (query) => planWith(query, plan, timeOf(clock)))
+      // Not inside: there it would be taken for a failure of the database.
+      if (planning.kind === 'wrong') checkGross(planning.line, planning.gross)
+      return planning as Planning
+    },
+    sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
+    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    land: (id, version, slot, about) =>
+      step(id, version, landing(slot, about), async (query) => addToPayees(query, paidBy(await readLines(query, id)))),
+    drop: (id, version, why) =>
+      step(id, version, dropping(why), async (query, voids) => {
+        const given = await readLines(query, id)
+        await addToPayees(query, releasedBy(given))
+        await query(fallBack, [...namesOf(given), given.map(({ from }) => from)])
+        if (voids) await query(unvoid, [hexOf(voids)])
+      }),
+    open: () => readAll(open, []),
+    get: async (id) => (await readAll(find, [formatText(id)]))[0],
+    inLane: async (lane) => (await readAll(inLane, [formatText(lane)]))[0],
+    lines: (id) => readLines(database.query, id),
+    list({ kind, state, after, most }) {
+      const values: unknown[] = [after?.at ?? Number.MAX_SAFE_INTEGER, formatText(after?.id ?? ''), checkCount(most)]
+      const isKind = kind ? `kind = $${values.push(kind)} AND ` : ''
+      const isState = state ? `state = $${values.push(state)} AND ` : ''
+      return readAll(list(`${isKind}${isState}`), values)
+    },
+    async linesOf({ role, payee }, most) {
+      const found = await database.query(linesOf, [role, formatText(payee), checkCount(most)])
+      const rows = found as unknown as (LineRow & { readonly dispatch: string })[]
+      const named = await readAll(`${select} WHERE id = ANY ($1::text[])`, [rows.map(({ dispatch }) => dispatch)])
+      const byId = new Map(named.map((dispatch) => [formatText(dispatch.id), dispatch]))
+      return rows.flatMap((row) => {
+        const dispatch = byId.get(row.dispatch)
+        return dispatch ? [{ ...readLine(row), dispatch }] : []
+      })
+    },
+    planned: (since) => sumPlanned(database.query, since),
+  }
+}
+
+/** A line settles something else than it says. */
+interface Wrong {
+  readonly kind: 'wrong'
+  readonly line: PayoutLine
+  readonly gross: bigint
+}
+
+async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<Planning | Wrong> {
+  const { id, kind, lane, lines, cap, voids } = plan
+  if ((await query(taken, [formatText(id), formatText(lane), kind])).length > 0) return { kind: 'taken' }
+  if (voids && (await query(setVoid, [hexOf(voids), now])).length === 0) return { kind: 'in_use' }
+  const refusal = lines.length === 0 ? undefined : await refuse(query, lines, now)
+  if (refusal) return refusal
+  const sent = sentBy(lines)
+  if (cap && kind === 'payout' && (await sumPlanned(query, cap.since)) + sent > cap.units) return { kind: 'capped' }
+  const dispatch = plannedOf(plan, now)
+  const facts = [kind, formatText(lane), now, String(sent), voids ? hexOf(voids) : null]
+  await query(insert, [formatText(id), ...facts, ...steppedValues(dispatch)])
+  if (lines.length > 0) await reserve(query, dispatch, lines)
+  return { kind: 'planned', dispatch }
+}
+
+/** Undefined where every payee stands as its line has it. */
+async function refuse(
+  query: Query,
+  lines: readonly PayoutLine[],
+  now: number,
+): Promise<Wrong | { readonly kind: 'taken' } | undefined> {
+  const span = [lines.map(({ from }) => from), lines.map(({ upto }) => upto)]
+  const found = await query(standing, [...namesOf(lines), ...span])
+  const rows = found as unknown as (PayeeRow & { readonly gross: string })[]
+  const payees = new Map(rows.map((row) => [keyOfPayee(readPayee(row, now)), { row, payee: readPayee(row, now) }]))
+  if (!lines.every((line) => isReady(payees.get(keyOfPayee(line))?.payee, line))) return { kind: 'taken' }
+  const counted = lines.map((line) => ({ line, gross: BigInt(payees.get(keyOfPayee(line))?.row.gross ?? 0) }))
+  const wrong = counted.find(({ line, gross }) => line.gross !== gross)
+  return wrong && { kind: 'wrong', ...wrong }
+}
+
+async function reserve(query: Query, { id, at }: Dispatch, lines: readonly PayoutLine[]): Promise<void> {
+  await query(insertLines, [
+    formatText(id),
+    at,
+    ...namesOf(lines),
+    lines.map(({ from }) => from),
+    lines.map(({ upto }) => upto),
+    lines.map(({ gross }) => String(gross)),
+    lines.map(({ units }) => String(units)),
+    lines.map(({ opening }) => String(opening)),
+  ])
+  await addToPayees(query, reservedBy(lines))
+  await query(reach, [...namesOf(lines), lines.map(({ upto }) => upto)])
+}
+
+async function readLines(query: Query, id: string): Promise<readonly PayoutLine[]> {
+  return ((await query(lines, [formatText(id)])) as unknown as LineRow[]).map(readLine)
+}
+
+async function sumPlanned(query: Query, since: number): Promise<bigint> {
+  return BigInt(String((await query(planned, [since]))[0]?.['total']))
+}
+
+function namesOf(lines: readonly PayoutLine[]): readonly (readonly string[])[] {
+  return [lines.map(({ role }) => role), lines.map(({ payee }) => formatText(payee))]
+}
