@@ -23,7 +23,8 @@ export interface Change {
 }
 
 export type Rehearsal =
-  | { readonly kind: 'ran'; readonly changes: readonly Change[] }
+  /** `slot` is the one up to which the node knew the chain. */
+  | { readonly kind: 'ran'; readonly slot: number; readonly changes: readonly Change[] }
   /** It would fail. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
@@ -77,6 +78,7 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
   if (before?.length !== addresses.length) return unavailable(known)
   return {
     kind: 'ran',
+    slot,
     changes: addresses.map((address, index) => ({
       address,
       before: before[index] ?? absent,

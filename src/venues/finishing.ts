@@ -1,10 +1,10 @@
 /** The last steps of every exchange: what was composed is tried out and judged by its effect, and only then signed. */
 import type { Wallet } from '../chain/keypair.ts'
-import { signUnchanged } from '../chain/message.ts'
+import { signUnchanged, WalletFault } from '../chain/message.ts'
 import type { ExchangeBounds } from '../chain/rehearsal.ts'
 import { findBreach, rehearse, writableAddresses } from '../chain/rehearsal.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { decodeTransaction } from '../chain/transaction.ts'
+import { decodeTransaction, openTransaction } from '../chain/transaction.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import type { Signing } from '../core/courier.ts'
 
@@ -44,21 +44,17 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
   const fee = signatureLamports * BigInt(signatures.length) + priority
   const breach = findBreach(rehearsal.changes, { ...bounds, wallet: wallet.address, fee })
   if (breach !== undefined) return { kind: 'impossible', why: breach }
-  let wire: Uint8Array
   try {
-    wire = await signUnchanged(transaction, wallet)
+    const wire = await signUnchanged(transaction, wallet)
+    const signature = encodeBase58(openTransaction(wire).signatures[0] ?? new Uint8Array())
+    // It cannot have landed before either of these. Of two nodes' words the more careful one is kept.
+    const told = Math.min(slot, rehearsal.slot)
+    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: told } }
   } catch (error) {
-    return { kind: 'impossible', why: error instanceof Error ? error.message : 'the wallet did not sign it' }
+    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
+    // What a signer says of itself may hold what is not for the books, such as its address.
+    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
   }
-  const [signature] = decodedSignatures(wire)
-  return { kind: 'signed', signed: { wire, signature: encodeBase58(signature), lastValidBlockHeight, slot } }
-}
-
-function decodedSignatures(wire: Uint8Array): readonly [Uint8Array] {
-  const decoding = decodeTransaction(wire)
-  const [first] = decoding.kind === 'transaction' ? decoding.transaction.signatures : []
-  if (!first) throw new TypeError('a signed transaction has a signature')
-  return [first]
 }
 
 /** What a limit of computation costs at a price in millionths of a lamport. */
