@@ -21,6 +21,7 @@ const decimals = { NATIVE: 9, USDC: 6, SOL: 9 }
 const rates = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 const rules: ConversionRules = {
   settlementToken: 'USDC',
+  tokens: tokenCodes,
   thresholds: { NATIVE: 5_000_000_000n, SOL: 1_000_000_000n },
   keeps: { SOL: usualSolKept },
   ...usualConversionLimits,
@@ -50,6 +51,11 @@ describe('what is due', () => {
 
   it('is never the settlement token itself', () => {
     expect(due({ balances: { USDC: 10n ** 15n } }, { thresholds: { USDC: 1n } })).toEqual([])
+  })
+
+  it('is only of the tokens that are to be converted', () => {
+    const balances = { NATIVE: 10n ** 12n, SOL: 10n ** 12n }
+    expect(due({ balances }, { tokens: ['NATIVE', 'USDC'] }).map(({ token }) => token)).toEqual(['NATIVE'])
   })
 
   it('T157: is nothing of a token of which a conversion is under way', () => {
@@ -102,6 +108,7 @@ describe('for any balances, rates and limits', () => {
     fc.record({ NATIVE: value, USDC: value, SOL: value }, { requiredKeys: [] })
   const someRules = fc.record({
     settlementToken: fc.constantFrom<TokenCode>(...tokenCodes),
+    tokens: fc.subarray([...tokenCodes]),
     thresholds: perToken(units),
     keeps: perToken(units),
     slippageBps: fc.integer({ min: 0, max: 5_000 }),
@@ -119,6 +126,7 @@ describe('for any balances, rates and limits', () => {
       fc.property(someRules, someScene, (anyRules, anyScene) => {
         for (const { token, units: sold } of dueConversions(anyRules, anyScene)) {
           expect(token).not.toBe(anyRules.settlementToken)
+          expect(anyRules.tokens).toContain(token)
           expect(anyScene.underway.has(token)).toBe(false)
           expect(sold > 0n).toBe(true)
           expect(sold + (anyRules.keeps[token] ?? 0n)).toBe(anyScene.balances[token])

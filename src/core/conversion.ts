@@ -5,8 +5,8 @@
  * the quote less the slippage that is allowed, and by what the rate source says the money is worth.
  */
 import { maxUnits } from './money.ts'
-import type { TokenCode } from './network.ts'
-import { tokenCodes } from './network.ts'
+import type { MintTable, TokenCode } from './network.ts'
+import { decimalsOf, tokenCodes } from './network.ts'
 import type { RateTable } from './rates.ts'
 import { convert, parseRate } from './rates.ts'
 
@@ -24,6 +24,8 @@ export const usualConversionLimits: ConversionLimits = { slippageBps: 50, maxDev
 
 export interface ConversionRules extends ConversionLimits {
   readonly settlementToken: TokenCode
+  /** Which tokens are converted: those that are sold for. Others in the wallet are somebody's business. */
+  readonly tokens: readonly TokenCode[]
   /** From how much on a token is converted, in its base units; by default the worth of ten USDC. */
   readonly thresholds: Readonly<Partial<Record<TokenCode, bigint>>>
   /** What is left in the wallet. */
@@ -54,11 +56,11 @@ export interface ConversionScene {
 
 /** What is to be converted now, in the order of the tokens. */
 export function dueConversions(rules: ConversionRules, scene: ConversionScene): readonly Conversion[] {
-  const { settlementToken, thresholds, keeps } = rules
+  const { settlementToken, tokens, thresholds, keeps } = rules
   const { balances, rates, decimals, underway } = scene
   return tokenCodes.flatMap((token): Conversion[] => {
     const places = decimals[token]
-    if (token === settlementToken || underway.has(token) || places === undefined) return []
+    if (token === settlementToken || !tokens.includes(token) || underway.has(token) || places === undefined) return []
     const units = (balances[token] ?? 0n) - (keeps[token] ?? 0n)
     const threshold = thresholds[token] ?? convert(usualThreshold, { token, decimals: places }, rates)
     if (threshold === undefined || units <= 0n || units > maxUnits || units < threshold) return []
@@ -76,6 +78,12 @@ export function fairUnits(
   const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
   if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
   return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
+}
+
+/** The decimals of all tokens that exist on a network. */
+export function decimalsIn(mints: MintTable): TokenDecimals {
+  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
+  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
 export type Pricing =
@@ -159,4 +167,9 @@ export function parseConversion(text: string): ConversionAbout | undefined {
 /** Of one wallet and token one conversion is under way at a time. */
 export function conversionLane(wallet: string, token: TokenCode): string {
   return `convert/${wallet}/${token}`
+}
+
+/** Under what the names begin by which a worker shows on the shelf that it converts what a wallet receives. */
+export function settlementBeats(wallet: string): string {
+  return `worker/settlement/${wallet}/`
 }

@@ -13,7 +13,7 @@ import { isRecentBlock, readLifetime } from '../chain/send.ts'
 import { decodeTransaction, placeOf } from '../chain/transaction.ts'
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { decodeBase64url } from '../core/base64url.ts'
-import { fairUnits } from '../core/conversion.ts'
+import { decimalsIn, fairUnits } from '../core/conversion.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
 import { decimalsOf, genesisHashes, mintOf, tokenCodes } from '../core/network.ts'
@@ -181,11 +181,6 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Ord
   if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
   if (units === undefined) return 'units must be a whole number above zero, as text'
   return { taker, sell, buy, units }
-}
-
-function decimalsIn(mints: MintTable): Partial<Record<TokenCode, number>> {
-  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
-  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
 function isJson(value: unknown): value is Json {
