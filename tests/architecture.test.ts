@@ -91,6 +91,7 @@ const joiners = [
   'server/assemble-verdict.ts',
   'service/assemble.ts',
   'service/assemble-webhooks.ts',
+  'service/assemble-rewards.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates', 'venues']
 /** The parts of the client that live on files, and so in Node only. */

@@ -58,6 +58,11 @@ export interface Holdings {
   readonly units: readonly bigint[]
 }
 
+export interface CourierLimits {
+  /** What one transaction may cost at the most, in lamports, without the rent of accounts. */
+  readonly maxFeeLamports?: bigint
+}
+
 /** Sends from one wallet. What it answers `unavailable` or undefined is not known, and is asked again. */
 export interface Courier {
   readonly wallet: string

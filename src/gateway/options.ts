@@ -102,6 +102,7 @@ export interface GatewayConfig extends SharedOptions, Partial<RouteOptions>, For
   readonly webhooks?: RoutesOptions['webhooks']
   /** Who is owed what of payments, and how that is paid. Collector and hosts follow from `recipient` and the upstreams. */
   readonly rewards?: RoutesOptions['rewards']
+  readonly refundKey?: RoutesOptions['refundKey']
 }
 
 export interface LimitOptions {

@@ -145,7 +145,7 @@ function readRoute(
 
 /** What is about the gateway and not about the paywall. */
 const gatewayNames = new Set([
-  ...['path', 'methods', 'price', 'free', 'websocket', 'partner', 'rewards'],
+  ...['path', 'methods', 'price', 'free', 'websocket', 'partner', 'rewards', 'refundKey'],
   ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts'],
   ...['listen', 'limits', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'routes'],
 ])
@@ -202,7 +202,7 @@ function told(read: () => unknown): readonly Problem[] {
 
 const serviceNames = [
   ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'rates'],
+  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'rates', 'refundKey'],
 ]
 
 function serviceOf(data: ReadConfig, routes: readonly RoutePlan[], environment: Environment): RoutesOptions {

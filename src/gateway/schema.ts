@@ -160,6 +160,7 @@ export const configSchema = z.strictObject({
     })
     .optional(),
   faucetKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
+  refundKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
   owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
   reportToken: token.optional(),
   metrics: z.enum(['owners', 'open']).optional(),

@@ -3,6 +3,7 @@
  * `assemble*.ts` alone know which implementations there are.
  */
 import { createCashier } from '../chain/cashier.ts'
+import { createCourier } from '../chain/courier.ts'
 import type { Wallet } from '../chain/keypair.ts'
 import { createOpener } from '../chain/opening.ts'
 import { createInspector } from '../chain/receiver.ts'
@@ -23,6 +24,7 @@ import { createIdentity, createVerifier } from '../host/ed25519.ts'
 import { withKeyFile } from '../host/key-file.ts'
 import { createLog } from '../host/log.ts'
 import { readPage } from '../host/pages.ts'
+import { createSealer } from '../host/seal.ts'
 import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
@@ -206,6 +208,9 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       identity: createIdentity(keyring.identitySeed),
       genesis,
       inspect: createInspector(rpc, genesis),
+      openCourier: async (key, limits) =>
+        createCourier({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+      sealer: createSealer(keyring.outgoingKey),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       cashier: createCashier({ rpc, verifier, genesis }),
       checkoutFiles: readCheckoutFiles(),
@@ -245,7 +250,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
 async function walletFor(key: AccountKey): Promise<Wallet> {
   const wallet = await (typeof key === 'string' ? withKeyFile(key, walletFrom) : walletFrom(key))
   if (wallet) return wallet
-  throw new TypeError('accountKey must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
+  throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }
 
 /** What Vite made of the page. Without it the page works all the same, as it does without JavaScript. */

@@ -91,9 +91,10 @@ export const fromEnvironment: Readonly<Record<string, string>> = {
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
   faucetKey: 'PAYSTILE_FAUCET_KEY',
+  refundKey: 'PAYSTILE_REFUND_KEY',
 }
-/** Those of the paywall; a faucet is among the service's own addresses. */
-const paywallNames = Object.keys(fromEnvironment).filter((name) => name !== 'faucetKey')
+/** Those of the paywall; faucet and refunds are the service's own. */
+const paywallNames = Object.keys(fromEnvironment).filter((name) => name !== 'faucetKey' && name !== 'refundKey')
 
 /** Options with what the environment adds, and how to tell of a problem where it is to be mended. */
 export function withEnvironment(options: object, environment: Environment, names = paywallNames) {

@@ -4,10 +4,12 @@
  */
 
 import { decodeAddress } from '../core/base58.ts'
+import type { Courier, CourierLimits } from '../core/courier.ts'
 import type { Keyring } from '../core/keys.ts'
 import type { Mac } from '../core/mac.ts'
 import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
+import type { Sealer } from '../core/money-out.ts'
 import type { Mint, MintTable, TokenCode } from '../core/network.ts'
 import type { Cashier, Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
@@ -69,6 +71,10 @@ export interface ServiceParts {
     readonly mint: Mint
     readonly key: AccountKey
   }) => Promise<Opening>
+  /** Sends money out from the wallet of a key. */
+  readonly openCourier: (key: AccountKey, limits: CourierLimits) => Promise<Courier>
+  /** Keeps signed bytes for nobody else to read. */
+  readonly sealer: Sealer
   /** What tokens are worth, by a source that routes with the same settings share. */
   readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
   /** On a local chain, somebody who pays to try things out. */

@@ -6,12 +6,10 @@ import { createWebhookPoster } from '../host/webhooks.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
+import type { Attached } from './attach.ts'
+import { attach } from './attach.ts'
 import { formatCapture, revenueTokenOf } from './capture-format.ts'
 import { decimalsFor } from './routes.ts'
-
-export interface Telling {
-  stop(): Promise<void>
-}
 
 export interface TellingParts {
   /** Of the service whose payments are told of. */
@@ -21,37 +19,17 @@ export interface TellingParts {
   readonly log: Log
 }
 
-/** A service that cannot start yet is asked again after so long. */
-const patienceMs = 1_000
-
-export function openWebhooks({ handle, webhooks, mints, log }: TellingParts): Telling {
-  let isStopped = false
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let telling: Promise<Telling | undefined> = Promise.resolve(undefined)
-  const begin = async (): Promise<Telling | undefined> => {
-    try {
-      const service = await handle.get()
-      return isStopped ? undefined : startTelling(service, webhooks, mints, log)
-    } catch {
-      // Why it does not start is told by the service itself.
-      timer = setTimeout(() => {
-        if (!isStopped) telling = begin()
-      }, patienceMs)
-      timer.unref?.()
-      return undefined
-    }
-  }
-  if (webhooks.length > 0) telling = begin()
-  return {
-    stop: async () => {
-      isStopped = true
-      clearTimeout(timer)
-      await (await telling)?.stop()
-    },
-  }
+export function openWebhooks({ handle, webhooks, mints, log }: TellingParts): Attached {
+  if (webhooks.length === 0) return { stop: async () => {} }
+  return attach(handle, (service) => startTelling(service, webhooks, mints, log))
 }
 
-function startTelling(service: Service, webhooks: readonly Webhook[], mints: MintTable, log: Log): Telling | undefined {
+function startTelling(
+  service: Service,
+  webhooks: readonly Webhook[],
+  mints: MintTable,
+  log: Log,
+): Attached | undefined {
   const { ledger, config, clock, meter } = service
   const { notices, books } = ledger
   if (!notices || !books) {

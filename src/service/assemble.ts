@@ -8,8 +8,12 @@ import { readPage } from '../host/pages.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
+import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
+import { startMoneyOut } from './assemble-rewards.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
+import type { Attached } from './attach.ts'
+import { attach } from './attach.ts'
 import { createDashboard } from './dashboard.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
@@ -38,6 +42,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const handle = handleFor(config.service, log)
   const { webhooks, mints } = config
   const telling = openWebhooks({ handle, webhooks, mints, log })
+  const paying = attachMoneyOut(handle, config)
   let opened: Routes | undefined
   const open = (service: Service): Routes => {
     opened ??= createRoutes(partsFor(config, service, sheets?.port))
@@ -56,9 +61,15 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
       await opened?.close()
       await sheets?.close()
       await telling.stop()
+      await paying.stop()
       await handle.release()
     },
   }
+}
+
+function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Attached {
+  if (!config.rewards && config.refundKey === undefined) return { stop: async () => {} }
+  return attach(handle, (service) => startMoneyOut(service, config))
 }
 
 function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {

@@ -52,6 +52,8 @@ export interface RoutesOptions
   readonly faucetKey?: AccountKey
   /** Who is owed what of payments, and how that is paid. Without it nobody is. */
   readonly rewards?: RewardsOption
+  /** The key that sends refunds: that of the recipient's wallet, or of any other with money. `PAYSTILE_REFUND_KEY` too. */
+  readonly refundKey?: AccountKey
 }
 
 /** A range of a Google spreadsheet, and the service account that may write it. */
@@ -77,6 +79,7 @@ export interface RoutesConfig {
   readonly faucetKey: AccountKey | undefined
   readonly rates: RatesConfig
   readonly rewards: RewardsConfig | undefined
+  readonly refundKey: AccountKey | undefined
   readonly log: Log | undefined
 }
 
@@ -106,6 +109,7 @@ const routesSchema = schema
     sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
     linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
     faucetKey: accountKeyOption,
+    refundKey: accountKeyOption,
     // Read by who opens it.
     sheets: z
       .custom<SheetsOption>(
@@ -118,7 +122,7 @@ const routesSchema = schema
     // Read where its shares are added up.
     rewards: z.unknown().optional(),
   })
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey']
+const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey', 'refundKey']
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -159,6 +163,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     sheets: read.sheets,
     webhooks,
     faucetKey: read.faucetKey,
+    refundKey: read.refundKey,
     log: read.log,
   })
 }

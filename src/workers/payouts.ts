@@ -173,8 +173,7 @@ async function plan(
 ): Promise<'planned' | 'taken' | 'full'> {
   const { dispatches, limits, clock, log } = parts
   const since = Math.floor(clock.now()) - dayMs
-  const { attempts } = await dispatches.planned(since)
-  if (BigInt(attempts + 1) * limits.fee > limits.dailyFees) {
+  if (((await signedSince(dispatches, since)) + 1n) * limits.fee > limits.dailyFees) {
     log.warn('payouts wait', { why: 'the fees of 24 hours are spent', next: 'raise rewards.dailyFees or wait' })
     return 'full'
   }
@@ -188,6 +187,18 @@ async function plan(
   for (const line of lines) suspects.delete(keyOf(line))
   await step(parts, suspects, planning.dispatch)
   return 'planned'
+}
+
+/** How often payouts were signed since they were planned then. */
+async function signedSince(dispatches: Dispatches, since: number): Promise<bigint> {
+  let count = 0n
+  for (let after: Dispatch | undefined; ; ) {
+    const page = await dispatches.list({ kind: 'payout', most: 500, ...(after && { after }) })
+    const recent = page.filter(({ at }) => at >= since)
+    count += recent.reduce((sum, { attempts }) => sum + BigInt(attempts), 0n)
+    after = recent.at(-1)
+    if (recent.length < 500) return count
+  }
 }
 
 function batchesOf(

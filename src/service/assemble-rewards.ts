@@ -1,0 +1,127 @@
+/** Joins rewards and refunds to a service: payments are shared out from its start on, and paid where a key was given. */
+import type { Dispatches, Rewards } from '../core/money-out.ts'
+import type { MintTable, TokenCode } from '../core/network.ts'
+import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
+import type { Books } from '../core/ports.ts'
+import type { FrozenRates } from '../core/rates.ts'
+import type { AccountKey } from '../server/options.ts'
+import type { RatesConfig } from '../server/rates-option.ts'
+import type { Service } from '../server/service.ts'
+import { startAccrual } from '../workers/accrual.ts'
+import type { DispatchingParts } from '../workers/dispatching.ts'
+import type { Loop } from '../workers/loop.ts'
+import { createPauseSwitch } from '../workers/pause.ts'
+import type { Addresses } from '../workers/payees.ts'
+import { createAddresses } from '../workers/payees.ts'
+import type { PayoutsParts } from '../workers/payouts.ts'
+import { startPayouts } from '../workers/payouts.ts'
+import type { RefundParts } from '../workers/refunds.ts'
+import { startRefunds } from '../workers/refunds.ts'
+import type { RewardsConfig } from './rewards-option.ts'
+import { mintsOf } from './routes.ts'
+
+export interface MoneyOutConfig {
+  readonly rewards: RewardsConfig | undefined
+  /** Sends back what can be refunded. */
+  readonly refundKey: AccountKey | undefined
+  readonly mints: MintTable
+  readonly rates: RatesConfig
+}
+
+/** What everything that goes out needs besides a key. */
+export interface Ground extends Omit<DispatchingParts, 'courier'> {
+  readonly rewards: Rewards
+  readonly dispatches: Dispatches
+  readonly books: Books
+  readonly addresses: Addresses
+  readonly nameOf: (wallet: Uint8Array) => string
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
+  readonly clock: Service['clock']
+  readonly meter: Service['meter']
+}
+
+/** What goes out of a service, as far as it was set up. */
+export interface MoneyOut {
+  readonly payouts: PayoutsParts | undefined
+  readonly refunds: RefundParts | undefined
+  stop(): Promise<void>
+}
+
+/** Undefined where the ledger keeps nothing of it. */
+export function groundOf(
+  service: Service,
+  { mints, rates }: Pick<MoneyOutConfig, 'mints' | 'rates'>,
+): Ground | undefined {
+  const { chain, clock, log, meter, sealer, pseudonyms } = service
+  const { rewards, dispatches, books } = service.ledger
+  if (!rewards || !dispatches || !books) return undefined
+  const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
+  const feed = service.openRates(rates, mints)
+  const addresses = createAddresses({ chain, nameOf })
+  return {
+    ...{ rewards, dispatches, books, addresses, nameOf, clock, log, meter, sealer },
+    rates: () => {
+      const table = feed.current()
+      if (table.NATIVE === undefined) return undefined
+      const known = mintsOf(service, mints)
+      const places = tokenCodes.map((code) => [code, decimalsOf(code, known)] as const)
+      const decimals = Object.fromEntries(places.filter(([, count]) => count !== undefined))
+      return { table, source: rates.kind, at: Math.floor(clock.now()), decimals }
+    },
+  }
+}
+
+/** Shares out, pays and sends back from now on. */
+export async function startMoneyOut(service: Service, config: MoneyOutConfig): Promise<MoneyOut> {
+  const ground = groundOf(service, config)
+  const { rewards, refundKey } = config
+  if (!ground) {
+    if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
+    return { payouts: undefined, refunds: undefined, stop: async () => {} }
+  }
+  const payouts = rewards?.key === undefined ? undefined : await openPayouts(service, ground, { ...config, rewards })
+  const refunds = refundKey === undefined ? undefined : await openRefunds(service, ground, config.mints, refundKey)
+  const loops: Loop[] = []
+  if (rewards) loops.push(startAccrual({ ...ground, rules: rewards.rules }))
+  if (payouts) loops.push(startPayouts(payouts))
+  if (refunds) loops.push(startRefunds(refunds))
+  return {
+    payouts,
+    refunds,
+    stop: async () => {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}
+
+/** Everything that pays rewards; undefined where no key was given, or there is no NATIVE. */
+export async function openPayouts(
+  service: Service,
+  ground: Ground,
+  { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
+): Promise<PayoutsParts | undefined> {
+  const { shelf } = service.ledger
+  const native = mintOf('NATIVE', mintsOf(service, mints))
+  if (rewards.key === undefined || !native) return undefined
+  const { least, dailyCap, everyMs, dailyFees, fee } = rewards
+  const courier = await service.openCourier(rewards.key, { maxFeeLamports: fee })
+  return {
+    ...ground,
+    courier,
+    native,
+    limits: { least, dailyCap, everyMs, dailyFees, fee },
+    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+  }
+}
+
+export async function openRefunds(
+  service: Service,
+  ground: Ground,
+  mints: MintTable,
+  key: AccountKey,
+): Promise<RefundParts> {
+  const courier = await service.openCourier(key, {})
+  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
+  return { ...ground, courier, mintOf: mintFor }
+}

@@ -1,0 +1,47 @@
+/** Work that goes on beside a service, from the moment on at which the service has started. */
+import type { ServiceHandle } from '../server/paywall.ts'
+import type { Service } from '../server/service.ts'
+
+export interface Attached {
+  stop(): Promise<void>
+}
+
+/** A service that cannot start yet is asked again after so long; work that cannot begin is begun again after longer. */
+const patienceMs = 1_000
+const restMs = 30_000
+
+/** `begin` may answer undefined where there is nothing to do. What it throws is logged. */
+export function attach(
+  handle: Pick<ServiceHandle, 'get'>,
+  begin: (service: Service) => Promise<Attached | undefined> | Attached | undefined,
+): Attached {
+  let isStopped = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let attached: Promise<Attached | undefined> = Promise.resolve(undefined)
+  const later = (ms: number): undefined => {
+    timer = setTimeout(() => {
+      if (!isStopped) attached = attempt()
+    }, ms)
+    timer.unref?.()
+  }
+  const attempt = async (): Promise<Attached | undefined> => {
+    // Why it does not start is told by the service itself.
+    const service = await Promise.resolve(handle.get()).catch(() => undefined)
+    if (!service) return later(patienceMs)
+    if (isStopped) return undefined
+    try {
+      return await begin(service)
+    } catch (error) {
+      service.log.error('cannot begin', { why: error instanceof Error ? error.message : String(error) })
+      return later(restMs)
+    }
+  }
+  attached = attempt()
+  return {
+    stop: async () => {
+      isStopped = true
+      clearTimeout(timer)
+      await (await attached)?.stop()
+    },
+  }
+}

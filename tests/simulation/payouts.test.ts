@@ -1,0 +1,92 @@
+/** Thousands of stories about one promise: what is owed is paid once, whatever fails. */
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Dispatches } from '../../src/core/money-out.ts'
+import { type PayoutStory, playPayouts } from './payouts.ts'
+import type { Schedule } from './schedule.ts'
+import { type CreateStore, sound } from './stores.ts'
+
+/** `PAYSTILE_SEEDS=100000` for more; `PAYSTILE_SEED=17` to see one again. */
+const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? 300)
+const only = process.env['PAYSTILE_SEED']
+
+const install = ({ timers }: Schedule): void => {
+  vi.stubGlobal('setTimeout', timers.setTimeout)
+  vi.stubGlobal('clearTimeout', timers.clearTimeout)
+}
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+/** A store whose dispatches are broken in one place. */
+const broken =
+  (change: (dispatches: Dispatches) => Partial<Dispatches>): CreateStore =>
+  (schedule) => {
+    const ledger = sound(schedule)
+    const { dispatches } = ledger
+    return dispatches ? { ...ledger, dispatches: { ...dispatches, ...change(dispatches) } } : ledger
+  }
+
+describe('money out', () => {
+  it('T147, T149, T150: pays what is owed once in every story', async () => {
+    const sum = { landed: 0, failed: 0, signed: 0, deaths: 0 }
+    for (const seed of only === undefined ? Array.from({ length: seeds }, (_, index) => index + 1) : [Number(only)]) {
+      const story = await playPayouts(seed, sound, install)
+      expect(story.violations, `replay with PAYSTILE_SEED=${seed}`).toEqual([])
+      for (const fact of ['landed', 'failed', 'signed', 'deaths'] as const) sum[fact] += story[fact]
+    }
+    // Stories in which nothing goes wrong prove nothing.
+    expect(sum.signed).toBeGreaterThan(sum.landed)
+    expect(sum.landed).toBeGreaterThan(0)
+    expect(sum.failed).toBeGreaterThan(0)
+    expect(sum.deaths).toBeGreaterThan(0)
+  }, 300_000)
+
+  it('tells the same story for the same seed', async () => {
+    for (const seed of [1, 2, 3]) {
+      expect(await playPayouts(seed, sound, install)).toEqual(await playPayouts(seed, sound, install))
+    }
+  })
+
+  it.each<readonly [string, CreateStore, boolean]>([
+    ['T148: nodes are believed that something will never land because nobody has seen it', sound, true],
+    [
+      'signed bytes are replaced whatever the version',
+      broken((dispatches) => ({
+        sign: async (id, _version, signed, about) => {
+          const now = await dispatches.get(id)
+          if (now?.state === 'signed') await dispatches.unsign(id, now.version, '')
+          const next = await dispatches.get(id)
+          return dispatches.sign(id, next?.version ?? 0, signed, about)
+        },
+      })),
+      false,
+    ],
+    [
+      'what was given up is owed again although its bytes may land',
+      broken((dispatches) => ({
+        unsign: async (id, version, why) => {
+          const next = await dispatches.unsign(id, version, why)
+          return next && ((await dispatches.drop(id, next.version, why)) ?? next)
+        },
+        sign: async (id, version, signed, about) => {
+          const kept = await dispatches.sign(id, version, signed, about)
+          if (kept && kept.attempts === 1) await dispatches.unsign(id, kept.version, 'too early')
+          return kept
+        },
+      })),
+      false,
+    ],
+  ])(
+    'is caught when %s',
+    async (_what, store, isHasty) => {
+      let caught: PayoutStory | undefined
+      for (let seed = 1; seed <= 300 && !caught; seed += 1) {
+        const story = await playPayouts(seed, store, install, { isHasty })
+        if (story.violations.length > 0) caught = story
+      }
+      expect(caught?.violations).not.toEqual([])
+      expect(caught).toBeDefined()
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,405 @@
+/**
+ * Money out, played out: several workers with the product's own accrual and payouts, a store behind a bad network, a chain
+ * whose nodes lag, lose and time out, and deaths and pauses in between. Afterwards it is counted from outside what each
+ * payee got on chain, and what was owed.
+ */
+import { createHash } from 'node:crypto'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import type { AccountState, Courier, SignedBytes, Transfer } from '../../src/core/courier.ts'
+import { createMeter } from '../../src/core/metrics.ts'
+import type { Sealer } from '../../src/core/money-out.ts'
+import type { Clock, Ledger, Log, PaymentRecord } from '../../src/core/ports.ts'
+import { LedgerUnavailable } from '../../src/core/ports.ts'
+import type { FrozenRates } from '../../src/core/rates.ts'
+import type { RewardRules } from '../../src/core/rewards.ts'
+import { shareOut } from '../../src/core/rewards.ts'
+import { startAccrual } from '../../src/workers/accrual.ts'
+import { createAddresses } from '../../src/workers/payees.ts'
+import { startPayouts } from '../../src/workers/payouts.ts'
+import type { Process, Schedule } from './schedule.ts'
+import { createProcess, createSchedule } from './schedule.ts'
+import type { CreateStore } from './stores.ts'
+
+export interface PayoutStory {
+  readonly violations: readonly string[]
+  readonly landed: number
+  readonly signed: number
+  readonly deaths: number
+  readonly failed: number
+}
+
+/** Ways in which a node, or whoever asks it, may be wrong; none of them in the sound world. */
+export interface Flaws {
+  /** Takes a transaction for dead as soon as nobody has seen it for a while. */
+  readonly isHasty?: boolean
+}
+
+const wallet = (number: number) => encodeBase58(createHash('sha256').update(`wallet ${number}`).digest())
+const nameOf = (address: string) => `name of ${address}`
+const payers = Array.from({ length: 6 }, (_, index) => wallet(100 + index))
+const [collector, partner, treasury, buyback, incentives] = [1, 2, 3, 4, 5].map(wallet) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+]
+const rates: FrozenRates = {
+  table: { NATIVE: '0.1', USDC: '1', SOL: '150' },
+  source: 'fixed',
+  at: 0,
+  decimals: { NATIVE: 9, USDC: 6, SOL: 9 },
+}
+const rules: RewardRules = {
+  collectors: [collector],
+  partners: [{ name: 'acme', wallet: partner, bps: 8_500, endpoints: ['/api'] }],
+  developerBps: 0,
+  cashback: [
+    { from: 0n, bps: 100 },
+    { from: 3_000_000_000_000n, bps: 500 },
+  ],
+  rest: {
+    treasury: { wallet: treasury, weight: 1 },
+    buyback: { wallet: buyback, weight: 1 },
+    incentives: { wallet: incentives, weight: 1 },
+  },
+  withoutPartner: false,
+  hosts: [],
+  insiders: [],
+}
+const native = { address: wallet(50), decimals: 9, tokenProgram: wallet(51) }
+const least = 1_000_000n
+const openingCost = 2_039_280n
+
+const blockMs = 400
+const validBlocks = 20
+const finalBlocks = 8
+const chaosMs = 40_000
+const endMs = 90_000
+const dayMs = 86_400_000
+
+interface Sent {
+  readonly transfers: readonly Transfer[]
+  readonly lastValidBlockHeight: number
+}
+
+interface Chain {
+  height(): number
+  readonly sent: Map<string, Sent>
+  /** By signature: the block, and whether it failed. */
+  readonly blocks: Map<string, { readonly height: number; readonly failed: boolean }>
+  readonly got: Map<string, bigint>
+  readonly accounts: Map<string, AccountState>
+  signed: number
+}
+
+interface Stage {
+  readonly schedule: Schedule
+  readonly store: Ledger
+  readonly chain: Chain
+  readonly flaws: Flaws
+  chaos: boolean
+  storeDownUntil: number
+}
+
+export async function playPayouts(
+  seed: number,
+  createStore: CreateStore,
+  install: (schedule: Schedule) => void,
+  flaws: Flaws = {},
+): Promise<PayoutStory> {
+  const schedule = createSchedule(seed)
+  install(schedule)
+  const chain = createChain(schedule)
+  const stage: Stage = { schedule, store: createStore(schedule), chain, flaws, chaos: true, storeDownUntil: 0 }
+  await stage.store.rewards?.start()
+  let deaths = 0
+  const workers = Array.from({ length: schedule.between(1, 3) }, (_, index) => {
+    const slot = { process: createProcess(`worker ${index}`) }
+    startWorker(stage, slot.process)
+    return slot
+  })
+  const disturb = async (): Promise<void> => {
+    while (schedule.now() < chaosMs) {
+      await schedule.sleep(schedule.between(200, 4_000))
+      const worker = workers[schedule.between(0, workers.length - 1)] as { process: Process }
+      const dice = schedule.random()
+      if (dice < 0.5) {
+        deaths += 1
+        worker.process.kill()
+        worker.process = createProcess(worker.process.name)
+        startWorker(stage, worker.process)
+      } else if (dice < 0.75) worker.process.pausedUntil = schedule.now() + schedule.between(1_000, 15_000)
+      else if (dice < 0.87) stage.storeDownUntil = schedule.now() + schedule.between(100, 3_000)
+      else freezeSomebody(stage)
+    }
+    stage.chaos = false
+    for (const [owner, state] of chain.accounts) if (state === 'frozen') chain.accounts.set(owner, 'ready')
+  }
+  void disturb()
+  const payments = Array.from({ length: schedule.between(1, 12) }, (_, index) => newPayment(schedule, seed, index))
+  for (const payment of payments) void earn(stage, payment)
+  await schedule.run(endMs)
+  // Whoever was parked for a day is paid after it. Nobody works meanwhile, so that the day is over at once.
+  for (const { process } of workers) process.kill()
+  await schedule.run(endMs + dayMs)
+  startWorker(stage, createProcess('the last worker'))
+  await schedule.run(endMs + dayMs + 40_000)
+  return {
+    violations: await judge(stage, payments),
+    landed: [...chain.blocks.values()].filter(({ failed }) => !failed).length,
+    failed: [...chain.blocks.values()].filter(({ failed }) => failed).length,
+    signed: chain.signed,
+    deaths,
+  }
+}
+
+function startWorker(stage: Stage, process: Process): void {
+  const { schedule } = stage
+  const ledger = overNetwork(stage)
+  const { rewards, dispatches } = ledger
+  if (!rewards || !dispatches) throw new Error('the store keeps no rewards')
+  const clock: Clock = { now: schedule.now, monotonic: schedule.now }
+  const common = { rewards, clock, log: silent, meter: createMeter(), rates: () => rates }
+  const wireNames = new Map(
+    [...payers, collector, partner, treasury, buyback, incentives].map((one) => [nameOf(one), one]),
+  )
+  schedule.as(process, () => {
+    startAccrual({ ...common, rules, nameOf: (bytes) => nameOf(encodeBase58(bytes)) })
+    const addresses = createAddresses({
+      chain: {
+        read: async (signature) => {
+          await schedule.sleep(schedule.between(1, 50))
+          if (stage.chaos && schedule.chance(0.1)) return { kind: 'unavailable', why: 'no node answers' }
+          return readPayment(stage, signature, wireNames)
+        },
+      },
+      nameOf: (bytes) => nameOf(encodeBase58(bytes)),
+    })
+    startPayouts({
+      ...common,
+      dispatches,
+      addresses,
+      courier: createCourier(stage),
+      sealer,
+      native,
+      limits: { least, dailyCap: undefined, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
+      isPaused: async () => false,
+    })
+  })
+}
+
+const silent: Log = { info: () => {}, warn: () => {}, error: () => {} }
+const sealer: Sealer = {
+  seal: (bytes, about) => `${about}\n${Buffer.from(bytes).toString('base64')}`,
+  open: (text, about) =>
+    text.startsWith(`${about}\n`) ? new Uint8Array(Buffer.from(text.slice(about.length + 1), 'base64')) : undefined,
+}
+
+function createChain(schedule: Schedule): Chain {
+  return {
+    height: () => Math.floor(schedule.now() / blockMs),
+    sent: new Map(),
+    blocks: new Map(),
+    got: new Map(),
+    accounts: new Map([[payers[0] ?? '', 'missing']]),
+    signed: 0,
+  }
+}
+
+/** Nodes that answer late, from the past, or not at all, and pass on what they took or lose it. */
+function createCourier(stage: Stage): Courier {
+  const { schedule, chain, flaws } = stage
+  const travel = async (): Promise<boolean> => {
+    await schedule.sleep(schedule.between(1, stage.chaos ? 400 : 50))
+    return !(stage.chaos && schedule.chance(0.1))
+  }
+  return {
+    wallet: wallet(60),
+    holdings: async () => ((await travel()) ? { lamports: 10n ** 12n, units: [10n ** 18n] } : undefined),
+    accountsOf: async (owners) =>
+      (await travel()) ? owners.map((owner) => chain.accounts.get(owner) ?? 'ready') : undefined,
+    openingCost: async () => ((await travel()) ? openingCost : undefined),
+    fit: ({ transfers }) => Math.min(3, transfers.length),
+    read: async () => undefined,
+    sign: async ({ transfers }) => {
+      if (!(await travel())) return { kind: 'unavailable', why: 'no node answers' }
+      const bad = transfers.find(({ owner }) => chain.accounts.get(owner) === 'frozen')
+      if (bad && schedule.chance(0.7)) return { kind: 'impossible', why: 'an account is frozen' }
+      chain.signed += 1
+      const signature = `signature ${chain.signed}`
+      // A node that lags hands out a block that is older than it could be, never a younger one.
+      const lastValidBlockHeight = Math.max(0, chain.height() - schedule.between(0, 5)) + validBlocks
+      const wire = new TextEncoder().encode(
+        JSON.stringify({
+          transfers: transfers.map((one) => ({ ...one, units: one.units.toString() })),
+          lastValidBlockHeight,
+        }),
+      )
+      return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: chain.height() } }
+    },
+    send: async (signed) => {
+      const isHeard = await travel()
+      if (!(stage.chaos && schedule.chance(0.3))) void carry(stage, signed)
+      // It may have taken it and still not say so.
+      return isHeard ? { kind: 'sent' } : { kind: 'unknown', why: 'no answer' }
+    },
+    outcomeOf: async (signed) => {
+      if (!(await travel())) return { kind: 'open', why: 'no node answers' }
+      const height = chain.height() - (stage.chaos ? schedule.between(0, 30) : 0)
+      const final = height - finalBlocks
+      const block = chain.blocks.get(signed.signature)
+      if (block && block.height <= final)
+        return block.failed
+          ? { kind: 'failed', slot: block.height, why: 'an account is frozen' }
+          : { kind: 'landed', slot: block.height }
+      if (flaws.isHasty && !block && height > signed.slot + 3) return { kind: 'expired' }
+      if (final > signed.lastValidBlockHeight && !block) return { kind: 'expired' }
+      return { kind: 'open', why: 'it may still land' }
+    },
+  }
+}
+
+/** On its way into a block, for as long as its own block is recent. */
+async function carry(stage: Stage, { signature, wire }: SignedBytes): Promise<void> {
+  const { schedule, chain } = stage
+  await schedule.sleep(schedule.between(100, 6_000))
+  if (stage.chaos && schedule.chance(0.2)) freezeSomebody(stage)
+  const { transfers, lastValidBlockHeight } = JSON.parse(new TextDecoder().decode(wire)) as {
+    readonly transfers: readonly (Omit<Transfer, 'units'> & { readonly units: string })[]
+    readonly lastValidBlockHeight: number
+  }
+  if (chain.blocks.has(signature) || chain.height() > lastValidBlockHeight) return
+  const failed = transfers.some(({ owner, opens }) => {
+    const state = chain.accounts.get(owner) ?? 'ready'
+    return state === 'frozen' || (state === 'missing' && !opens)
+  })
+  chain.blocks.set(signature, { height: chain.height(), failed })
+  if (failed) return
+  for (const { owner, units } of transfers) {
+    chain.got.set(owner, (chain.got.get(owner) ?? 0n) + BigInt(units))
+    if (chain.accounts.get(owner) === 'missing') chain.accounts.set(owner, 'ready')
+  }
+}
+
+function freezeSomebody({ schedule, chain }: Stage): void {
+  const owner = payers[schedule.between(1, payers.length - 1)] ?? ''
+  chain.accounts.set(owner, chain.accounts.get(owner) === 'frozen' ? 'ready' : 'frozen')
+}
+
+/** Calls that are lost on the way there, or whose answer is lost on the way back. */
+function overNetwork(stage: Stage): Ledger {
+  const { schedule, store } = stage
+  const call = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    await schedule.sleep(schedule.between(1, 20))
+    const isLost = stage.chaos && (schedule.now() < stage.storeDownUntil || schedule.chance(0.02))
+    if (isLost && schedule.chance(0.5)) throw new LedgerUnavailable('lost on the way there')
+    const result = await work()
+    await schedule.sleep(schedule.between(1, 20))
+    if (isLost) throw new LedgerUnavailable('lost on the way back')
+    return result
+  }
+  const wrap = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
+        return (...args: unknown[]) => call(() => method.apply(target, args))
+      },
+    })
+  if (!store.rewards || !store.dispatches) throw new Error('the store keeps no rewards')
+  return { ...store, rewards: wrap(store.rewards), dispatches: wrap(store.dispatches) }
+}
+
+function newPayment(schedule: Schedule, seed: number, index: number): PaymentRecord {
+  const payer = payers[schedule.between(0, payers.length - 1)] ?? ''
+  const required = BigInt(schedule.between(1, 3_000_000))
+  return {
+    tx: new Uint8Array(createHash('sha512').update(`payment ${seed} ${index}`).digest()),
+    request: `request ${index}`,
+    payer: nameOf(payer),
+    scope: 'GET /api',
+    recipient: collector,
+    token: 'USDC',
+    required,
+    received: required + BigInt(schedule.between(0, 1)),
+    allowance: { unit: 'request', amount: 1n },
+    slot: 1,
+    paidAt: schedule.between(0, chaosMs),
+    usableUntil: 7 * dayMs,
+    finality: 'finalized',
+    endpoint: schedule.chance(0.9) ? '/api' : '/own',
+    worth: undefined,
+    rates: schedule.chance(0.9) ? rates : undefined,
+  }
+}
+
+/** Paid, registered and delivered, some time after. */
+async function earn({ schedule, store }: Stage, payment: PaymentRecord): Promise<void> {
+  await schedule.sleep(payment.paidAt + schedule.between(0, 10_000))
+  const { tx, request } = payment
+  const taken = await store.take({ tx, request, payment, amount: 1n, leaseMs: 60_000 })
+  await schedule.sleep(schedule.between(0, 5_000))
+  if (taken.kind === 'granted') await store.end(taken.grant, 'settle', 1n)
+}
+
+async function readPayment(
+  { store }: Stage,
+  signature: string,
+  names: ReadonlyMap<string, string>,
+): ReturnType<Parameters<typeof createAddresses>[0]['chain']['read']> {
+  const listed = (await store.books?.captures({ order: 'latest', most: 100 })) ?? []
+  const found = listed.find(({ tx }) => encodeBase58(tx) === signature)
+  const payer = found && names.get(found.payer)
+  if (payer === undefined) return { kind: 'missing' }
+  const transfer = {
+    asset: 'USDC',
+    destination: collector,
+    destinationOwner: collector,
+    sourceOwner: payer,
+    authority: payer,
+    units: found?.units,
+    signers: [payer],
+  }
+  const effect = {
+    ...{ signature, slot: 1, blockTime: 1, failed: false, feePayer: payer, fee: 0n, memos: [], holdings: [] },
+    transfers: [transfer],
+  }
+  return { kind: 'found', effect }
+}
+
+/** What everybody should have: reckoned by the rules alone, payment by payment, in the order of the accruals. */
+async function judge({ store, chain }: Stage, payments: readonly PaymentRecord[]): Promise<readonly string[]> {
+  const violations: string[] = []
+  const { rewards } = store
+  const accruals = (await rewards?.accruals(0, 1_000)) ?? []
+  if (accruals.length !== payments.length)
+    violations.push(`${payments.length - accruals.length} payments are forgotten`)
+  const due = new Map<string, bigint>()
+  const spent = new Map<string, { readonly at: number; readonly worth: bigint }[]>()
+  for (const { payer, endpoint, units, paidAt, token } of accruals) {
+    const earlier = (spent.get(payer) ?? []).filter(({ at }) => at <= paidAt && at > paidAt - 7 * dayMs)
+    const sum = earlier.reduce((total, { worth }) => total + worth, 0n)
+    const sharing = shareOut(
+      rules,
+      { recipient: collector, payer, endpoint, token, units, rates, spent: sum, developer: undefined },
+      nameOf,
+    )
+    if (sharing.kind !== 'shared') continue
+    spent.set(payer, [...(spent.get(payer) ?? []), { at: paidAt, worth: sharing.worth }])
+    for (const { payee, units: part } of sharing.shares) due.set(payee, (due.get(payee) ?? 0n) + part)
+  }
+  for (const owner of [partner, treasury, buyback, incentives, ...payers]) {
+    const owed = (due.get(owner) ?? 0n) + (due.get(nameOf(owner)) ?? 0n)
+    const got = chain.got.get(owner) ?? 0n
+    if (got > owed) violations.push(`${owner} got ${got} and was owed ${owed}`)
+    // What is below the threshold, or does not pay for an account, is still owed.
+    const rent = owner === payers[0] && owed > 0n ? 10n * openingUnits : 0n
+    if (got + rent + least <= owed) violations.push(`${owner} got ${got} of ${owed}`)
+  }
+  const problems = (await rewards?.audit()) ?? []
+  violations.push(...problems.map(({ line, kept, counted }) => `${line}: ${kept}, not ${counted}`))
+  return violations
+}
+
+/** The rent of an account in NATIVE: 0.00203928 SOL at 150 for 0.1. */
+const openingUnits = openingCost * 1_500n
