@@ -13,11 +13,12 @@ import {
   numbered,
   shownPayee,
 } from './dues.ts'
-import { auditPayees } from './dues-audit.ts'
+import type { PayeeCount } from './dues-audit.ts'
+import { auditPayees, noCount } from './dues-audit.ts'
 import type { Entry, Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
-import type { Till } from './memory-till.ts'
-import { addToPayees, sharesOf } from './memory-till.ts'
+import type { KeptShare, Till } from './memory-till.ts'
+import { addAccruals, addToPayees, sharesOf } from './memory-till.ts'
 import { checkCount } from './periods.ts'
 import { isUntouched } from './trace.ts'
 import { nextVerifications, revoked } from './verifications.ts'
@@ -31,7 +32,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
   const { entries, till } = room
   const { accruals, ripening, payees, rules } = till
   const shown = (time: number) => [...payees.values()].map((payee) => shownPayee(payee, time))
-  const byTx = (tx: Uint8Array) => accruals.find((accrual) => keyOf(accrual.tx) === keyOf(tx))
+  const byTx = (tx: Uint8Array) => till.byTx.get(keyOf(tx))
 
   return {
     async start() {
@@ -62,7 +63,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
       now()
       if (last !== accruals.length) return false
       const fresh = numbered(last, given, (tx) => byTx(tx) !== undefined)
-      accruals.push(...fresh)
+      addAccruals(till, fresh, keyOf)
       addToPayees(till, accruedBy(fresh))
       for (const { tx } of given) ripening.delete(keyOf(tx))
       return true
@@ -81,7 +82,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
     },
     async accruals(after, most) {
       now()
-      return accruals.filter(({ number }) => number > after).slice(0, checkCount(most))
+      return accruals.slice(Math.max(0, after), Math.max(0, after) + checkCount(most))
     },
     async accrual(tx) {
       checkTx(tx)
@@ -126,11 +127,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
     async audit() {
       now()
       const count = accruals.length
-      return auditPayees(
-        [...payees.values()].map((payee) => countOf(till, payee)),
-        sumsOf(till),
-        { last: count, count },
-      )
+      return auditPayees(countAll(till), sumsOf(till), { last: count, count })
     },
     async verify(verification) {
       now()
@@ -168,21 +165,23 @@ function sumsOf({ payees }: Till): readonly RoleSum[] {
     .sort((one, other) => compareText(one.role, other.role))
 }
 
-function countOf(till: Till, payee: Payee) {
-  const sum = (shares: readonly { readonly units: bigint }[]) => shares.reduce((all, { units }) => all + units, 0n)
-  const lines = [...till.dispatches.values()].flatMap(({ dispatch: { state }, lines }) =>
-    lines.filter((line) => keyOfPayee(line) === keyOfPayee(payee)).map((line) => ({ ...line, state })),
-  )
-  const grossOf = (states: readonly string[]) =>
-    sum(lines.filter(({ state }) => states.includes(state)).map(({ gross }) => ({ units: gross })))
-  return {
-    ...payee,
-    shares: sum(sharesOf(till, payee, 0, till.accruals.length)),
-    after: sum(sharesOf(till, payee, payee.upto, till.accruals.length)),
-    open: grossOf(['planned', 'signed']),
-    settled: grossOf(['landed']),
-    sent: sum(lines.filter(({ state }) => state === 'landed')),
+function countAll(till: Till): readonly PayeeCount[] {
+  const counts = new Map<string, PayeeCount>()
+  const sum = (shares: readonly KeptShare[]) => shares.reduce((all, { units }) => all + units, 0n)
+  for (const [name, payee] of till.payees) {
+    const last = till.accruals.length
+    const owed = { shares: sum(sharesOf(till, payee, 0, last)), after: sum(sharesOf(till, payee, payee.upto, last)) }
+    counts.set(name, { ...noCount, ...payee, ...owed })
   }
+  for (const { dispatch, lines } of till.dispatches.values())
+    for (const line of lines) {
+      const before = counts.get(keyOfPayee(line)) ?? { ...noCount, role: line.role, payee: line.payee }
+      const isLanded = dispatch.state === 'landed'
+      const landed = { settled: before.settled + line.gross, sent: before.sent + line.units }
+      const change = isLanded ? landed : dispatch.state === 'dropped' ? {} : { open: before.open + line.gross }
+      counts.set(keyOfPayee(line), { ...before, ...change })
+    }
+  return [...counts.values()]
 }
 
 function byOwed(one: Payee, other: Payee): number {

@@ -1,5 +1,5 @@
 /** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
-import type { Dispatch, NumberedAccrual, Payee, PayoutLine, Verification } from '../core/money-out.ts'
+import type { Dispatch, NumberedAccrual, Payee, PayeeName, PayoutLine, Verification } from '../core/money-out.ts'
 import type { Delta } from './dues.ts'
 import { added, keyOfPayee } from './dues.ts'
 
@@ -9,6 +9,14 @@ export interface KeptDispatch {
   readonly voids: Uint8Array | undefined
 }
 
+/** What somebody is owed of one payment. */
+export interface KeptShare {
+  readonly number: number
+  readonly rate: bigint
+  readonly units: bigint
+  readonly tx: Uint8Array
+}
+
 export interface Till {
   /** Whether payments that become final ripen. */
   isStarted: boolean
@@ -16,6 +24,9 @@ export interface Till {
   readonly ripening: Map<string, number>
   /** The n-th has the number n. */
   readonly accruals: NumberedAccrual[]
+  readonly byTx: Map<string, NumberedAccrual>
+  /** Of each payee, in the order of their accruals. */
+  readonly shares: Map<string, KeptShare[]>
   readonly payees: Map<string, Payee>
   readonly rules: Map<string, string>
   readonly verifications: Verification[]
@@ -23,8 +34,9 @@ export interface Till {
 }
 
 export function createTill(): Till {
-  const maps = { ripening: new Map(), payees: new Map(), rules: new Map(), dispatches: new Map() }
-  return { isStarted: false, accruals: [], verifications: [], ...maps }
+  const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
+  const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map() }
+  return { isStarted: false, ...owed, ...others }
 }
 
 export function addToPayees(till: Till, deltas: readonly Delta[]): void {
@@ -37,10 +49,20 @@ export function addToPayees(till: Till, deltas: readonly Delta[]): void {
   }
 }
 
+export function addAccruals(till: Till, accruals: readonly NumberedAccrual[], keyOf: (tx: Uint8Array) => string): void {
+  for (const accrual of accruals) {
+    const { tx, number, rate } = accrual
+    till.accruals.push(accrual)
+    till.byTx.set(keyOf(tx), accrual)
+    for (const share of accrual.shares) {
+      const own = till.shares.get(keyOfPayee(share)) ?? []
+      own.push({ number, rate, units: share.units, tx })
+      till.shares.set(keyOfPayee(share), own)
+    }
+  }
+}
+
 /** The shares of a payee after an accrual, up to another. */
-export function sharesOf(till: Till, name: Pick<Payee, 'role' | 'payee'>, from: number, upto: number) {
-  return till.accruals.slice(from, upto).flatMap(({ number, rate, shares, tx }) => {
-    const own = shares.filter(({ role, payee }) => role === name.role && payee === name.payee)
-    return own.map(({ units }) => ({ number, rate, units, tx }))
-  })
+export function sharesOf(till: Till, name: PayeeName, from: number, upto: number): readonly KeptShare[] {
+  return (till.shares.get(keyOfPayee(name)) ?? []).filter(({ number }) => number > from && number <= upto)
 }

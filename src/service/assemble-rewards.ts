@@ -45,6 +45,8 @@ export interface Ground extends Omit<DispatchingParts, 'courier'> {
 export interface MoneyOut {
   readonly payouts: PayoutsParts | undefined
   readonly refunds: RefundParts | undefined
+  /** Does once, now, what is to be done. */
+  run(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -78,7 +80,7 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
   const { rewards, refundKey } = config
   if (!ground) {
     if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
-    return { payouts: undefined, refunds: undefined, stop: async () => {} }
+    return { payouts: undefined, refunds: undefined, run: async () => {}, stop: async () => {} }
   }
   const payouts = rewards?.key === undefined ? undefined : await openPayouts(service, ground, { ...config, rewards })
   const refunds = refundKey === undefined ? undefined : await openRefunds(service, ground, config.mints, refundKey)
@@ -89,6 +91,9 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
   return {
     payouts,
     refunds,
+    run: async () => {
+      for (const loop of loops) await loop.run()
+    },
     stop: async () => {
       await Promise.all(loops.map((loop) => loop.stop()))
     },

@@ -110,7 +110,7 @@ async function judge(parts: AccrualParts, { payment, verifications, before, rule
 
 /** Soon at first, then as much later as it is old. */
 function nextLook({ paidAt }: Ripening, now: number): number {
-  return now + Math.min(Math.max(now - paidAt, minuteMs), 6 * hourMs)
+  return now + Math.min(Math.max(now - paidAt, 5_000), 6 * hourMs)
 }
 
 function isComplete({ rates, token }: Ripening): boolean {

@@ -62,27 +62,34 @@ export interface PayoutPreview {
   readonly why: string | undefined
 }
 
-export function startPayouts(parts: PayoutsParts): Loop {
+/** What a worker knows of its own; another who knows nothing of it does no harm. */
+interface Memory {
   /** Those whose payout failed among others: each is tried alone, so that one who cannot be paid holds up nobody. */
-  const suspects = new Set<string>()
+  readonly suspects: Set<string>
+  /** Why nothing could be signed, as it was last told. */
+  told: string
+}
+
+export function startPayouts(parts: PayoutsParts): Loop {
+  const memory: Memory = { suspects: new Set(), told: '' }
   let planAt = 0
   const work = async (): Promise<void> => {
     const isPaused = await parts.isPaused()
-    const open = await follow(parts, suspects, isPaused)
+    const open = await follow(parts, memory, isPaused)
     const now = parts.clock.now()
     if (isPaused || now < planAt) return
-    if (await planAll(parts, suspects, mostOpen - open)) planAt = now + parts.limits.everyMs
+    if (await planAll(parts, memory, mostOpen - open)) planAt = now + parts.limits.everyMs
   }
   return startLoop({ name: 'payouts', everyMs: Math.min(followMs, parts.limits.everyMs), work, log: parts.log })
 }
 
 /** Takes the next step of all that is under way. Answers how many still are. */
-async function follow(parts: PayoutsParts, suspects: Set<string>, isPaused: boolean): Promise<number> {
+async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
   const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'payout')
   const left = await Promise.all(
     open.map(async (dispatch) => {
       if (isPaused && dispatch.state === 'planned') return true
-      return step(parts, suspects, dispatch)
+      return step(parts, memory, dispatch)
     }),
   )
   const count = left.filter(Boolean).length
@@ -91,16 +98,19 @@ async function follow(parts: PayoutsParts, suspects: Set<string>, isPaused: bool
 }
 
 /** True while it is under way. */
-async function step(parts: PayoutsParts, suspects: Set<string>, dispatch: Dispatch): Promise<boolean> {
+async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Promise<boolean> {
   const errand = { sign: (one: Dispatch) => sign(parts, one), mostAttempts: Number.POSITIVE_INFINITY }
   const taken = await advance(dispatch, errand, parts)
   if (taken.kind === 'landed' || taken.kind === 'unsigned' || taken.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: 'payout', outcome: taken.kind })
-  if (taken.kind === 'dropped') await suspect(parts, suspects, dispatch.id, taken.why)
+  const why = taken.kind === 'waiting' && taken.dispatch.state === 'planned' ? taken.why : ''
+  if (why !== '' && memory.told !== why) parts.log.warn('payouts wait', { why })
+  memory.told = why
+  if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, taken.why)
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
-async function suspect(parts: PayoutsParts, suspects: Set<string>, id: string, why: string): Promise<void> {
+async function suspect(parts: PayoutsParts, { suspects }: Memory, id: string, why: string): Promise<void> {
   const lines = await parts.dispatches.lines(id)
   for (const line of lines) {
     if (lines.length > 1) suspects.add(keyOf(line))
@@ -126,7 +136,7 @@ async function sign(parts: PayoutsParts, { id }: Dispatch): Promise<DispatchSign
 
 /** What the wallet lacks to pay all this, in one sentence. */
 async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
-  const { courier, native, meter, log } = parts
+  const { courier, native, meter } = parts
   const holdings = await courier.holdings([native])
   if (!holdings) return 'no node tells what the wallet holds'
   const {
@@ -144,12 +154,11 @@ async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): 
     held < needed
       ? `${courier.wallet} holds ${formatUnits(held, native.decimals)} NATIVE and needs ${formatUnits(needed, native.decimals)}`
       : `${courier.wallet} holds ${formatUnits(lamports, solDecimals)} SOL and needs ${formatUnits(fees, solDecimals)} for fees`
-  log.error('payouts wait for money', { why, next: 'send it there' })
-  return why
+  return `${why}; send it there`
 }
 
 /** True when nobody is left to be paid now. */
-async function planAll(parts: PayoutsParts, suspects: Set<string>, room: number): Promise<boolean> {
+async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promise<boolean> {
   for (let left = room; left > 0; ) {
     const { lines, why } = await preview(parts, true)
     if (why !== undefined) {
@@ -157,8 +166,8 @@ async function planAll(parts: PayoutsParts, suspects: Set<string>, room: number)
       return true
     }
     if (lines.length === 0) return true
-    for (const batch of batchesOf(parts, suspects, lines).slice(0, left)) {
-      const planned = await plan(parts, suspects, batch)
+    for (const batch of batchesOf(parts, memory.suspects, lines).slice(0, left)) {
+      const planned = await plan(parts, memory, batch)
       if (planned === 'full') return true
       left -= 1
     }
@@ -168,7 +177,7 @@ async function planAll(parts: PayoutsParts, suspects: Set<string>, room: number)
 
 async function plan(
   parts: PayoutsParts,
-  suspects: Set<string>,
+  memory: Memory,
   lines: readonly PayoutLine[],
 ): Promise<'planned' | 'taken' | 'full'> {
   const { dispatches, limits, clock, log } = parts
@@ -184,8 +193,8 @@ async function plan(
     return 'full'
   }
   if (planning.kind !== 'planned') return 'taken'
-  for (const line of lines) suspects.delete(keyOf(line))
-  await step(parts, suspects, planning.dispatch)
+  for (const line of lines) memory.suspects.delete(keyOf(line))
+  await step(parts, memory, planning.dispatch)
   return 'planned'
 }
 

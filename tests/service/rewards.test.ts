@@ -1,0 +1,192 @@
+/** Payments are shared out and paid on a real chain, and what bought nothing is sent back: each once. */
+import { generateKeyPairSync } from 'node:crypto'
+import { join } from 'node:path'
+import type { KeyPairSigner } from '@solana/kit'
+import { createKeyPairSignerFromBytes } from '@solana/kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
+import type { Mint } from '../../src/core/network.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import { type MoneyOut, startMoneyOut } from '../../src/service/assemble-rewards.ts'
+import { readRoutesConfig } from '../../src/service/options.ts'
+import { planRefund } from '../../src/workers/refunds.ts'
+import { auditRewards } from '../../src/workers/reward-audit.ts'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { type House, openHouse } from './house.ts'
+
+let stand: Stand
+let house: House
+let money: MoneyOut
+let payout: KeyPairSigner
+const wallets = { partner: newAddress(), treasury: newAddress(), buyback: newAddress(), incentives: newAddress() }
+let refundFrom: KeyPairSigner
+
+function newBytes(): Uint8Array {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const { d = '', x = '' } = privateKey.export({ format: 'jwk' })
+  return new Uint8Array([...Buffer.from(d, 'base64url'), ...Buffer.from(x, 'base64url')])
+}
+function newAddress(): string {
+  return encodeBase58(newBytes().subarray(32))
+}
+
+beforeAll(async () => {
+  stand = await createStand()
+  const { localnet } = stand.world
+  const [payoutKey, refundKey] = [newBytes(), newBytes()]
+  payout = await createKeyPairSignerFromBytes(payoutKey)
+  refundFrom = await createKeyPairSignerFromBytes(refundKey)
+  await localnet.fund(payout.address, { SOL: 10n ** 9n, NATIVE: 10n ** 13n })
+  await localnet.fund(refundFrom.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
+  // The partner has a token account; the others have none yet.
+  await localnet.fund(wallets.partner, { NATIVE: 0n })
+  const ledger = join(stand.directory, 'rewards.sqlite')
+  house = await openHouse(stand, { ledger, price: 100, watch: true })
+  const { treasury, buyback, incentives, partner } = wallets
+  const config = readRoutesConfig(
+    {
+      network: 'localnet',
+      rpc: localnet.rpcUrl,
+      ledger,
+      refundKey,
+      rewards: {
+        collector: stand.world.recipient.address,
+        cashback: { 0: 1, 100: 5 },
+        treasury: { wallet: treasury, weight: 2 },
+        buyback: { wallet: buyback, weight: 1 },
+        incentives: { wallet: incentives, weight: 1 },
+        partners: [{ name: 'acme', wallet: partner, share: 85, endpoints: ['/data'] }],
+        key: payoutKey,
+        threshold: '0.5',
+        everySeconds: 1,
+      },
+    },
+    {},
+  )
+  money = await startMoneyOut(house.service, config)
+  await money.run()
+})
+afterAll(async () => {
+  await money?.stop()
+  await house?.close()
+  await stand.close()
+})
+
+const ledgerOf = (): Required<Pick<Ledger, 'journal' | 'rewards' | 'dispatches' | 'books'>> => {
+  const { journal, rewards, dispatches, books } = house.service.ledger
+  if (!journal || !rewards || !dispatches || !books) throw new Error('the ledger keeps too little')
+  return { journal, rewards, dispatches, books }
+}
+const bytesOf = (tx: string): Uint8Array => decodeSignature(tx) ?? new Uint8Array(64)
+/** Pays, and claims once the chain cannot take it back any more. */
+const buy = async (payer = stand.payer): Promise<string> => {
+  const { tx, proof } = await house.pay(payer)
+  stand.world.localnet.advanceSlots(40)
+  expect((await house.claim(proof)).status).toBe(200)
+  await untilDelivered(tx)
+  return tx
+}
+/** That a response ended is written down after it has. */
+const untilDelivered = async (tx: string): Promise<void> => {
+  const delivery = async () => (await ledgerOf().books.capture(bytesOf(tx)))?.delivery
+  await expect.poll(delivery, { timeout: 10_000, interval: 20 }).toBe('all')
+}
+const balanceOf = async (owner: string, mint: Mint): Promise<bigint> => {
+  const account = await stand.world.tokenAccount(owner, mint)
+  const answer = await stand.world
+    .rpc<{ value: { amount: string } }>('getTokenAccountBalance', [account, { commitment: 'processed' }])
+    .catch(() => undefined)
+  return BigInt(answer?.value.amount ?? 0)
+}
+const nativeOf = (owner: string): Promise<bigint> => balanceOf(owner, stand.world.native)
+/** Until nothing is under way and nobody waits to be paid, with the chain moving on as it does. */
+const untilDone = async (): Promise<void> => {
+  const { rewards, dispatches } = ledgerOf()
+  const isDone = async (): Promise<boolean> => {
+    await money.run()
+    stand.world.localnet.advanceSlots(40)
+    const left = [...(await dispatches.open()), ...(await rewards.due(500_000_000n, 10))]
+    return left.length + (await rewards.ripening()) === 0
+  }
+  await expect.poll(isDone, { timeout: 20_000, interval: 40 }).toBe(true)
+}
+/** Until the watcher has seen a payment. */
+const untilSeen = async (tx: string): Promise<void> => {
+  await expect.poll(() => ledgerOf().books.history(bytesOf(tx)), { timeout: 10_000, interval: 20 }).toBeDefined()
+}
+const refund = async (tx: string) => {
+  const { refunds } = money
+  if (!refunds) throw new Error('nobody sends back')
+  return planRefund(refunds, bytesOf(tx))
+}
+
+describe('rewards', () => {
+  it('are paid on chain in NATIVE, to the base unit, and those without an account pay for it', async () => {
+    const before = await nativeOf(stand.payer.address)
+    await buy()
+    await untilDone()
+    // 100 USDC at 0.1 are 1,000 NATIVE: 85 percent, 1 percent, and 14 percent by 2 : 1 : 1.
+    const opening = 2_039_280n * 1_500n
+    expect(await nativeOf(wallets.partner)).toBe(850_000_000_000n)
+    expect((await nativeOf(stand.payer.address)) - before).toBe(10_000_000_000n)
+    expect(await nativeOf(wallets.treasury)).toBe(70_000_000_000n - opening)
+    expect(await nativeOf(wallets.buyback)).toBe(35_000_000_000n - opening)
+    expect(await nativeOf(wallets.incentives)).toBe(35_000_000_000n - opening)
+  })
+
+  it('rise with what a payer has spent within seven days', async () => {
+    const before = await nativeOf(stand.payer.address)
+    await buy()
+    await untilDone()
+    expect((await nativeOf(stand.payer.address)) - before).toBe(50_000_000_000n)
+    expect(await ledgerOf().rewards.due(1n, 10)).toEqual([])
+  })
+
+  it('agree with the chain when everything is reckoned anew', async () => {
+    const { payouts } = money
+    if (!payouts) throw new Error('nobody pays')
+    const { native, usdc } = stand.world
+    const { chain, pseudonyms } = house.service
+    const audit = await auditRewards({
+      ...payouts,
+      chain,
+      read: payouts.courier.read,
+      nameOf: (wallet) => pseudonyms.wallet(wallet),
+      native,
+      assetOf: (token) => ({ SOL: 'SOL', USDC: usdc.address, NATIVE: native.address })[token],
+    })
+    expect(audit).toEqual({ accruals: 2, payouts: 2, problems: [], unknown: [] })
+  })
+})
+
+describe('a refund', () => {
+  it('sends back a payment that nobody can match, once, whoever asks again', async () => {
+    const { world, payer } = stand
+    const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)
+    const tx = await world.send([instruction], payer)
+    world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    const before = await balanceOf(payer.address, world.usdc)
+    const plannings = await Promise.all([refund(tx), refund(tx)])
+    expect(plannings.map(({ kind }) => kind).toSorted()).toEqual(['known', 'planned'])
+    await untilDone()
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
+    expect(await refund(tx)).toMatchObject({ kind: 'known', dispatch: { state: 'landed' } })
+    await untilDone()
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
+  })
+
+  it('waits while the payer can claim it, and is refused once it was delivered', async () => {
+    const { tx, proof } = await house.pay(stand.payer)
+    stand.world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    expect(await refund(tx)).toEqual({ kind: 'refused', why: expect.stringContaining('the payer can still claim it') })
+    expect((await house.claim(proof)).status).toBe(200)
+    await untilDelivered(tx)
+    expect(await refund(tx)).toEqual({ kind: 'refused', why: 'what it paid for was delivered' })
+  })
+
+  it('knows no payment that was never seen', async () => {
+    expect(await refund(encodeBase58(new Uint8Array(64).fill(7)))).toEqual({ kind: 'unknown' })
+  })
+})
