@@ -42,6 +42,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
   workers: { folders: ['core', 'workers'], packages: [] },
   rates: { folders: ['core', 'rates'], packages: [] },
+  venues: { folders: ['core', 'chain', 'venues'], packages: [] },
   server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'uqr'] },
   // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
   service: { folders: ['core', 'server', 'service'], packages: ['zod', 'hucre'] },
@@ -71,6 +72,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
       'service',
       'adapters',
       'ledger',
+      'venues',
       'localnet',
       'gateway',
       'workers',
@@ -86,14 +88,16 @@ const joiners = [
   'server/assemble-faucet.ts',
   'server/assemble-ground.ts',
   'server/assemble-rates.ts',
+  'server/assemble-settlement.ts',
   'server/assemble-test-payer.ts',
+  'server/assemble-venue.ts',
   'server/assemble-verdict.ts',
   'service/assemble.ts',
   'service/assemble-developers.ts',
   'service/assemble-webhooks.ts',
   'service/assemble-rewards.ts',
 ]
-const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates']
+const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates', 'venues']
 /** The parts of the client that live on files, and so in Node only. */
 const nodeClient = [
   'client/index.ts',

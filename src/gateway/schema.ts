@@ -92,6 +92,10 @@ const routeOptions = {
     .optional(),
   settlementToken: token.optional(),
   autoConversion: flag.optional(),
+  conversionThreshold: z.record(z.string(), amount, { error: 'must be amounts by token code' }).optional(),
+  conversionReserve: z.record(z.string(), amount, { error: 'must be amounts by token code' }).optional(),
+  settlementKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
+  venue: z.record(z.string(), anything, { error: "must be { kind: 'rfq', url } or { kind: 'jupiter' }" }).optional(),
   cors: flag.optional(),
   checkout: flag.optional(),
   retired: z

@@ -34,7 +34,9 @@ import { openFaucetSource } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
 import { standOn } from './assemble-ground.ts'
 import { shareRates } from './assemble-rates.ts'
+import { withSettlement } from './assemble-settlement.ts'
 import { openTestPayer } from './assemble-test-payer.ts'
+import { createVenue } from './assemble-venue.ts'
 import { createBudget } from './budget.ts'
 import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
@@ -58,7 +60,7 @@ export function openPaywall(options: ProviderOptions): Paywall {
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
-  return createPaywall(config, handleFor(config.service, log), log)
+  return createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
 }
 
 /** The provider's own log, kept from secrets, or lines on stderr. */
@@ -210,6 +212,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       inspect: createInspector(rpc, genesis),
       openCourier: async (key, limits) =>
         createCourier({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+      openVenue: async (key, venue) =>
+        createVenue(venue, { rpc, genesis, clock, post: http.post, wallet: await walletFor(key) }),
       sealer: createSealer(keyring.outgoingKey),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       cashier: createCashier({ rpc, verifier, genesis }),

@@ -10,7 +10,7 @@ const local: ProviderOptions = { price: 0.01, token: 'USDC', recipient, network:
 const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, rpc: 'https://node.example' }
 
 const optionNames = (
-  'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion rpc ledger secret mints rates ' +
+  'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion conversionThreshold conversionReserve settlementKey venue rpc ledger secret mints rates ' +
   'service scope publicUrl bind proofBinding challengeTtlSeconds proofTtlSeconds waitSeconds leaseSeconds description ' +
   'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy accountKey'
 ).split(' ')
@@ -204,11 +204,6 @@ describe('readConfig', () => {
       'a public address with a query',
       { ...local, publicUrl: 'https://a.example/?x=1' },
       'publicUrl: must be an http or https URL',
-    ],
-    [
-      'conversion without a worker',
-      { ...local, acceptedMints: ['USDC', 'SOL'], settlementToken: 'USDC', autoConversion: true },
-      'autoConversion: no settlement worker',
     ],
     ['conversion into nothing', { ...local, autoConversion: true }, 'autoConversion: needs settlementToken'],
     ['an envelope nobody knows', { ...local, envelope: 'gold' }, 'envelope: must be one of none, verified, result'],

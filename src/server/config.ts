@@ -6,6 +6,8 @@ import type { Ledger, Log } from '../core/ports.ts'
 import { convertAll } from '../core/rates.ts'
 import type { Bind } from './binding.ts'
 import { ConfigurationError } from './configuration-error.ts'
+import type { ConversionConfig } from './conversion-option.ts'
+import { readConversion } from './conversion-option.ts'
 import type { NamedEndpoint } from './endpoint.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
@@ -44,6 +46,8 @@ export interface RouteConfig {
   readonly allowedTraits: MintRules['allowedTraits']
   /** Pays for token accounts that the recipient lacks. */
   readonly accountKey: AccountKey | undefined
+  /** Undefined where nothing is converted. */
+  readonly conversion: ConversionConfig | undefined
   readonly verifyOnChain: boolean
   readonly waitMs: number
   readonly leaseMs: number
@@ -88,6 +92,7 @@ export const fromEnvironment: Readonly<Record<string, string>> = {
   ledger: 'PAYSTILE_LEDGER',
   secret: 'PAYSTILE_SECRET',
   accountKey: 'PAYSTILE_ACCOUNT_KEY',
+  settlementKey: 'PAYSTILE_SETTLEMENT_KEY',
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
   faucetKey: 'PAYSTILE_FAUCET_KEY',
@@ -137,7 +142,8 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   const free = readFree(read.free, problems)
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
-  checkNetwork(read, acceptedMints, problems)
+  checkNetwork(read, problems)
+  const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   const { recipient, retired } = read
   return Object.freeze({
@@ -150,6 +156,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
       mints,
       allowedTraits,
       accountKey: read.accountKey,
+      conversion,
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
       leaseMs: read.leaseSeconds * 1000,
@@ -207,20 +214,11 @@ export function checkService({ network, ledger, secret, rpc }: ServiceRead, prob
   }
 }
 
-function checkNetwork(read: Read, acceptedMints: readonly TokenCode[], problems: string[]): void {
-  const { network, verifyOnChain, autoConversion, settlementToken } = read
+function checkNetwork(read: Read, problems: string[]): void {
+  const { network, verifyOnChain } = read
   checkService(read, problems)
   if (network === 'mainnet' && !verifyOnChain)
     problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
-  const others = acceptedMints.filter((code) => code !== settlementToken)
-  if (autoConversion && settlementToken === undefined)
-    problems.push('autoConversion: needs settlementToken to say into what')
-  else if (autoConversion && others.length > 0) {
-    problems.push(
-      `autoConversion: no settlement worker is running for this recipient, so ${others.join(' and ')} would stay unconverted; ` +
-        `accept only ${settlementToken}, or leave autoConversion out`,
-    )
-  }
 }
 
 /** What is accepted must have a mint, and a rate where the price is in another token. */

@@ -41,8 +41,21 @@ export interface ProviderOptions {
     readonly requests: number
     readonly per: 'minute' | 'hour' | 'day' | { readonly seconds: number }
   }
+  /** The token you want to end up with. */
   readonly settlementToken?: TokenCode
+  /** True converts what comes in other tokens into `settlementToken`, on chain. Needs `settlementKey`, or a worker that has it. */
   readonly autoConversion?: boolean
+  /** From how much on a token is converted, in units of that token: `{ SOL: 1 }`. Default: the worth of 10 USDC. */
+  readonly conversionThreshold?: Readonly<Partial<Record<TokenCode, number | string>>>
+  /** What stays in the wallet, in units of each token. Default: 0.05 SOL, for fees. */
+  readonly conversionReserve?: Readonly<Partial<Record<TokenCode, number | string>>>
+  /**
+   * The recipient's own key, which signs conversions: the path of a key file, 64 secret bytes, a kit signer or a wallet. A
+   * process that only receives has none. `PAYSTILE_SETTLEMENT_KEY` too.
+   */
+  readonly settlementKey?: AccountKey
+  /** Where tokens are exchanged: a desk (`rfq`), or Jupiter, which is the default on mainnet. */
+  readonly venue?: VenueOption
 
   /** JSON-RPC nodes. With two or more, two must agree on a payment. On localnet, none starts a chain in this process. */
   readonly rpc?: string | readonly string[]
@@ -131,6 +144,20 @@ export type MintOption =
       /** What the mint may have although it can cost you payments, or mislead about amounts. */
       readonly allow?: readonly DoubtfulTrait[]
     }
+
+/** What a provider may say of the place where tokens are exchanged. */
+export type VenueOption = VenueLimits &
+  (
+    | { readonly kind: 'rfq'; readonly url: string }
+    | { readonly kind: 'jupiter'; readonly url?: string | undefined; readonly apiKey?: string | undefined }
+  )
+
+interface VenueLimits {
+  /** How much less than quoted may come, in hundredths of a percent. Default 50. */
+  readonly slippageBps?: number | undefined
+  /** How much worse than the rate source a quote may be, in hundredths of a percent. Default 200. */
+  readonly maxDeviationBps?: number | undefined
+}
 
 export type AccountKey =
   | string

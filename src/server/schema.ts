@@ -6,6 +6,7 @@ import { isUnspendable, networks, tokenCodes } from '../core/network.ts'
 import type { Ledger, Log } from '../core/ports.ts'
 import { nearest } from '../core/suggest.ts'
 import type { Bind, BoundParts } from './binding.ts'
+import { reserveOption, thresholdOption, venueOption } from './conversion-option.ts'
 import { parseEndpoint } from './endpoint.ts'
 import { envelopes } from './envelope.ts'
 import { accountKeyOption, address, mintsOption } from './mint-options.ts'
@@ -56,6 +57,10 @@ export const schema = z.strictObject({
   acceptedMints: z.array(token, { error: 'must be a list of token codes' }).min(1, 'must name a token').optional(),
   settlementToken: token.optional(),
   autoConversion: flag.default(false),
+  conversionThreshold: thresholdOption,
+  conversionReserve: reserveOption,
+  settlementKey: accountKeyOption,
+  venue: venueOption,
   rpc: z
     .union([nodeUrl, z.array(nodeUrl)], { error: 'must be the http or https URL of a node, or a list of them' })
     .optional(),
@@ -125,7 +130,10 @@ export const schema = z.strictObject({
 export type Read = z.infer<typeof schema>
 
 /** Options that may hold a password or a key, also where they are wrong. */
-const unshown: readonly unknown[] = ['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'accountKey', 'faucetKey']
+const unshown: readonly unknown[] = [
+  ...['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'venue'],
+  ...['accountKey', 'faucetKey', 'refundKey', 'settlementKey'],
+]
 
 /** A sentence for each thing that is wrong. */
 export function explain(issue: z.core.$ZodIssue, known = Object.keys(schema.shape)): string[] {

@@ -20,6 +20,7 @@ import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
 import { createTags } from '../core/tags.ts'
 import type { Inspection } from '../core/token-rules.ts'
+import type { Venue } from '../core/venue.ts'
 import type { Asset } from '../core/verify.ts'
 import type { Budget } from './budget.ts'
 import type { Catalog } from './catalog.ts'
@@ -27,6 +28,7 @@ import { createCatalog } from './catalog.ts'
 import type { Changes } from './changes.ts'
 import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
+import type { VenueConfig } from './conversion-option.ts'
 import type { Deadlines } from './deadlines.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { PaywallEvent } from './events.ts'
@@ -75,6 +77,8 @@ export interface ServiceParts {
   }) => Promise<Opening>
   /** Sends money out from the wallet of a key. */
   readonly openCourier: (key: AccountKey, limits: CourierLimits) => Promise<Courier>
+  /** Where the wallet of a key exchanges tokens. */
+  readonly openVenue: (key: AccountKey, venue: VenueConfig) => Promise<Venue>
   /** Keeps signed bytes for nobody else to read. */
   readonly sealer: Sealer
   /** What tokens are worth, by a source that routes with the same settings share. */

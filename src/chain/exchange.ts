@@ -1,0 +1,123 @@
+/**
+ * Both sides of an exchange in one transaction: the taker pays a desk, the desk pays the taker, or nothing happens.
+ *
+ * Both build it from the same terms. Whoever is to sign bytes that the other composed reads the few terms that only the
+ * other knows, builds it anew and compares every byte: nothing can be hidden in what comes out equal.
+ */
+import { address, createNoopSigner, type Instruction } from '@solana/kit'
+import {
+  getSetComputeUnitLimitInstruction,
+  getSetComputeUnitPriceInstruction,
+  parseSetComputeUnitLimitInstruction,
+  parseSetComputeUnitPriceInstruction,
+} from '@solana-program/compute-budget'
+import { getTransferSolInstruction } from '@solana-program/system'
+import { getTransferCheckedInstruction } from '@solana-program/token'
+import { encodeBase58 } from '../core/base58.ts'
+import { equalBytes } from '../core/mac.ts'
+import type { Mint } from '../core/network.ts'
+import { composeMessage, type Lifetime, unsigned } from './message.ts'
+import { memoInstruction, openInstruction } from './payment.ts'
+import { findTokenAccount, memoProgram } from './tokens.ts'
+import { decodeTransaction, type Transaction } from './transaction.ts'
+
+export interface Leg {
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly units: bigint
+}
+
+export interface ExchangeTerms {
+  /** Pays the fee, and signs last: only it can send the transaction. */
+  readonly taker: string
+  readonly desk: string
+  /** What the taker gives, and what it gets. */
+  readonly sell: Leg
+  readonly buy: Leg
+}
+
+/** What the taker alone decides. */
+export interface ExchangeDetails {
+  readonly blockhash: string
+  readonly memo: string
+  /** Whether the taker's account for what it buys is opened first, at its cost. */
+  readonly opens: boolean
+  readonly computeUnits: number
+  /** Millionths of a lamport for each of them. */
+  readonly microLamports: bigint
+}
+
+/** More than two transfers, a memo and a new account take. */
+export const exchangeComputeUnits = 200_000
+export const exchangeMicroLamports = 10_000n
+
+/** The message that both sign. */
+export async function composeExchange(terms: ExchangeTerms, details: ExchangeDetails): Promise<Uint8Array> {
+  const { taker, desk, sell, buy } = terms
+  const { blockhash, memo, opens, computeUnits, microLamports } = details
+  const instructions: Instruction[] = [
+    getSetComputeUnitLimitInstruction({ units: computeUnits }),
+    getSetComputeUnitPriceInstruction({ microLamports }),
+  ]
+  if (opens && buy.mint) {
+    const account = await findTokenAccount(taker, buy.mint.address, buy.mint.tokenProgram)
+    instructions.push(openInstruction(taker, account, taker, buy.mint))
+  }
+  // An account that demands memos wants one right before what it gets.
+  instructions.push(await transfer(taker, desk, sell), memoInstruction(memo), await transfer(desk, taker, buy))
+  // How long a blockhash lives is not part of the message.
+  const lifetime: Lifetime = { blockhash, lastValidBlockHeight: 0 }
+  return composeMessage(instructions, lifetime, taker)
+}
+
+async function transfer(from: string, to: string, { mint, units: amount }: Leg): Promise<Instruction> {
+  const signer = createNoopSigner(address(from))
+  if (!mint) return getTransferSolInstruction({ source: signer, destination: address(to), amount })
+  const [source, destination] = await Promise.all([
+    findTokenAccount(from, mint.address, mint.tokenProgram),
+    findTokenAccount(to, mint.address, mint.tokenProgram),
+  ])
+  return getTransferCheckedInstruction(
+    {
+      source: address(source),
+      mint: address(mint.address),
+      destination: address(destination),
+      authority: signer,
+      amount,
+      decimals: mint.decimals,
+    },
+    { programAddress: address(mint.tokenProgram) },
+  )
+}
+
+/** What a taker decided of an exchange on these terms; undefined when the message is not exactly that exchange. */
+export async function readExchange(message: Uint8Array, terms: ExchangeTerms): Promise<ExchangeDetails | undefined> {
+  const decoding = decodeTransaction(unsigned(message))
+  if (decoding.kind === 'malformed' || decoding.transaction.version !== 0) return undefined
+  const details = guess(decoding.transaction)
+  if (!details) return undefined
+  try {
+    return equalBytes(await composeExchange(terms, details), message) ? details : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads what may be read wrongly: only the comparison tells. */
+function guess({ keys, instructions, lifetime }: Transaction): ExchangeDetails | undefined {
+  const [limit, price] = instructions
+  const memo = instructions.find(({ program }) => encodeBase58(keys[program] ?? new Uint8Array()) === memoProgram)
+  if (!limit || !price || !memo) return undefined
+  const programAddress = address('ComputeBudget111111111111111111111111111111')
+  try {
+    return {
+      blockhash: encodeBase58(lifetime),
+      memo: new TextDecoder('utf-8', { fatal: true }).decode(memo.data),
+      opens: instructions.length > 5,
+      computeUnits: parseSetComputeUnitLimitInstruction({ programAddress, data: limit.data }).data.units,
+      microLamports: parseSetComputeUnitPriceInstruction({ programAddress, data: price.data }).data.microLamports,
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Joins the settlement worker to a service: what a recipient gets in other tokens is converted by this process, where it has
+ * the recipient's key, or by another that shows on the ledger's shelf that it does.
+ */
+import { settlementBeats } from '../core/conversion.ts'
+import type { Log } from '../core/ports.ts'
+import type { Loop } from '../workers/loop.ts'
+import { createPauseSwitch } from '../workers/pause.ts'
+import type { Converter } from '../workers/settlement.ts'
+import { startSettlement } from '../workers/settlement.ts'
+import type { RouteConfig } from './config.ts'
+import { ConfigurationError } from './configuration-error.ts'
+import type { ConversionConfig } from './conversion-option.ts'
+import type { ServiceHandle } from './paywall.ts'
+import type { Service } from './service.ts'
+
+type Converting = Pick<RouteConfig, 'recipient' | 'mints' | 'rates' | 'conversion'>
+
+const restartPauseMs = 1_000
+
+/**
+ * A service that starts only when what its route promises to convert is converted by somebody. Until then whoever asks for
+ * it is told why not.
+ */
+export function withSettlement(handle: ServiceHandle, route: Converting, log: Log): ServiceHandle {
+  const { conversion } = route
+  if (!conversion) return handle
+  let current: Service | undefined
+  let opening: Promise<Service> | undefined
+  let release: () => Promise<void> = async () => {}
+  let isReleased = false
+  const open = async (): Promise<Service> => {
+    const service = await handle.get()
+    const begun = await begin(service, route, conversion).catch((error: unknown) => {
+      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      throw error
+    })
+    if (isReleased) await begun()
+    else release = begun
+    current = service
+    return service
+  }
+  return {
+    get: () => {
+      if (current) return current
+      opening ??= open().catch((error: unknown) => {
+        setTimeout(() => {
+          opening = undefined
+        }, restartPauseMs).unref()
+        throw error
+      })
+      return opening
+    },
+    release: async () => {
+      isReleased = true
+      await opening?.catch(() => {})
+      await release()
+      await handle.release()
+    },
+  }
+}
+
+/** Starts converting, or makes sure that somebody does. The function returned ends it. */
+async function begin(service: Service, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
+  if (conversion.key !== undefined) return shareConverting(service, route, conversion)
+  if (await isConvertedElsewhere(service, route.recipient)) return async () => {}
+  const { tokens, settlementToken } = conversion.rules
+  throw new ConfigurationError([
+    `autoConversion: nobody converts what ${route.recipient} gets in ${tokens.join(' and ')} into ${settlementToken}; ` +
+      'give its key as settlementKey, or run npx paystile worker with that key on the same ledger',
+  ])
+}
+
+async function isConvertedElsewhere({ ledger }: Service, recipient: string): Promise<boolean> {
+  return ((await ledger.shelf?.list(settlementBeats(recipient))) ?? []).length > 0
+}
+
+interface Shared {
+  users: number
+  readonly loop: Promise<Loop>
+}
+
+const running = new WeakMap<Service, Map<string, Shared>>()
+
+/** Routes with the same recipient and the same rules share one worker. */
+async function shareConverting(
+  service: Service,
+  route: Converting,
+  conversion: ConversionConfig,
+): Promise<() => Promise<void>> {
+  const workers = running.get(service) ?? new Map<string, Shared>()
+  running.set(service, workers)
+  const name = nameOf(route, conversion)
+  const shared = workers.get(name) ?? { users: 0, loop: startConverting(service, route, conversion) }
+  workers.set(name, shared)
+  shared.users += 1
+  const leave = async (): Promise<void> => {
+    shared.users -= 1
+    if (shared.users > 0) return
+    if (workers.get(name) === shared) workers.delete(name)
+    await (await shared.loop.catch(() => undefined))?.stop()
+  }
+  try {
+    await shared.loop
+  } catch (error) {
+    await leave()
+    throw error
+  }
+  return leave
+}
+
+function nameOf({ recipient }: Converting, { rules, venue }: ConversionConfig): string {
+  const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
+  return JSON.stringify([recipient, rules, venue], plain)
+}
+
+/** Converts what a recipient gets, from now on. Throws a `ConfigurationError` where that cannot be. */
+export async function startConverting(
+  service: Service,
+  route: Converting,
+  conversion: ConversionConfig,
+): Promise<Loop> {
+  const converter = await openConverter(service, route, conversion)
+  const { clock, log, meter, sealer } = service
+  const { dispatches, shelf } = service.ledger
+  if (!dispatches)
+    throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])
+  const isPaused = shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
+  return startSettlement({ dispatches, shelf, converters: [converter], isPaused, sealer, clock, log, meter })
+}
+
+async function openConverter(
+  service: Service,
+  { recipient, mints, rates }: Converting,
+  { rules, key, venue }: ConversionConfig,
+): Promise<Converter> {
+  if (key === undefined || !venue) throw new ConfigurationError(['settlementKey: is missing'])
+  const courier = await service.openCourier(key, {}).catch((error: unknown) => {
+    throw new ConfigurationError([`settlementKey: ${error instanceof Error ? error.message : 'cannot be used'}`])
+  })
+  if (courier.wallet !== recipient) {
+    throw new ConfigurationError([
+      `settlementKey: is the key of ${courier.wallet}, and what is to be converted belongs to ${recipient}; give its key`,
+    ])
+  }
+  const feed = service.openRates(rates, mints)
+  return { courier, venue: await service.openVenue(key, venue), rules, mints, rates: feed.current }
+}

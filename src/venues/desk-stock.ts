@@ -1,0 +1,54 @@
+/** What a desk and its customers have, asked of the nodes: nobody is promised what is not there. */
+import { readFunds } from '../chain/balances.ts'
+import type { ExchangeTerms } from '../chain/exchange.ts'
+import { readGenesis } from '../chain/genesis.ts'
+import type { Rpc } from '../chain/rpc.ts'
+
+export interface StockParts {
+  readonly rpc: Rpc
+  readonly genesis: string
+}
+
+/** Stays with the desk, so that its wallet goes on existing; and with the taker, for the fee and a new account. */
+const lamportsKept = 10_000_000n
+
+export type StockReading =
+  | { readonly kind: 'stock'; readonly units: bigint }
+  | { readonly kind: 'short'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+export interface Stock {
+  /** Whether the taker could pay, and what the desk holds of what it is to give. */
+  look(terms: ExchangeTerms): Promise<StockReading>
+  /** Whether every node that answers speaks for the desk's chain, and one does. */
+  isOurChain(): Promise<boolean>
+  /** The height up to which blocks are final; undefined when no node tells. */
+  height(): Promise<number | undefined>
+}
+
+export function createStock({ rpc, genesis }: StockParts): Stock {
+  return {
+    look: async ({ taker, desk, sell, buy }) => {
+      const mints = [sell.mint, buy.mint].flatMap((mint) => mint ?? [])
+      const [theirs, ours] = await Promise.all([
+        readFunds(rpc, { wallet: taker, recipient: desk, mints }),
+        readFunds(rpc, { wallet: desk, recipient: taker, mints }),
+      ])
+      if (theirs.kind === 'unavailable') return theirs
+      if (ours.kind === 'unavailable') return ours
+      const [given] = theirs.tokens
+      const held = sell.mint ? (given?.units ?? 0n) : theirs.lamports - lamportsKept
+      if (held < sell.units) return { kind: 'short', why: 'the taker does not hold what it sells' }
+      if (sell.mint && !given?.recipientReady) return { kind: 'short', why: 'the desk has no account for what is sold' }
+      return { kind: 'stock', units: buy.mint ? (ours.tokens.at(-1)?.units ?? 0n) : ours.lamports - lamportsKept }
+    },
+    isOurChain: async () => {
+      const named = (await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))).filter(Boolean)
+      return named.length > 0 && named.every((one) => one === genesis)
+    },
+    height: async () => {
+      const answer = await rpc.call('getBlockHeight', [{ commitment: 'finalized' }])
+      return answer.kind === 'answered' && typeof answer.result === 'number' ? answer.result : undefined
+    },
+  }
+}

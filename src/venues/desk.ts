@@ -1,0 +1,188 @@
+/**
+ * A desk: a wallet that exchanges test tokens for others at the rate of a source, less a spread.
+ *
+ * A quote is for one taker, for one use and for half a minute. The desk signs one message for it: exactly the two transfers
+ * that were quoted, the memo, the compute budget and, where it is missing, the taker's own account, paid by the taker. What
+ * it promised is kept back until that message can no longer land.
+ */
+import type { ExchangeTerms } from '../chain/exchange.ts'
+import { readExchange } from '../chain/exchange.ts'
+import type { Wallet } from '../chain/keypair.ts'
+import { signUnchanged, unsigned } from '../chain/message.ts'
+import { isRecentBlock, readLifetime } from '../chain/send.ts'
+import { decodeTransaction, placeOf } from '../chain/transaction.ts'
+import { decodeAddress, encodeBase58 } from '../core/base58.ts'
+import { decodeBase64url } from '../core/base64url.ts'
+import { decimalsIn, fairUnits } from '../core/conversion.ts'
+import { equalBytes } from '../core/mac.ts'
+import type { MintTable, TokenCode } from '../core/network.ts'
+import { decimalsOf, genesisHashes, mintOf, tokenCodes } from '../core/network.ts'
+import type { Clock, Log } from '../core/ports.ts'
+import type { RateTable } from '../core/rates.ts'
+import type { Json } from './answers.ts'
+import { readAmount } from './answers.ts'
+import type { DeskAnswer } from './desk-answer.ts'
+import { refuse } from './desk-answer.ts'
+import type { Stock, StockParts } from './desk-stock.ts'
+import { createStock } from './desk-stock.ts'
+import { assetOf } from './rfq.ts'
+
+export interface DeskParts extends StockParts {
+  readonly wallet: Wallet
+  readonly mints: MintTable
+  /** Fresh rates; a token without one is not traded. */
+  readonly rates: () => RateTable
+  /** What the desk keeps, in hundredths of a percent. */
+  readonly spreadBps: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Desk {
+  readonly address: string
+  quote(request: unknown): Promise<DeskAnswer>
+  sign(request: unknown): Promise<DeskAnswer>
+}
+
+interface Quote {
+  readonly id: string
+  readonly terms: ExchangeTerms
+  readonly token: TokenCode
+  /** Until when it can be signed, by the monotonic clock. */
+  readonly until: number
+  /** What was signed for it, and the height up to which that can land. */
+  signed?: { readonly message: Uint8Array; readonly lastHeight: number; readonly signature: Promise<string> }
+}
+
+const quoteSeconds = 30
+const mostQuotes = 1_000
+/** Of one taker, while they may still land. */
+const mostSigned = 8
+const longestMessage = 2_000
+const memoPattern = /^paystile:[A-Za-z0-9_-]{1,64}$/
+
+/** Throws a `TypeError` on mainnet: there a desk is somebody's business, and this is none. */
+export function createDesk(parts: DeskParts): Desk {
+  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('the desk trades test money only, not on mainnet')
+  const book: Book = { parts, stock: createStock(parts), quotes: new Map() }
+  return {
+    address: parts.wallet.address,
+    quote: (request) => quote(request, book),
+    sign: (request) => sign(request, book),
+  }
+}
+
+interface Book {
+  readonly parts: DeskParts
+  readonly stock: Stock
+  readonly quotes: Map<string, Quote>
+}
+
+async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
+  const { parts, stock, quotes } = book
+  const { genesis, wallet, mints, clock, log } = parts
+  const order = readOrder(request, parts)
+  if (typeof order === 'string') return refuse(400, order)
+  const { taker, sell, buy, units } = order
+  const fair = fairUnits({ token: sell, units }, buy, { rates: parts.rates(), decimals: decimalsIn(mints) })
+  if (fair === undefined) return refuse(503, 'there is no fresh rate for this')
+  const gives = (fair * BigInt(10_000 - parts.spreadBps)) / 10_000n
+  if (gives <= 0n) return refuse(422, 'this is worth too little')
+  const [sold, bought] = [mintOf(sell, mints), mintOf(buy, mints)]
+  const [give, get] = [
+    { mint: sold, units },
+    { mint: bought, units: gives },
+  ]
+  const terms: ExchangeTerms = { taker, desk: wallet.address, sell: give, buy: get }
+  await sweep(book)
+  const held = await stock.look(terms)
+  if (held.kind !== 'stock') return refuse(held.kind === 'short' ? 422 : 503, held.why)
+  // From here on nothing waits: of two that come at once the second sees what the first was promised.
+  if (held.units - promised(book, buy, taker) < gives) return refuse(422, 'the desk does not have so much')
+  const theirs = [...quotes.values()].filter((one) => one.terms.taker === taker)
+  if (quotes.size >= mostQuotes || theirs.filter(({ signed }) => signed).length >= mostSigned)
+    return refuse(503, 'too many quotes are open')
+  // A taker has one quote at a time: nobody holds back more than they could pay for.
+  for (const { id, signed } of theirs) if (!signed) quotes.delete(id)
+  const id = crypto.randomUUID()
+  quotes.set(id, { id, terms, token: buy, until: clock.monotonic() + quoteSeconds * 1000 })
+  log.info('desk quoted', { quote: id, sell, buy, units: units.toString(), gives: gives.toString() })
+  const named = { genesis, taker, sell: assetOf(sold), buy: assetOf(bought), units: units.toString() }
+  const offer = { quote: id, desk: wallet.address, ...named, gives: gives.toString(), seconds: quoteSeconds }
+  return { status: 200, body: offer }
+}
+
+/** Lets go of what can no longer be signed, or no longer land. */
+async function sweep({ parts, stock, quotes }: Book): Promise<void> {
+  const isWaiting = [...quotes.values()].some(({ signed }) => signed)
+  const height = isWaiting ? await stock.height() : undefined
+  const now = parts.clock.monotonic()
+  for (const [id, { until, signed }] of quotes) {
+    if (signed ? height !== undefined && height > signed.lastHeight : until < now) quotes.delete(id)
+  }
+}
+
+/** What others were promised of a token, and the taker itself by what is signed. */
+function promised({ quotes }: Book, token: TokenCode, taker: string): bigint {
+  return [...quotes.values()]
+    .filter((one) => one.token === token && (one.signed !== undefined || one.terms.taker !== taker))
+    .reduce((sum, { terms }) => sum + terms.buy.units, 0n)
+}
+
+async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<DeskAnswer> {
+  const { rpc, wallet, clock, log } = parts
+  const { quote: id, message: text } = isJson(request) ? request : {}
+  const found = typeof id === 'string' ? quotes.get(id) : undefined
+  if (!found) return refuse(404, 'there is no such quote, or it has run out')
+  const message = typeof text === 'string' && text.length < longestMessage ? decodeBase64url(text) : undefined
+  if (!message) return refuse(400, 'message must be the bytes of a message in base64url')
+  const details = await readExchange(message, found.terms)
+  if (!details || !memoPattern.test(details.memo)) return refuse(422, 'the message is not exactly what was quoted')
+  if (!(await stock.isOurChain()) || !(await isRecentBlock(rpc, details.blockhash)))
+    return refuse(422, 'its block is not a recent one of this chain')
+  const latest = await readLifetime(rpc)
+  if (!latest) return refuse(503, 'no node gave a recent block')
+  // From here to the mark nothing waits: of two that come at once one is first.
+  if (!found.signed) {
+    if (found.until < clock.monotonic() || !quotes.has(found.id))
+      return refuse(404, 'there is no such quote, or it has run out')
+    // No recent block is valid for longer than the latest.
+    const { lastValidBlockHeight: lastHeight } = latest
+    found.signed = { message, lastHeight, signature: signatureOf(message, wallet) }
+    log.info('desk signed', { quote: found.id, memo: details.memo })
+  }
+  if (!equalBytes(found.signed.message, message)) return refuse(409, 'the quote was used for another message')
+  return { status: 200, body: { signature: await found.signed.signature } }
+}
+
+async function signatureOf(message: Uint8Array, wallet: Wallet): Promise<string> {
+  const decoding = decodeTransaction(await signUnchanged(unsigned(message), wallet))
+  if (decoding.kind === 'malformed') throw new TypeError('what was signed is a transaction')
+  const { transaction } = decoding
+  return encodeBase58(transaction.signatures[placeOf(transaction, wallet.address) ?? -1] ?? new Uint8Array())
+}
+
+interface Order {
+  readonly taker: string
+  readonly sell: TokenCode
+  readonly buy: TokenCode
+  readonly units: bigint
+}
+
+/** What is ordered, or what is wrong with it. */
+function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Order | string {
+  if (!isJson(request)) return 'the body must be { genesis, taker, sell, buy, units }'
+  const { taker } = request
+  if (request['genesis'] !== genesis) return 'the desk is on another chain'
+  if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address) return 'taker must be a wallet'
+  const named = (asset: unknown) =>
+    tokenCodes.find((token) => decimalsOf(token, mints) !== undefined && assetOf(mintOf(token, mints)) === asset)
+  const [sell, buy, units] = [named(request['sell']), named(request['buy']), readAmount(request['units'])]
+  if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
+  if (units === undefined) return 'units must be a whole number above zero, as text'
+  return { taker, sell, buy, units }
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,66 @@
+/** The last steps of every exchange: what was composed is tried out and judged by its effect, and only then signed. */
+import type { Wallet } from '../chain/keypair.ts'
+import { signUnchanged, WalletFault } from '../chain/message.ts'
+import type { ExchangeBounds } from '../chain/rehearsal.ts'
+import { findBreach, rehearse, writableAddresses } from '../chain/rehearsal.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { decodeTransaction, openTransaction } from '../chain/transaction.ts'
+import { encodeBase58 } from '../core/base58.ts'
+import type { Signing } from '../core/courier.ts'
+
+export interface VenueParts {
+  readonly rpc: Rpc
+  /** The chain that every node has to name. */
+  readonly genesis: string
+  /** Whose money it is. */
+  readonly wallet: Wallet
+}
+
+export interface Draft {
+  /** The whole transaction, signed by everybody but the wallet, which pays the fee. */
+  readonly transaction: Uint8Array
+  readonly lastValidBlockHeight: number
+  readonly slot: number
+  /** Accounts that it may write to by lookup tables. */
+  readonly loaded?: readonly string[]
+  readonly bounds: Omit<ExchangeBounds, 'wallet' | 'fee'>
+  /** What the computation costs at the most, in lamports. */
+  readonly priority: bigint
+}
+
+/** What a signature costs. */
+const signatureLamports = 5_000n
+
+export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts): Promise<Signing> {
+  const { transaction, lastValidBlockHeight, slot, loaded, bounds, priority } = draft
+  const decoding = decodeTransaction(transaction)
+  if (decoding.kind === 'malformed') return { kind: 'impossible', why: `it is no transaction: ${decoding.why}` }
+  const { keys, signatures } = decoding.transaction
+  if (encodeBase58(keys[0] ?? new Uint8Array()) !== wallet.address)
+    return { kind: 'impossible', why: 'somebody else pays its fee' }
+  const rehearsal = await rehearse(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
+  if (rehearsal.kind === 'unavailable') return rehearsal
+  if (rehearsal.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${rehearsal.why}` }
+  const fee = signatureLamports * BigInt(signatures.length) + priority
+  const breach = findBreach(rehearsal.changes, { ...bounds, wallet: wallet.address, fee })
+  if (breach !== undefined) return { kind: 'impossible', why: breach }
+  try {
+    const wire = await signUnchanged(transaction, wallet)
+    const signature = encodeBase58(openTransaction(wire).signatures[0] ?? new Uint8Array())
+    // It cannot have landed before either of these. Of two nodes' words the more careful one is kept.
+    const told = Math.min(slot, rehearsal.slot)
+    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: told } }
+  } catch (error) {
+    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
+    // What a signer says of itself may hold what is not for the books, such as its address.
+    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
+  }
+}
+
+/** What a limit of computation costs at a price in millionths of a lamport. */
+export function priorityOf(computeUnits: number, microLamports: bigint): bigint {
+  return (BigInt(computeUnits) * microLamports + 999_999n) / 1_000_000n
+}
+
+/** More than the rent of any token account that is opened on the way. */
+export const openingRent = 5_000_000n

@@ -1,0 +1,134 @@
+/**
+ * A desk that quotes: it names a price, and signs its side of one transaction in which both sides are paid.
+ *
+ * We compose the transaction, the desk signs exactly these bytes, and we sign last: so only we can send it, and only for
+ * what was quoted. What the desk says is believed in nothing else.
+ */
+import { readFunds } from '../chain/balances.ts'
+import type { ExchangeTerms } from '../chain/exchange.ts'
+import { composeExchange, exchangeComputeUnits, exchangeMicroLamports } from '../chain/exchange.ts'
+import { attachSignature, unsigned } from '../chain/message.ts'
+import { readRecentBlock } from '../chain/send.ts'
+import { decodeAddress, decodeSignature } from '../core/base58.ts'
+import { encodeBase64url } from '../core/base64url.ts'
+import type { Signing } from '../core/courier.ts'
+import type { Mint } from '../core/network.ts'
+import type { Clock } from '../core/ports.ts'
+import type { Post } from '../core/sheets.ts'
+import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/venue.ts'
+import type { Json, VenueAnswer } from './answers.ts'
+import { askVenue, readAmount } from './answers.ts'
+import type { VenueParts } from './finishing.ts'
+import { finish, openingRent, priorityOf } from './finishing.ts'
+
+export interface RfqParts extends VenueParts {
+  /** Where the desk is. */
+  readonly url: string
+  readonly post: Post
+  readonly clock: Clock
+}
+
+interface Ticket {
+  readonly quote: string
+  readonly desk: string
+  /** By the monotonic clock. */
+  readonly until: number
+}
+
+const askMs = 5_000
+/** What is left of a quote has to be enough to build and sign. */
+const leastLeftMs = 2_000
+const longestSeconds = 300
+
+export function createRfqVenue(parts: RfqParts): Venue {
+  const { genesis, wallet, clock } = parts
+  const url = parts.url.replace(/\/+$/, '')
+  const ask = (path: string, body: Json): Promise<VenueAnswer> =>
+    askVenue(() =>
+      parts.post(`${url}/${path}`, {
+        timeoutMs: askMs,
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+  return {
+    name: 'rfq',
+    quote: async (order): Promise<Quoting> => {
+      const asked = clock.monotonic()
+      const request = {
+        genesis,
+        taker: wallet.address,
+        sell: assetOf(order.sell),
+        buy: assetOf(order.buy),
+        units: order.units.toString(),
+      }
+      const answer = await ask('quote', request)
+      if (answer.kind !== 'answered') return answer
+      return readQuote(answer.json, order, request, asked) ?? unreadable
+    },
+    sign: (quote, { memo, minimum }) => sign(quote, memo, minimum, parts, ask),
+  }
+}
+
+/** How a desk calls a token: its mint, or SOL. */
+export function assetOf(mint: Mint | undefined): string {
+  return mint?.address ?? 'SOL'
+}
+
+const unreadable = { kind: 'unavailable', why: 'the desk quoted something else than was asked for' } as const
+
+/** Whatever was asked for has to come back as it was. */
+function readQuote(json: Json, order: SwapOrder, request: Json, asked: number): Quoting | undefined {
+  const { quote, desk, gives, seconds } = json
+  if (Object.entries(request).some(([name, value]) => json[name] !== value)) return undefined
+  if (typeof quote !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(quote)) return undefined
+  // A desk at our own address would be ourselves on both sides.
+  if (typeof desk !== 'string' || !decodeAddress(desk) || desk === request['taker']) return undefined
+  const units = readAmount(gives)
+  if (units === undefined) return undefined
+  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= longestSeconds)) return undefined
+  const ticket: Ticket = { quote, desk, until: asked + seconds * 1000 }
+  return { kind: 'quoted', quote: { order, units, least: units, ticket } }
+}
+
+async function sign(
+  { order, units, ticket }: VenueQuote,
+  memo: string,
+  minimum: bigint,
+  parts: RfqParts,
+  ask: (path: string, body: Json) => Promise<VenueAnswer>,
+): Promise<Signing> {
+  const { rpc, wallet, clock } = parts
+  const { quote, desk, until } = ticket as Ticket
+  if (clock.monotonic() + leastLeftMs > until) return { kind: 'unavailable', why: 'the quote has run out' }
+  const { sell, buy } = order
+  const [block, funds] = await Promise.all([
+    readRecentBlock(rpc),
+    readFunds(rpc, { wallet: wallet.address, recipient: wallet.address, mints: buy ? [buy] : [] }),
+  ])
+  if (block?.slot === undefined) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (funds.kind === 'unavailable') return funds
+  const { blockhash, lastValidBlockHeight } = block.lifetime
+  const opens = funds.tokens.some(({ recipientReady }) => !recipientReady)
+  const terms: ExchangeTerms = {
+    taker: wallet.address,
+    desk,
+    sell: { mint: sell, units: order.units },
+    buy: { mint: buy, units },
+  }
+  const budget = { computeUnits: exchangeComputeUnits, microLamports: exchangeMicroLamports }
+  const message = await composeExchange(terms, { blockhash, memo, opens, ...budget })
+  const answer = await ask('sign', { quote, message: encodeBase64url(message) })
+  if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
+  const { signature } = answer.json
+  const bytes = typeof signature === 'string' ? decodeSignature(signature) : undefined
+  let transaction: Uint8Array
+  try {
+    transaction = await attachSignature(unsigned(message), desk, bytes ?? new Uint8Array())
+  } catch {
+    return { kind: 'unavailable', why: 'the desk did not sign what it quoted' }
+  }
+  const priority = priorityOf(budget.computeUnits, budget.microLamports)
+  const bounds = { sell, buy, units: order.units, minimum, rent: opens ? openingRent : 0n }
+  return finish({ transaction, lastValidBlockHeight, slot: block.slot, bounds, priority }, parts)
+}

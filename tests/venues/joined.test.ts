@@ -1,0 +1,115 @@
+/** Conversion joined to a paywall: by the process that has the key, or by another that shows that it does. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import type { Wallet } from '../../src/chain/keypair.ts'
+import { conversionLane, parseConversion, settlementBeats } from '../../src/core/conversion.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import { handleFor, openPaywall } from '../../src/server/assemble.ts'
+import { startConverting } from '../../src/server/assemble-settlement.ts'
+import { readConfig } from '../../src/server/config.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { newWallet, openTrade, quiet, type Trade } from './scene.ts'
+
+let trade: Trade
+let ledger: Ledger
+let wallet: Wallet
+let home: string
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'paystile-joined-'))
+  process.env['PAYSTILE_HOME'] = home
+  trade = await openTrade()
+})
+afterAll(async () => {
+  await trade.close()
+  rmSync(home, { recursive: true, force: true })
+  delete process.env['PAYSTILE_HOME']
+})
+beforeEach(async () => {
+  wallet = await trade.taker()
+  ledger = createMemoryLedger({ clock: trade.clock })
+})
+afterEach(() => ledger.close())
+
+const options = (more: Partial<ProviderOptions> = {}): ProviderOptions => ({
+  price: 0.01,
+  token: 'USDC',
+  network: 'localnet',
+  rpc: trade.world.localnet.rpcUrl,
+  recipient: wallet.address,
+  acceptedMints: ['USDC', 'NATIVE'],
+  settlementToken: 'USDC',
+  autoConversion: true,
+  conversionThreshold: { NATIVE: 500 },
+  secret: '1:a-test-secret-of-at-least-32-characters',
+  ledger,
+  log: quiet,
+  watch: false,
+  ...more,
+})
+const open = (more?: Partial<ProviderOptions>) => {
+  const paywall = openPaywall(options(more))
+  onTestFinished(() => paywall.close())
+  return paywall
+}
+
+it('does not start when nobody converts, and names who could', async () => {
+  const paywall = open()
+  await expect(paywall.ready()).rejects.toThrow(
+    `nobody converts what ${wallet.address} gets in NATIVE into USDC; give its key as settlementKey, or run npx paystile worker`,
+  )
+  expect(await paywall.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('paystile worker') })
+})
+
+it('starts when a worker shows on the ledger’s shelf that it converts for this recipient', async () => {
+  const now = trade.clock.now()
+  await ledger.shelf?.put(`${settlementBeats((await newWallet()).address)}1`, '1', now + 60_000)
+  await expect(open().ready()).rejects.toThrow('nobody converts')
+  await ledger.shelf?.put(`${settlementBeats(wallet.address)}1`, '1', now + 60_000)
+  expect(await open({ scope: 'b' }).ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
+})
+
+it('needs nobody where nothing is to be converted', async () => {
+  expect(await open({ acceptedMints: ['USDC'] }).ready()).toMatchObject({ offered: ['USDC'] })
+})
+
+it('refuses the key of another wallet than the recipient’s', async () => {
+  const other = await newWallet()
+  const paywall = open({ settlementKey: other, venue: { kind: 'rfq', url: trade.url } })
+  await expect(paywall.ready()).rejects.toThrow(
+    `is the key of ${other.address}, and what is to be converted belongs to`,
+  )
+})
+
+it('refuses a key file that is not there', async () => {
+  const settlementKey = join(home, 'missing.json')
+  const paywall = open({ settlementKey, venue: { kind: 'rfq', url: trade.url } })
+  await expect(paywall.ready()).rejects.toThrow('settlementKey: ')
+})
+
+it('converts with the key, shows that it does, and stops with the paywall', async () => {
+  const venue = { kind: 'rfq', url: trade.url } as const
+  const paywalls = [open({ settlementKey: wallet, venue }), open({ settlementKey: wallet, venue, scope: 'b' })]
+  for (const paywall of paywalls) expect(await paywall.ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
+  const inLane = async () => ledger.dispatches?.inLane(conversionLane(wallet.address, 'NATIVE'))
+  for (;;) {
+    if ((await inLane())?.state === 'signed') break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  expect(await ledger.shelf?.list(settlementBeats(wallet.address))).toHaveLength(1)
+  for (const paywall of paywalls) await paywall.close()
+  trade.world.localnet.advanceSlots(40)
+  // Whoever comes next concludes it.
+  const { service: config, route } = readConfig(options({ settlementKey: wallet, venue }), {})
+  const handle = handleFor(config, quiet)
+  onTestFinished(() => handle.release())
+  if (!route.conversion) throw new Error('nothing is converted')
+  const loop = await startConverting(await handle.get(), route, route.conversion)
+  await loop.run()
+  await loop.stop()
+  const landed = await inLane()
+  expect(landed).toMatchObject({ state: 'landed', attempts: 1 })
+  expect(parseConversion(landed?.about ?? '')).toMatchObject({ sold: 1_000_000_000_000n, received: 99_700_000n })
+}, 20_000)
