@@ -66,7 +66,7 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
   if (!(await rewards.accrue(last, accruals))) return payments.length
   for (const { tx, why, whole } of accruals) {
     meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
-    log.info('payment shared out', { tx: encodeBase58(tx), native: whole.toString(), why: why || undefined })
+    if (why === '') log.info('payment shared out', { tx: encodeBase58(tx), native: whole.toString() })
   }
   return payments.length
 }
