@@ -218,6 +218,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       await accrue(rewards(), one, two)
       await accrue(rewards(), accrualOf({ 'partner:other': 3n }), three, accrualOf({ 'partner:other': 3n }))
       expect(await rewards().owed(partner)).toEqual({
+        from: 0,
         upto: 4,
         units: most + 15n,
         atRates: [
