@@ -169,7 +169,7 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
     due: (least, most) =>
       read(() => {
         const now = timeOf(clock)
-        const rows = due.all(String(least), now, checkCount(most)) as unknown as PayeeRow[]
+        const rows = due.all(String(least > 0n ? least : 0n), now, checkCount(most)) as unknown as PayeeRow[]
         return rows.map((row) => readPayee(row, now))
       }),
     payees: ({ role, after, most }) =>
