@@ -76,17 +76,15 @@ export const payees = z
 export const payeeDetail = z
   .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })
   .meta({ id: 'Payee' })
+export const payouts = z
+  .strictObject({ token: z.literal('NATIVE'), payouts: z.array(payout), next: z.string().nullable() })
+  .meta({ id: 'Payouts' })
 export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line)) }).meta({ id: 'PayoutDetail' })
 
-export const refund = z
-  .strictObject({
-    ...head,
-    payment: z.string(),
-    token: z.enum(tokenCodes),
-    amount: decimal,
-    reason: z.enum(refundReasons),
-  })
-  .meta({ id: 'Refund' })
+const sentBack = { token: z.enum(tokenCodes), amount: decimal, reason: z.enum(refundReasons) }
+export const refund = z.strictObject({ ...head, payment: z.string(), ...sentBack }).meta({ id: 'Refund' })
+/** Beside a payment that somebody has to look after. */
+export const refundable = z.strictObject(sentBack)
 export const refunds = z
   .strictObject({
     canSend: z.boolean().meta({ description: 'Whether this server has a key that sends refunds.' }),
