@@ -7,6 +7,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--keep', 'keep chain, ledger and wallet for the next time')
     .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
     .option('--alone', 'no other customers, who buy something now and then')
+    .option('--time-lapse', 'let seven days pass in the first minute, with customers who buy and are rewarded')
     .action(run(async () => (await import('./demo.ts')).demo))
 
   command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')

@@ -216,6 +216,7 @@ export const developers = z
     id: z.string().meta({ description: 'The id that documents may name instead.' }),
     network: z.enum(networks),
     genesis: z.string(),
+    time: moment.meta({ description: 'By the clock of the service, which messages are compared with.' }),
     developers: z.array(z.strictObject(developerLine)),
     hosts: z.array(z.string()).optional().meta({ description: 'Hosts that can be verified; only for an owner.' }),
   })

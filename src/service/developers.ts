@@ -88,6 +88,7 @@ export function createDevelopers(parts: DevelopersParts): Developers {
         id,
         network,
         genesis,
+        time: new Date(clock.now()).toISOString(),
         developers: verified.map(formatVerification),
         // An upstream may be the operator's secret.
         ...(mayRead(who) && { hosts: [...new Set(hosts())].toSorted() }),

@@ -1,6 +1,9 @@
 /** The addresses of developers, as they stand in the table of a service. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import { formatDeveloperText } from '../../src/core/developers.ts'
 import * as answers from '../../src/service/answers.ts'
+import { openDevelopers } from '../../src/service/assemble-developers.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { genesis, type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'
 import { openHouse } from './house.ts'
@@ -42,6 +45,43 @@ it('are there, in OpenAPI too, and answer as it says', async () => {
   expect(JSON.stringify(paths['/developers/revoke'])).toContain('signedMessage')
   await house.close()
   await stage.close()
+})
+
+it('are joined to the ledger, the clock and the chain of a service', async () => {
+  const house = await openHouse(stand)
+  const opened = openDevelopers(house.service, {
+    hosts: () => [host.name],
+    publicUrl: origin,
+    origins: [],
+    trustProxy: 0,
+  })
+  if (!opened) throw new Error('the ledger keeps no rewards')
+  const { clock, ledger } = house.service
+  const message = {
+    ...({ purpose: 'register', host: host.name, wallet: developer.address, origin } as const),
+    ...{ genesis: stand.world.localnet.genesisHash, issuedAt: clock.now() },
+  }
+  const body = {
+    ...{ host: host.name, wallet: developer.address, issuedAt: new Date(message.issuedAt).toISOString() },
+    signature: encodeBase58(developer.sign(formatDeveloperText(message))),
+  }
+  const request = new Request(`${origin}/developers`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer = await opened.developers.register(request, { isLoopback: false })
+  expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ wallet: developer.address })])
+  expect(await ledger.rewards?.verifications(host.name)).toEqual([
+    expect.objectContaining({ wallet: developer.address, isRevoked: false }),
+  ])
+  const before = host.asked.length
+  const checks = opened.startChecks()
+  await checks.run()
+  expect(host.asked.length).toBe(before + 1)
+  await checks.stop()
+  await opened.close()
+  await house.close()
 })
 
 it('are not there where nobody can be verified, and nothing else is', async () => {

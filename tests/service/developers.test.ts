@@ -398,7 +398,8 @@ describe('GET /developers', () => {
       from: new Date(from).toISOString(),
       until: new Date(from + 30 * dayMs).toISOString(),
     }
-    const open = { service: origin, id: 'weather', network: 'localnet', genesis, developers: [line] }
+    const about = { service: origin, id: 'weather', network: 'localnet', genesis, time: new Date(from).toISOString() }
+    const open = { ...about, developers: [line] }
     expect(await stage.list()).toEqual(open)
     expect(await stage.list({ kind: 'owner', wallet: other.address })).toEqual({
       ...open,
