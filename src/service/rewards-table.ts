@@ -25,6 +25,8 @@ import {
   readRefunds,
   readRewards,
 } from './rewards-view.ts'
+import type { SettlementView } from './settlement-view.ts'
+import { noSettlement, readSettlement } from './settlement-view.ts'
 
 const payeesQuery = z.strictObject({
   role: z.enum(rewardRoles).optional(),
@@ -37,6 +39,10 @@ const payoutsQuery = z.strictObject({
 })
 const exportQuery = z.strictObject({
   format: z.enum(rewardsExportFormats).default('csv').meta({ description: 'csv by default.' }),
+})
+const settlementQuery = z.strictObject({
+  limit: limit('Conversions'),
+  cursor: payoutsQuery.shape.cursor,
 })
 const refundsQuery = z.strictObject({ limit: limit('Refunds') })
 export const refundBody = z
@@ -52,6 +58,7 @@ export const refundBody = z
 
 export interface RewardsTableParts {
   readonly rewards: RewardsParts | undefined
+  readonly settlement: SettlementView | undefined
   readonly cursors: Cursors
   readonly log: Log
 }
@@ -62,7 +69,22 @@ const mostDownloads = 2
 export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
   const { rewards, cursors, log } = parts
   if (!rewards) return []
-  return [...payeeRows(rewards), ...payoutRows(rewards, log), ...refundRows(rewards, cursors)]
+  const settlement = { ...rewards, settlement: parts.settlement ?? noSettlement }
+  return [
+    ...payeeRows(rewards),
+    ...payoutRows(rewards, log),
+    ...refundRows(rewards, cursors),
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.settlement,
+      summary: 'What is converted into the settlement token, when, and what came of it',
+      query: settlementQuery,
+      answer: answers.settlement,
+      handle: ({ url }) =>
+        withQuery(settlementQuery, url, async (query) => answer(await readSettlement(settlement, query))),
+    },
+  ]
 }
 
 const secret = { isPrivate: true } as const

@@ -103,14 +103,18 @@ describe('GET /api/rewards', () => {
     isPaused = false
   })
 
-  it.each(['/api/rewards', '/api/rewards/payees', '/api/rewards/payouts', '/api/rewards/export', '/api/refunds'])(
-    'T133: %s is for owners',
-    async (path) => {
-      expect((await house.visit(path)).status).toBe(401)
-      expect((await house.visit(path, stand.payer.address)).status).toBe(403)
-      expect((await house.visit(path, owner)).status).toBe(200)
-    },
-  )
+  it.each([
+    '/api/rewards',
+    '/api/rewards/payees',
+    '/api/rewards/payouts',
+    '/api/rewards/export',
+    '/api/refunds',
+    '/api/settlement',
+  ])('T133: %s is for owners', async (path) => {
+    expect((await house.visit(path)).status).toBe(401)
+    expect((await house.visit(path, stand.payer.address)).status).toBe(403)
+    expect((await house.visit(path, owner)).status).toBe(200)
+  })
 
   it('refuses what it does not know', async () => {
     for (const path of [
