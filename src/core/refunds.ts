@@ -17,7 +17,10 @@ export type RefundRuling =
 /** A claim that came in time may take so long to be written down. */
 const claimMarginMs = 600_000
 
-export function judgeRefund({ capture, required, claimableUntil }: History, now: number): RefundRuling {
+/** What is known of a payment that might be sent back. */
+export type RefundCase = Pick<History, 'capture' | 'required' | 'claimableUntil'>
+
+export function judgeRefund({ capture, required, claimableUntil }: RefundCase, now: number): RefundRuling {
   const { state, units, request, delivery } = capture
   const all = (reason: RefundReason, voids = false): RefundRuling => ({ kind: 'refundable', reason, units, voids })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
