@@ -60,7 +60,10 @@ export async function createEarnings({ chain, fund, collector, service, count, e
     if (status === null && height > signed.lastValidBlockHeight + 64) return undefined
     if (status === null) await submit(rpc, signed)
     if (status?.confirmationStatus !== 'finalized') return one
-    const answer = await rpc.call('getTransaction', [signed.signature, { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 }])
+    const answer = await rpc.call('getTransaction', [
+      signed.signature,
+      { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 },
+    ])
     if (!answer.result) return one
     await register(one, answer.result)
     return undefined
@@ -71,7 +74,15 @@ export async function createEarnings({ chain, fund, collector, service, count, e
     const paidAt = blockTime * 1_000
     const rates = { table: { USDC: '1', NATIVE: '0.1' }, source: 'fixed', at: paidAt, decimals: { USDC: 6, NATIVE: 9 } }
     const payment = {
-      ...{ tx, request: requestId, payer: payer.name, scope: `GET ${endpoint}`, recipient: collector, token: 'USDC', endpoint },
+      ...{
+        tx,
+        request: requestId,
+        payer: payer.name,
+        scope: `GET ${endpoint}`,
+        recipient: collector,
+        token: 'USDC',
+        endpoint,
+      },
       ...{ required: units, received: units, allowance: { unit: 'request', amount: 1n }, slot, paidAt },
       ...{ usableUntil: paidAt + 365 * dayMs, worth: undefined, rates },
       // Half of them are followed to their end by the workers themselves.

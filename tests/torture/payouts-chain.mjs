@@ -39,7 +39,13 @@ export function createObserver(rpcUrl) {
         }
         count(meta.preTokenBalances, -1n)
         count(meta.postTokenBalances, 1n)
-        transactions.push({ signature, memo: memo?.replace(/^\[\d+\] /, ''), failed: err !== null, gains, fee: meta.fee })
+        transactions.push({
+          signature,
+          memo: memo?.replace(/^\[\d+\] /, ''),
+          failed: err !== null,
+          gains,
+          fee: meta.fee,
+        })
       }
       return transactions
     },

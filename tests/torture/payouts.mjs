@@ -97,7 +97,16 @@ const earnings = await createEarnings({ chain, fund, collector, service, count: 
 const ownerOf = ({ role, payee }) =>
   role === 'cashback' ? earnings.payers.find(({ name }) => name === payee)?.address : payee
 
-const tally = { kills: 0, freezes: 0, databaseKills: 0, forks: 0, payments: 0, transactions: 0, payouts: 0, signedAgain: 0 }
+const tally = {
+  kills: 0,
+  freezes: 0,
+  databaseKills: 0,
+  forks: 0,
+  payments: 0,
+  transactions: 0,
+  payouts: 0,
+  signedAgain: 0,
+}
 let isOver = false
 say(`two workers on ${stage.name}, ${cycles} deaths`)
 await order({ isBad: true })
@@ -110,7 +119,8 @@ const isDone = await untilPaid()
 await crew.close()
 const wrongs = await audit()
 
-for (const one of [...wrongs.doubles, ...wrongs.forgotten, ...wrongs.misbooked].slice(0, 40)) process.stderr.write(`${one}\n`)
+for (const one of [...wrongs.doubles, ...wrongs.forgotten, ...wrongs.misbooked].slice(0, 40))
+  process.stderr.write(`${one}\n`)
 const result = {
   ...tally,
   ...Object.fromEntries(Object.entries(wrongs).map(([name, all]) => [name, all.length])),
@@ -173,7 +183,11 @@ async function passTime() {
 /** False when something is left after a minute that should not be. */
 async function untilPaid() {
   for (const until = Date.now() + 60_000; Date.now() < until; await pause(200)) {
-    const left = [await rewards.ripening(), (await dispatches.open()).length, ...(await rewards.sums()).map(({ owed }) => owed)]
+    const left = [
+      await rewards.ripening(),
+      (await dispatches.open()).length,
+      ...(await rewards.sums()).map(({ owed }) => owed),
+    ]
     if (left.every((count) => BigInt(count) === 0n)) return true
   }
   return false
@@ -186,7 +200,9 @@ async function audit() {
   const withLines = await Promise.all(sent.map(async (one) => ({ ...one, lines: await dispatches.lines(one.id) })))
   const transactions = await observer.transactionsOf(addressOf(key), native.address)
   const owners = [partner, treasury, buyback, incentives, ...earnings.payers.map(({ address }) => address)]
-  const balances = await Promise.all(owners.map(async (owner) => [owner, await observer.balanceOf(owner, native.address)]))
+  const balances = await Promise.all(
+    owners.map(async (owner) => [owner, await observer.balanceOf(owner, native.address)]),
+  )
   const { doubles, forgotten } = judgePayouts({
     ...{ payments: earnings.payments, transactions, sharesOf, ownerOf, balances: new Map(balances) },
     accruals: accruals.map((one) => ({ ...one, tx: encodeBase58(one.tx) })),
