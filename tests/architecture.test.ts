@@ -75,6 +75,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
       'venues',
       'localnet',
       'gateway',
+      'workers',
       'cli',
     ],
     packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],
@@ -92,6 +93,7 @@ const joiners = [
   'server/assemble-venue.ts',
   'server/assemble-verdict.ts',
   'service/assemble.ts',
+  'service/assemble-developers.ts',
   'service/assemble-webhooks.ts',
   'service/assemble-rewards.ts',
 ]

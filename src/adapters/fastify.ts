@@ -2,9 +2,10 @@
 import type { onRequestHookHandler } from 'fastify'
 import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
-import { attachPass, enterNode, sendAnswer } from './bridge.ts'
+import { enterNode, sendAnswer } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
+import { attachPass } from './tie.ts'
 
 export { drain } from './drain.ts'
 

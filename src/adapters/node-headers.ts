@@ -17,7 +17,7 @@ export function lengthOf(fields: Fields): number | undefined {
   const told = fields.getHeader('content-length')
   // Said twice, it is one length all the same; a body that is longer than its head says would run into the next answer.
   const once = typeof told === 'object' ? told.join(', ') : told
-  const text = typeof once === 'string' ? once.replace(/^(\d+)(?:, \1)+$/, '$1') : once
+  const text = typeof once === 'string' && once.includes(',') ? once.replace(/^(\d+)(?:, \1)+$/, '$1') : once
   const length = Number(text ?? untold ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
 }
@@ -75,27 +75,32 @@ export function listFields(
 ): ListFields | undefined {
   // Over HTTP/2 there are no lists.
   if (!isList(given) || 'stream' in response || response.getHeaderNames().length > 0) return undefined
-  let list = given
+  const list = [...given]
+  /** The names, in lower case. */
+  const names: string[] = []
+  for (let index = 0; index < list.length; index += 2) names.push((list[index] as string).toLowerCase())
   const remove = (name: string): void => {
     const lower = name.toLowerCase()
-    list = list.filter((_part, index) => (list[index - (index % 2)] as string).toLowerCase() !== lower)
-  }
-  const get = (name: string): string | undefined => {
-    const lower = name.toLowerCase()
-    let found: string | undefined
-    for (let index = 0; index < list.length; index += 2) {
-      const other = list[index] as string
-      if (other.length !== lower.length || other.toLowerCase() !== lower) continue
-      found = found === undefined ? list[index + 1] : `${found}, ${list[index + 1]}`
+    for (let place = names.indexOf(lower); place >= 0; place = names.indexOf(lower)) {
+      names.splice(place, 1)
+      list.splice(place * 2, 2)
     }
-    return found
   }
   return {
-    getHeaderNames: () => list.filter((_part, index) => index % 2 === 0),
-    getHeader: get,
+    getHeaderNames: () => [...names],
+    getHeader: (name) => {
+      const lower = name.toLowerCase()
+      let place = names.indexOf(lower)
+      if (place < 0) return undefined
+      let found = list[place * 2 + 1]
+      for (place = names.indexOf(lower, place + 1); place >= 0; place = names.indexOf(lower, place + 1))
+        found = `${found}, ${list[place * 2 + 1]}`
+      return found
+    },
     setHeader: (name, value) => {
-      if (get(name) !== undefined) remove(name)
-      list = [...list, name, String(value)]
+      remove(name)
+      names.push(name.toLowerCase())
+      list.push(name, String(value))
     },
     removeHeader: remove,
     all: () => list,

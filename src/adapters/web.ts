@@ -80,7 +80,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
     pass.end('failed', 0)
     return responseOf(beginning.instead)
   }
-  for (const [name, value] of Object.entries(beginning.headers)) setPaidHeader(headers, name, value)
+  for (const [name, value] of beginning.headers) setPaidHeader(headers, name, value)
   const wrapping = wrappingFor(pass.envelope, {
     status: response.status,
     type: headers.get('content-type') ?? undefined,

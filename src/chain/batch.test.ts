@@ -62,6 +62,13 @@ describe('how many transfers fit', () => {
     expect(fitInto({ ...order, transfers: same })).toBe(fitInto(order))
   })
 
+  it('is reckoned to the byte', async () => {
+    for (const length of [127, 128, ...Array.from({ length: 12 }, (_, index) => 856 + index)]) {
+      const order = orderOf([false], splTokenProgram, 'm'.repeat(length))
+      expect([length, fitInto(order)]).toEqual([length, (await compile(order)).length <= 1_232 ? 1 : 0])
+    }
+  })
+
   it('is none beside a memo that fills the transaction', () => {
     expect(fitInto(orderOf([false], splTokenProgram, 'm'.repeat(900)))).toBe(0)
   })

@@ -93,8 +93,7 @@ export function priceFor(units: number, terms: FeeTerms): bigint {
   return most < wanted ? most : wanted
 }
 
-/** So many accounts may be locked, and so many instructions run, those that programs call among them. */
-const mostLocks = 64
+/** So many instructions may run, those that programs call among them. Of accounts 64 may be locked, and half of that fits. */
 const mostSteps = 64
 /** Opening an account that somebody sent lamports before calls the programs so often. */
 const openingSteps = 7
@@ -137,7 +136,7 @@ export function fitInto({ mint, transfers, memo }: TransferOrder): number {
       steps += openingSteps
       hasOpened = true
     }
-    if (bytes + keys * keyBytes > longestBytes || keys > mostLocks || steps > mostSteps) return index
+    if (bytes + keys * keyBytes > longestBytes || steps > mostSteps) return index
   }
   return transfers.length
 }

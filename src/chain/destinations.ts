@@ -12,7 +12,7 @@ import { findTokenAccount } from './tokens.ts'
 
 /** The most accounts a node tells of at once. */
 const mostAccounts = 100
-const [mintBytes, accountBytes, multisigBytes] = [82, 165, 355]
+const [mintBytes, accountBytes] = [82, 165]
 
 /** By wallet; undefined when no node tells. */
 export async function readStates(
@@ -93,6 +93,5 @@ async function readAccountBytes(call: Call, mint: Mint): Promise<number | undefi
     const value = added[name]
     if (value !== undefined) bytes += entryHead + value
   }
-  // No account may be as long as a multisig, which is told apart by that.
-  return bytes === multisigBytes ? bytes + 2 : bytes
+  return bytes
 }

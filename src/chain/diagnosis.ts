@@ -64,8 +64,7 @@ async function blame(call: Call, failure: Failure, transfer: number | undefined)
   if (state === 'frozen') return impossible(`the token account of ${wallet} is frozen by the issuer of the token`)
   const held = unitsIn(source)
   if (held < needed) return short(wallet, held, needed, mint.decimals, 'of the token')
-  const isOpening = transfer !== undefined && wanted?.opens === true && destination.owner !== mint.tokenProgram
-  return isOpening && isCustom(failure.error, 1)
+  return wanted?.opens && isCustom(failure.error, 1)
     ? impossible(`${wallet} holds too little SOL to open the accounts; send it some`)
     : undefined
 }

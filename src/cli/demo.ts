@@ -5,9 +5,11 @@ import { makeKeyFile, withKeyFile } from '../host/key-file.ts'
 import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
 import { type Crowd, isOfCrowd, startCrowd } from './demo/crowd.ts'
+import { type Economy, openEconomy } from './demo/economy.ts'
 import { resources } from './demo/resources.ts'
 import { openShop, type Shop } from './demo/shop.ts'
-import { type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
+import { passWeek } from './demo/time-lapse.ts'
+import { createDemoLog, type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
 import { readWhole } from './numbers.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal } from './output.ts'
 
@@ -16,6 +18,7 @@ interface DemoOptions {
   readonly slotMs?: string
   readonly keep?: boolean
   readonly alone?: boolean
+  readonly timeLapse?: boolean
 }
 
 const usualPort = 8402
@@ -27,12 +30,17 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   const chain = await startOwnChain({ slotMs, keep: options.keep })
   let shop: Shop | undefined
   let crowd: Crowd | undefined
+  let economy: Economy | undefined
   try {
     const people = await settle(chain)
+    const log = createDemoLog((line) => terminal.note(line), chain.localnet.now)
+    economy = await openEconomy(chain, people.provider, log)
     shop = await openShop({
       chain,
       port,
-      recipient: people.provider,
+      recipient: people.provider.address,
+      economy,
+      log,
       onEvent: (event) => {
         if ('target' in event && isOfCrowd(event.target)) return
         const line = describeEvent(event, chain.localnet.now())
@@ -41,6 +49,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
     }).catch((error: unknown) => {
       throw explain(error, port)
     })
+    await economy.register(shop.url)
     const ready: DemoReady = {
       url: shop.url,
       rpcUrl: chain.localnet.rpcUrl,
@@ -54,6 +63,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
     // A program reads the one line; whoever looks at its log should still see what to try.
     if (terminal.json) for (const line of lines) terminal.note(line)
     terminal.result(ready, lines)
+    if (options.timeLapse) await passWeek(terminal, chain, shop.url)
     if (!options.alone) crowd = startCrowd(chain, shop.url)
     await stopped
     terminal.note('Stopping…')
@@ -61,6 +71,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   } finally {
     await crowd?.close()
     await shop?.close()
+    await economy?.close()
     await chain.close()
   }
 }
@@ -76,11 +87,14 @@ async function settle({ localnet, directory, announce }: OwnChain) {
     withKeyFile(providerFile, createWallet),
   ])
   if (isNew) {
-    await localnet.fund(provider.address, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n })
+    await localnet.fund(provider.address, { SOL: 50_000_000n, USDC: 0n, NATIVE: 0n })
     await localnet.fund(customer.address, { SOL: 10_000_000_000n, USDC: 100_000_000n, NATIVE: 1_000_000_000_000n })
   }
   announce(keyFile)
-  return { provider: provider.address, wallet: { address: customer.address, keyFile } }
+  return {
+    provider: { address: provider.address, keyFile: providerFile },
+    wallet: { address: customer.address, keyFile },
+  }
 }
 
 function explain(error: unknown, port: number): unknown {

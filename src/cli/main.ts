@@ -10,6 +10,7 @@ import { createRedact } from '../core/redact.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import { addBuyerCommands } from './buyer-commands.ts'
+import { addDeveloperCommands } from './developer-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { addOperatorCommands } from './operator-commands.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
@@ -60,6 +61,7 @@ function createProgram(run: Run): Command {
   addSetupCommands(commands)
   addOperatorCommands(commands)
   addKeyCommands(commands)
+  addDeveloperCommands(commands)
   return program
 }
 

@@ -22,6 +22,31 @@ export function addOperatorCommands({ program, command, run }: Commands): void {
     .addOption(networkOption())
     .action(run(async () => (await import('./webhooks.ts')).testWebhook))
 
+  const onService = (name: string, description: string, parent?: Command) =>
+    command(name, description, parent)
+      .option('--config <file>', 'the configuration of the gateway (default: that of this directory)')
+      .option('--ledger <url>', 'the ledger of the service, instead of the one in the file')
+      .addOption(networkOption())
+
+  const rewards = program.command('rewards').description('what is owed of payments, and paid').exitOverride()
+  onService('show', 'what is owed and paid, by role', rewards).action(
+    run(async () => (await import('./rewards.ts')).showRewards),
+  )
+  onService('pause', 'stop payouts on all servers', rewards).action(
+    run(async () => (await import('./rewards.ts')).pauseRewards),
+  )
+  onService('resume', 'let payouts go on', rewards).action(
+    run(async () => (await import('./rewards.ts')).resumeRewards),
+  )
+  onService('audit', 'reckon everything anew from the chain and the journal, and compare', rewards).action(
+    run(async () => (await import('./rewards.ts')).auditAll),
+  )
+
+  onService('refund', 'send a payment back that bought nothing, or what of it was too much; once')
+    .argument('<tx>', 'the transaction of the payment')
+    .option('--key <file>', 'the key of the wallet that pays (default: refundKey of the file, or PAYSTILE_REFUND_KEY)')
+    .action(run(async () => (await import('./refund.ts')).refund))
+
   const books = program.command('books').description('the sums that the reports show').exitOverride()
   onLedger('audit', 'count all payments again and compare', books).action(
     run(async () => (await import('./books.ts')).auditBooks),

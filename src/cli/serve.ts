@@ -54,7 +54,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   }
 }
 
-function findFile(given: string | undefined): string {
+export function findFile(given: string | undefined): string {
   if (given !== undefined) {
     if (existsSync(given)) return given
     throw new CommandError(exitCodes.usage, 'no_file', `There is no file ${given}; make one with: npx paystile init`)
@@ -69,7 +69,7 @@ function findFile(given: string | undefined): string {
 }
 
 /** What `.env` beside the configuration says joins the environment, which has the last word. */
-function readSecrets(terminal: Terminal, directory: string): void {
+export function readSecrets(terminal: Terminal, directory: string): void {
   const reading = loadEnvFile(directory)
   const path = join(directory, envFileName)
   if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is left out.`)

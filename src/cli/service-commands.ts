@@ -7,6 +7,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--keep', 'keep chain, ledger and wallet for the next time')
     .option('--slot-ms <number>', 'length of a slot of the chain in milliseconds (default: 400)')
     .option('--alone', 'no other customers, who buy something now and then')
+    .option('--time-lapse', 'let seven days pass in the first minute, with customers who buy and are rewarded')
     .action(run(async () => (await import('./demo.ts')).demo))
 
   command('serve', 'charge for an API of yours in any language: a gateway in front of it, from a file')
@@ -16,6 +17,14 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--check', 'read the file, tell what is wrong with it, and serve nothing')
     .option('--schema', 'print the JSON Schema of the file, for editors')
     .action(run(async () => (await import('./serve.ts')).serve))
+
+  command(
+    'worker',
+    'share out payments, pay what is owed and send refunds for a gateway, with keys that it need not have',
+  )
+    .argument('[file]', 'configuration of the gateway (default: as for serve)')
+    .option('--dry-run', 'tell who would be paid now, and send nothing')
+    .action(run(async () => (await import('./worker.ts')).worker))
 
   command('localnet', 'run a Solana chain on this machine')
     .option('--port <number>', 'JSON-RPC port; the next one is used too (default: 8899, or a free pair)')

@@ -38,6 +38,11 @@ export function isHttpUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
 
+/** Whether a host, as in `Host`, is this machine's own. */
+export function isLocalName(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i.test(host)
+}
+
 /** JSON in ASCII: every other character as its escape. */
 export function asciiJson(value: unknown): string {
   // Most addresses need no escape at all, and this is on the path of every 402.

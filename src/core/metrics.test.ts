@@ -1,12 +1,21 @@
 import { expect, it } from 'vitest'
 import { createMeter, metrics } from './metrics.ts'
 
+it('tells nothing of a counter that has not counted', () => {
+  const meter = createMeter()
+  const before = meter.format()
+  meter.counter('paystile_proofs_total', { outcome: 'admitted' })
+  expect(meter.format()).toBe(before)
+})
+
 it("writes what was counted in Prometheus's format, in one order", () => {
   const meter = createMeter()
   meter.set('paystile_node_healthy', 1, { node: 'node 1' })
   meter.set('paystile_node_healthy', 0, { node: 'node 1' })
   meter.count('paystile_proofs_total', { outcome: 'admitted' })
-  meter.count('paystile_proofs_total', { outcome: 'admitted' }, 2)
+  const countAdmitted = meter.counter('paystile_proofs_total', { outcome: 'admitted' })
+  countAdmitted()
+  countAdmitted()
   meter.count('paystile_proofs_total', { outcome: 'payment_replay' })
   meter.set('paystile_watcher_current', 1)
   const told = meter

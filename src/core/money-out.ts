@@ -80,8 +80,9 @@ export interface Payee extends PayeeName {
   readonly parkedUntil: number
 }
 
-/** What is owed to a payee beyond what was paid or reserved: sums by rate, up to an accrual. */
+/** What is owed to a payee beyond what was paid or reserved: sums by rate, after one accrual and up to another. */
 export interface Owed {
+  readonly from: number
   readonly upto: number
   readonly units: bigint
   readonly atRates: readonly { readonly rate: bigint; readonly units: bigint }[]
@@ -210,6 +211,7 @@ export interface Rewards {
     readonly most: number
   }): Promise<readonly Payee[]>
   /** Undefined where nothing is. Exactly this is what a line of a payout settles. */
+  payee(name: PayeeName): Promise<Payee | undefined>
   owed(name: PayeeName): Promise<Owed | undefined>
   /** Until then it is not due; a payout that is planned for it ends that. */
   park(name: PayeeName, why: string, until: number): Promise<void>

@@ -1,47 +1,46 @@
 /**
  * Sends a request on to its upstream and the answer back, as both come: nothing is kept, and whoever is slow is waited for.
  *
- * The response may be tied to a pass (`attachPass`). So its real end is what counts: an upstream that breaks off ends the
+ * The response may be tied to a pass. So its real end is what counts: an upstream that breaks off ends the
  * client's connection, never a response that looks whole.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
-import { tearDown } from '../adapters/bridge.ts'
-import type { PaymentFacts } from '../server/pass.ts'
+import { tearDown } from '../adapters/break.ts'
+import { sendAnswer } from '../adapters/bridge.ts'
+import type { Tie } from '../adapters/tie.ts'
+import { endBody, wrap, writeBody, writeHead } from '../adapters/tie.ts'
+import type { Paywall } from '../server/paywall.ts'
 import { passesToClient, passingHeaders } from './headers.ts'
 import type { UpstreamPlan } from './plan.ts'
+import { sendProblem } from './problem.ts'
 
 export interface Errand {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Path and query as they were matched. */
   readonly target: string
-  readonly facts: PaymentFacts | undefined
-}
-
-export interface ForwardParts {
   readonly upstream: UpstreamPlan
   readonly pool: Pool
-  /** The headers for the upstream, names and values in turn. */
-  readonly headersFor: (errand: Errand) => string[]
-  /** Answers for an upstream that failed before it had said anything. */
-  readonly fail: (why: string, status: 502 | 504) => void
+  /** Where it is paid for. */
+  readonly paywall: Paywall | undefined
+  readonly tie: Tie | undefined
 }
 
-export function forward(errand: Errand, parts: ForwardParts): void {
-  const { request, target } = errand
-  const { upstream } = parts
+/** `headers` are those for the upstream, names and values in turn. */
+export function forward(errand: Errand, headers: string[]): void {
+  const { request, target, upstream } = errand
   const options: Dispatcher.DispatchOptions = {
     path: upstream.prefix + target,
     method: request.method ?? 'GET',
-    headers: parts.headersFor(errand),
+    headers,
     body: null,
     headersTimeout: upstream.answerMs,
     bodyTimeout: upstream.idleMs,
   }
   if (!hasBody(request)) {
-    send(errand, parts, options, isSafe(request))
+    send(errand, options, isSafe(request))
     return
   }
   // undici destroys the body it was given when an answer comes early or never. A request of Node's would take the
@@ -50,7 +49,7 @@ export function forward(errand: Errand, parts: ForwardParts): void {
   request.once('error', (error) => body.destroy(error))
   request.once('close', () => request.complete || body.destroy(new Error('the client broke off')))
   body.once('error', () => {}).once('close', () => request.unpipe(body).resume())
-  send(errand, parts, { ...options, body }, false)
+  send(errand, { ...options, body }, false)
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -61,54 +60,99 @@ function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** `again`: whether a connection that was closed just as it was used may be made up for by another. */
-function send(errand: Errand, parts: ForwardParts, options: Dispatcher.DispatchOptions, again: boolean): void {
-  const { response } = errand
-  let controller: Dispatcher.DispatchController | undefined
-  let isOver = false
-  const leave = (): void => {
-    if (isOver) return
-    isOver = true
-    controller?.abort(new Error('the client left'))
-  }
-  const finish = (): void => {
-    isOver = true
-    response.off('close', leave)
-  }
-  response.once('close', leave)
-
-  parts.pool.dispatch(options, {
-    onRequestStart: (started) => {
-      controller = started
-      if (isOver) started.abort(new Error('the client left'))
-    },
-    onResponseStart: (current, status) => {
-      // What comes before the answer is of the connection to the upstream; 101 never comes here.
-      if (status < 200) return
-      const raw = textsOf(current.rawHeaders as readonly Buffer[])
-      response.writeHead(status, passingHeaders(raw, passesToClient))
-      response.on('drain', () => current.resume())
-    },
-    onResponseData: (current, chunk) => {
-      if (!response.write(chunk)) current.pause()
-    },
-    onResponseEnd: () => {
-      finish()
-      response.end()
-    },
-    onResponseError: (_current, error) => {
-      if (isOver) return
-      finish()
-      if (isWholeWithout(response, error)) response.end()
-      else if (response.headersSent) tearDown(response)
-      else if (again && isStale(error)) send(errand, parts, options, false)
-      else parts.fail(explain(error, parts.upstream), isTimeout(error) ? 504 : 502)
-    },
-  })
+/**
+ * One attempt, which undici calls back. This is the form that it speaks itself; the newer one, with a controller, is
+ * wrapped around it and makes an object of all headers, which nobody here needs.
+ */
+interface Attempt {
+  readonly errand: Errand
+  readonly options: Dispatcher.DispatchOptions
+  /** Whether a connection that was closed just as it was used may be made up for by another. */
+  readonly again: boolean
+  abort: ((reason: Error) => void) | undefined
+  resume: (() => void) | undefined
+  isOver: boolean
+  onConnect(this: Attempt, abort: (reason: Error) => void): void
+  onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean
+  onData(this: Attempt, chunk: Buffer): boolean
+  onComplete(this: Attempt): void
+  onError(this: Attempt, error: Error): void
 }
 
-function textsOf(raw: readonly Buffer[]): string[] {
-  return raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
+function send(errand: Errand, options: Dispatcher.DispatchOptions, again: boolean): void {
+  const attempt: Attempt = {
+    errand,
+    options,
+    again,
+    abort: undefined,
+    resume: undefined,
+    isOver: false,
+    onConnect,
+    onHeaders,
+    onData,
+    onComplete,
+    onError,
+  }
+  errand.response.on('close', () => {
+    if (attempt.isOver) return
+    attempt.isOver = true
+    attempt.abort?.(new Error('the client left'))
+  })
+  errand.pool.dispatch(options, attempt)
+}
+
+function onConnect(this: Attempt, abort: (reason: Error) => void): void {
+  this.abort = abort
+  if (this.isOver) abort(new Error('the client left'))
+}
+
+function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean {
+  // What comes before the answer is of the connection to the upstream; 101 never comes here.
+  if (status < 200) return true
+  this.resume = resume
+  const { response, tie } = this.errand
+  const passing = passingHeaders(headers, passesToClient)
+  if (tie) writeHead(tie, status, [passing])
+  else response.writeHead(status, passing)
+  return true
+}
+
+/** False makes undici wait. */
+function onData(this: Attempt, chunk: Buffer): boolean {
+  const { response, tie } = this.errand
+  if (tie ? writeBody(tie, chunk) : response.write(chunk)) return true
+  response.once('drain', () => this.resume?.())
+  return false
+}
+
+function onComplete(this: Attempt): void {
+  this.isOver = true
+  finish(this.errand)
+}
+
+function finish({ response, tie }: Errand): void {
+  if (tie) endBody(tie)
+  else response.end()
+}
+
+function onError(this: Attempt, error: Error): void {
+  if (this.isOver) return
+  this.isOver = true
+  const { errand, options, again } = this
+  const { response } = errand
+  if (isWholeWithout(response, error)) finish(errand)
+  else if (response.headersSent) tearDown(response)
+  else if (again && isStale(error)) send(errand, options, false)
+  else sendFailure(errand, explain(error, errand.upstream), isTimeout(error) ? 504 : 502)
+}
+
+/** Answers for an upstream that failed before it had said anything. */
+function sendFailure({ response, paywall, tie }: Errand, why: string, status: 502 | 504): void {
+  if (response.headersSent || response.destroyed) return
+  if (paywall && tie) {
+    wrap(tie)
+    sendAnswer(response, paywall.handlerFailed(why, status))
+  } else sendProblem(response, 'upstream_failed', status, 'The resource failed.')
 }
 
 function codeOf(error: unknown): unknown {

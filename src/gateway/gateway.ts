@@ -10,7 +10,7 @@ import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
 import { joinReports } from '../server/selling.ts'
 import { endpoints } from '../service/endpoints.ts'
-import { createFind } from './match.ts'
+import { createFinding } from './finding.ts'
 import type { GatewayConfig } from './options.ts'
 import { createOutgoing } from './outgoing.ts'
 import type { Plan, RoutePlan } from './plan.ts'
@@ -18,6 +18,7 @@ import { planFor } from './plan.ts'
 import type { OpenRoute, OwnRoutes } from './serve.ts'
 import { serve } from './serve.ts'
 import { createUpgrades } from './upgrade.ts'
+import type { Upstreams } from './upstream.ts'
 import { createUpstreams } from './upstream.ts'
 
 export interface Gateway {
@@ -68,8 +69,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
   }
   const floor = {
-    find: createFind<OpenRoute>([]),
-    upstreams,
+    find: createFinding<OpenRoute>([]),
     own: own ?? healthRoutes(readiness),
     trace: createTrace(),
   }
@@ -99,9 +99,9 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
       // Such as too many open files when a connection is to be taken: those that are open go on.
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
-      routes = plan.routes.map((route) => openRoute(plan, route))
+      routes = plan.routes.map((route) => openRoute(plan, route, upstreams))
       if (!own && isSelling) floor.own = createPaystileRoutes(plan.service)
-      floor.find = createFind(routes)
+      floor.find = createFinding(routes)
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
       return url
     },
@@ -116,8 +116,10 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
   }
 }
 
-function openRoute(plan: Plan, route: RoutePlan): OpenRoute {
-  return { ...route, paywall: route.provider && openPaywall(route.provider), outgoing: createOutgoing(plan, route) }
+function openRoute(plan: Plan, route: RoutePlan, upstreams: Upstreams): OpenRoute {
+  const { provider, upstream } = route
+  const outgoing = createOutgoing(plan, route)
+  return { ...route, paywall: provider && openPaywall(provider), outgoing, pool: upstreams.poolFor(upstream) }
 }
 
 /** Longer than the balancers in front keep theirs, so that they never send into a connection that we close. */

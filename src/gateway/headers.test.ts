@@ -36,6 +36,7 @@ describe('a client’s header', () => {
     (name) => {
       expect(passes(name)).toBe(false)
       expect(passes(name.replaceAll('-', '_'))).toBe(false)
+      expect(passes(name.toUpperCase())).toBe(false)
       expect(createFilter({ ...rules, forward: [name], trustsProxy: true })(name)).toBe(false)
     },
   )
@@ -78,7 +79,7 @@ describe('a client’s header', () => {
 describe('an upstream’s header', () => {
   it.each([...connection, ...ours, 'x-paystile-a', 'alt-svc', 'x-accel-redirect', 'x-sendfile'])(
     '%s does not reach the client',
-    (name) => expect(passesToClient(name)).toBe(false),
+    (name) => expect([name, name.toUpperCase()].map(passesToClient)).toEqual([false, false]),
   )
   it('of any other name does', () => expect(['set-cookie', 'etag', 'location'].every(passesToClient)).toBe(true))
 })
@@ -86,8 +87,15 @@ describe('an upstream’s header', () => {
 it('what Connection names goes with the connection, but never the length or the type', () => {
   const raw = ['A', '1', 'B', '2', 'Content-Length', '3', 'Content-Type', 'x']
   const connection = ['Connection', 'close, a', 'CONNECTION', 'Content-Length, content-type']
-  const named = passingHeaders([...raw, ...connection], (name) => name !== 'connection')
-  expect(named).toEqual(['B', '2', 'Content-Length', '3', 'Content-Type', 'x'])
+  const passes = (name: string) => name.toLowerCase() !== 'connection'
+  const passing = ['B', '2', 'Content-Length', '3', 'Content-Type', 'x']
+  expect(passingHeaders([...raw, ...connection], passes)).toEqual(passing)
+  const bytes = [...raw, ...connection].map((part) => Buffer.from(part, 'latin1'))
+  expect(passingHeaders(bytes, passes)).toEqual(passing)
+})
+
+it('bytes that are no ASCII pass as they are', () => {
+  expect(passingHeaders([Buffer.from('A'), Buffer.from([0xe9, 0xff])], () => true)).toEqual(['A', '\xe9\xff'])
 })
 
 it.each([...connection, ...disguises, 'expect', 'content-length', 'X_Payment_Tx', 'x-forwarded-for'])(

@@ -76,7 +76,7 @@ export interface ForwardRules {
   readonly isPlain: boolean
 }
 
-/** Decides about the headers of requests, by name in lower case. WebSockets bring their own, which are ordinary there. */
+/** Decides about the headers of requests by their names. WebSockets bring their own, which are ordinary there. */
 export function createFilter(rules: ForwardRules): (name: string) => boolean {
   const { forward, trustsProxy, isPlain } = rules
   const own = new Set(Object.keys(rules.headers).map(sameName))
@@ -93,21 +93,21 @@ export function createFilter(rules: ForwardRules): (name: string) => boolean {
   })
 }
 
-/** The same few names come again and again. */
-function rememberNames(decide: (name: string) => boolean): (name: string) => boolean {
+/** The same few names come again and again, each in the same case. `decide` gets them in lower case. */
+export function rememberNames(decide: (name: string) => boolean): (name: string) => boolean {
   const known = new Map<string, boolean>()
   return (name) => {
     const found = known.get(name)
     if (found !== undefined) return found
-    const verdict = decide(name)
+    const verdict = decide(name.toLowerCase())
     // Names are the clients', so they are kept only as long as they are few.
     if (known.size < 256 && name.length <= 64) known.set(name, verdict)
     return verdict
   }
 }
 
-/** Names and values in turn, as HTTP has them. */
-export type RawHeaders = readonly string[]
+/** Names and values in turn, as HTTP has them: text, or bytes where nobody has read them yet. */
+export type RawHeaders = readonly (string | Buffer)[]
 
 /** Of a message's headers those that pass. What `Connection` names is of the connection, too. */
 export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolean): string[] {
@@ -115,20 +115,23 @@ export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolea
   const named = connection === undefined ? undefined : namesIn(connection)
   const passing: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index] as string
-    const lower = name.toLowerCase()
-    if (passes(lower) && !named?.has(lower)) passing.push(name, raw[index + 1] as string)
+    const name = textOf(raw[index])
+    if (passes(name) && !named?.has(name.toLowerCase())) passing.push(name, textOf(raw[index + 1]))
   }
   return passing
+}
+
+function textOf(part: string | Buffer | undefined): string {
+  return typeof part === 'string' ? part : (part?.toString('latin1') ?? '')
 }
 
 /** What all `Connection` headers say, as one. */
 function connectionIn(raw: RawHeaders): string | undefined {
   let found: string | undefined
   for (let index = 0; index < raw.length; index += 2) {
-    const name = raw[index] as string
-    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
-    found = found === undefined ? raw[index + 1] : `${found}, ${raw[index + 1]}`
+    if (raw[index]?.length !== 10 || textOf(raw[index]).toLowerCase() !== 'connection') continue
+    const value = textOf(raw[index + 1])
+    found = found === undefined ? value : `${found}, ${value}`
   }
   return found
 }
@@ -147,7 +150,7 @@ const keptFromClients = new Set([...hopByHop, 'alt-svc', 'x-accel-redirect', 'x-
 export const passesToClient = rememberNames((name) => !keptFromClients.has(name) && !ours.test(name))
 
 /** What an upstream is told of the payment behind a request. */
-export function factHeaders(facts: PaymentFacts): RawHeaders {
+export function factHeaders(facts: PaymentFacts): readonly string[] {
   return [
     ...['X-Payment-Tx', facts.tx, 'X-Payment-Request', facts.request, 'X-Payment-Payer', facts.payer],
     ...['X-Payment-Token', facts.token, 'X-Payment-Amount', facts.amount],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { PaymentFacts } from '../server/pass.ts'
-import { createFilter, factHeaders, passingHeaders } from './headers.ts'
+import { createFilter, factHeaders, passingHeaders, rememberNames } from './headers.ts'
 import type { Plan, RoutePlan } from './plan.ts'
 
 /** Headers as names and values in turn. */
@@ -15,7 +15,7 @@ export function createOutgoing(plan: Plan, { upstream, provider }: RoutePlan): O
   const publicUrl = plan.publicUrl === undefined ? undefined : new URL(plan.publicUrl)
   const fixed = Object.entries({ ...upstream.headers, ...(isPlain && { 'accept-encoding': 'identity' }) }).flat()
   const isKeyed = !('idempotency-key' in upstream.headers)
-  const passesWithKey = (name: string): boolean => passes(name) && name !== 'idempotency-key'
+  const passesWithKey = rememberNames((name) => passes(name) && name !== 'idempotency-key')
 
   return (request, target, facts) => {
     const { headers, rawHeaders, socket } = request

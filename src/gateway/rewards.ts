@@ -1,4 +1,5 @@
 /** What a gateway's file says of rewards, made whole: who collects, and which routes belong to which partner and host. */
+import { developerHostOf } from '../core/developers.ts'
 import type { Environment } from '../server/config.ts'
 import type { RewardsOption } from '../service/rewards-option.ts'
 import type { Problem } from './problems.ts'
@@ -12,7 +13,7 @@ export function rewardsFor(
 ): RewardsOption {
   const { rewards = {} } = data
   const collector = data.recipient ?? environment['PAYSTILE_RECIPIENT']
-  const hosts = routes.map(({ path, upstream }) => [path, new URL(upstream.origin).host])
+  const hosts = routes.map(({ path, upstream }) => [path, developerHostOf(upstream.origin) ?? ''])
   const given: unknown = rewards['partners']
   const partners = Array.isArray(given) ? given.map((partner: unknown) => withRoutes(partner, data)) : given
   return {

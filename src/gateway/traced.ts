@@ -1,18 +1,14 @@
 /** Forwarding as part of a trace, where somebody collects them: a span up to the end of the response, and its name for the upstream. */
 import type { Trace } from '../core/ports.ts'
-import type { Errand, ForwardParts } from './forward.ts'
+import type { Errand } from './forward.ts'
 import { forward } from './forward.ts'
+import type { Outgoing } from './outgoing.ts'
 
-export function forwardTraced(errand: Errand, parts: ForwardParts, trace: Trace): void {
-  const { response } = errand
-  const headersFor: ForwardParts['headersFor'] = (one) => withTrace(parts.headersFor(one), trace.headers())
-  if (!trace.isOn()) {
-    forward(errand, { ...parts, headersFor })
-    return
-  }
-  void trace.span('paystile.forward', { 'http.request.method': errand.request.method }, async (note) => {
+export function forwardTraced(errand: Errand, outgoing: Outgoing, trace: Trace): void {
+  const { request, response, target, tie } = errand
+  void trace.span('paystile.forward', { 'http.request.method': request.method }, async (note) => {
     const ended = new Promise<void>((resolve) => void response.once('close', resolve))
-    forward(errand, { ...parts, headersFor })
+    forward(errand, withTrace(outgoing(request, target, tie?.pass.facts()), trace.headers()))
     await ended
     note({ 'http.response.status_code': response.statusCode, 'paystile.whole': response.writableFinished })
   })

@@ -9,14 +9,17 @@ import { request as requestHttp, ServerResponse } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { attachPass, enterNode, incomingOf, sendAnswer, tearDown } from '../adapters/bridge.ts'
+import { tearDown } from '../adapters/break.ts'
+import { enterNode, incomingOf, sendAnswer } from '../adapters/bridge.ts'
 import { createOutlet } from '../adapters/outlet.ts'
+import { attachPass } from '../adapters/tie.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'
 import { explain } from './forward.ts'
 import { passesToClient, passingHeaders } from './headers.ts'
+import { sendProblem } from './problem.ts'
 import type { Floor, OpenRoute } from './serve.ts'
-import { routeFor, sendProblem, serve } from './serve.ts'
+import { routeFor, serve } from './serve.ts'
 import { guardedLookup } from './upstream.ts'
 
 export interface Upgrades {
@@ -220,7 +223,7 @@ function join({ socket, head, response }: Handshake, pass: Pass | undefined, agr
   }
   response.detachSocket(socket)
   const lines = passingHeaders(answer.rawHeaders, passesToClient)
-  for (const [name, value] of Object.entries(beginning?.headers ?? {})) lines.push(name, value)
+  for (const [name, value] of beginning?.headers ?? []) lines.push(name, value)
   lines.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? 'websocket')
   const isRequest = pass?.facts().unit === 'request'
   let isTold = false

@@ -9,6 +9,7 @@ import { Agent } from 'undici'
 import type { Get, Transport } from '../core/ports.ts'
 import { longestAnswer } from '../core/ports.ts'
 import type { Post } from '../core/sheets.ts'
+import { createLookup, type Reach } from './reach.ts'
 
 export interface HttpTransport {
   readonly transport: Transport
@@ -20,14 +21,21 @@ export interface HttpTransport {
 /** Open connections to one node at most. */
 const connections = 64
 
-export function createHttpTransport(): HttpTransport {
+export interface HttpTransportOptions {
+  /** For addresses that somebody else chose: where names may lead to. */
+  readonly reach?: Reach
+  /** How much of an answer is read; more fails. */
+  readonly mostBytes?: number
+}
+
+export function createHttpTransport({ reach, mostBytes = longestAnswer }: HttpTransportOptions = {}): HttpTransport {
   const agent = new Agent({
     connections,
     pipelining: 1,
     keepAliveTimeout: 30_000,
     keepAliveMaxTimeout: 120_000,
-    connect: { timeout: 2_000 },
-    maxResponseSize: longestAnswer,
+    connect: { timeout: 2_000, ...(reach && { lookup: createLookup(reach) }) },
+    maxResponseSize: mostBytes,
   })
   const targets = new Map<string, Target>()
   return {

@@ -12,11 +12,12 @@ import type { CheckoutVisits } from './checkout-visit.ts'
 import { isForPeople } from './checkout-visit.ts'
 import type { FreeCounter } from './free.ts'
 import type { Pass } from './pass.ts'
-import type { Gate } from './passing.ts'
-import { admitted, passFor, paymentOf, tell, use } from './passing.ts'
+import { gateOf, markAdmitted, passFor, paymentOf } from './passing.ts'
 import type { Probe } from './probe.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
+import type { Gate } from './sale.ts'
+import { tell, use } from './sale.ts'
 import type { Service } from './service.ts'
 import type { OpenWindows } from './windows.ts'
 
@@ -46,13 +47,13 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   const { route, probe, free, visits } = stand
   const { method, target } = incoming
   const { config } = route
-  if (admitted.get(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  if (gateOf(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
   // Let in by a ticket.
   if (paymentOf(incoming.request)) return rivals(gate, service, stand.route, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
     if (free.admit(address)) {
-      admitted.set(incoming.request, gate)
+      markAdmitted(incoming.request, gate)
       tell(gate, service, { kind: 'free', method, target })
       use(service, route, incoming, 'free')
       return { kind: 'admitted', pass: undefined }
@@ -127,10 +128,10 @@ async function receive(
 
 export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
   const { route, windows } = stand
-  const window = gate.open && !admitted.has(incoming.request) ? windows.find(incoming) : undefined
+  const window = gate.open && !gateOf(incoming.request) ? windows.find(incoming) : undefined
   if (window) {
     const visit: Case = { service, route, incoming, proof: window.proof }
-    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window) }
+    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window.said) }
   }
   const reading = gate.dialect.readProof(incoming)
   if (reading === undefined) {
@@ -143,7 +144,7 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
   if (reading.kind === 'malformed')
     return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
   const { proof } = reading
-  const before = admitted.get(incoming.request)
+  const before = gateOf(incoming.request)
   if (before === gate) return { kind: 'admitted', pass: undefined }
   if (before) return rivals(gate, service, route, incoming, proof.requestId)
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)

@@ -77,24 +77,6 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
   }
 }
 
-/** Where nothing is held, because a window is not divided: there is nothing to lose but the process itself. */
-export function holdNothing(): HeldLease {
-  let lost = false
-  let tellLost: () => void = () => {}
-  return {
-    isAlive: () => !lost,
-    deadline: () => Number.POSITIVE_INFINITY,
-    onLost: (callback) => {
-      tellLost = callback
-    },
-    lose: () => {
-      lost = true
-      tellLost()
-    },
-    stop: () => {},
-  }
-}
-
 /** A timer of Node's is not good for more than 24 days. */
 const longestTimerMs = 3_600_000
 

@@ -1,5 +1,6 @@
 /**
- * A pass: one delivery of a paid response, from the grant to the response's real end.
+ * A pass: one delivery of a paid response, from the grant to the response's real end. (Within a window that is open
+ * already nothing is granted: `window-pass.ts`.)
  *
  * The lease behind it is renewed while the response runs. When it is lost, nothing more may be sent: somebody else may
  * be delivering the same payment by then.
@@ -15,7 +16,7 @@ import type { Admission } from './admit.ts'
 import type { Envelope } from './envelope.ts'
 import type { Gauge } from './gauge.ts'
 import { createByteGauge, createFileGauge } from './gauge.ts'
-import { holdLease, holdNothing, holdUntil } from './lease.ts'
+import { holdLease, holdUntil } from './lease.ts'
 
 /** The beginning of a response, as far as it matters here. */
 export interface Head {
@@ -25,10 +26,15 @@ export interface Head {
   readonly contentRange: string | undefined
 }
 
+/** Headers as pairs of name and value. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
 /** How a response begins instead. */
 export interface Beginning {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: HeaderPairs
+  /** How long its body is now, where it is cut. */
+  readonly length?: number
   /** Measures the body; undefined where it may be as long as it likes. */
   readonly gauge?: Gauge
   /** To be sent instead of the handler's response, of which nothing may be sent. */
@@ -67,6 +73,7 @@ export interface Pass {
 
 export interface PassParts {
   readonly admission: Admission
+  readonly grant: Grant
   readonly method: string
   readonly envelope: Envelope
   readonly ledger: Ledger
@@ -75,17 +82,17 @@ export interface PassParts {
   readonly leaseMs: number
   readonly facts: () => PaymentFacts
   /** The headers of a response with this status. */
-  readonly headersFor: (status: number) => Readonly<Record<string, string>>
+  readonly headersFor: (status: number) => HeaderPairs
   /** The answer to a handler that sends another part of a file than was asked for. */
   readonly mismatch: () => Answer
   readonly onEnd: (consequence: Consequence, recorded: Promise<void>) => void
 }
 
 export function openPass(parts: PassParts): Pass {
-  const { admission, method, envelope, ledger, clock, log, leaseMs } = parts
-  const { grant, allowance, takenAt } = admission
+  const { admission, grant, method, envelope, ledger, clock, log, leaseMs } = parts
+  const { allowance, takenAt } = admission
   const { unit } = allowance
-  const held = grant ? holdLease({ grant, takenAt, ledger, clock, log, leaseMs }) : holdNothing()
+  const held = holdLease({ grant, takenAt, ledger, clock, log, leaseMs })
   // A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer.
   const lease = unit === 'second' ? holdUntil(held, admission.usableUntil + leaseMs, clock) : held
   let status: number | undefined
@@ -95,7 +102,6 @@ export function openPass(parts: PassParts): Pass {
 
   /** A settle that the store did not take at once is tried again while the lease is ours. */
   const record = async (consequence: Consequence, used: bigint): Promise<void> => {
-    if (!grant) return
     for (let wait = 50; ; wait *= 2) {
       try {
         const held = await ledger.end(grant, consequence, used)
@@ -111,14 +117,14 @@ export function openPass(parts: PassParts): Pass {
     }
   }
   const isAlive = (): boolean => !ended && lease.isAlive()
-  const openGauge = (held: Grant): Gauge | undefined => {
-    if (unit === 'file') return createFileGauge(held.amount)
+  const openGauge = (): Gauge | undefined => {
+    if (unit === 'file') return createFileGauge(grant.amount)
     if (unit !== 'byte') return undefined
-    return createByteGauge({ grant: held, ledger, log, isAlive, lose: lease.lose })
+    return createByteGauge({ grant, ledger, log, isAlive, lose: lease.lose })
   }
   /** What was used of the grant, counted from its beginning. */
   const usedFor = (consequence: Consequence): bigint => {
-    if (!grant || (consequence !== 'settle' && consequence !== 'count')) return 0n
+    if (consequence !== 'settle' && consequence !== 'count') return 0n
     if (!gauge) return consequence === 'settle' ? grant.amount : 0n
     // A file that came whole is done with, also where it turned out shorter than it was said to be.
     const isDone = consequence === 'settle' && unit === 'file' && isWhole && status === 200
@@ -131,15 +137,15 @@ export function openPass(parts: PassParts): Pass {
     begin: (head) => {
       status = head.status
       const hasBody = status < 400 && status !== 304 && status !== 204 && method !== 'HEAD'
-      gauge = grant && hasBody ? openGauge(grant) : undefined
-      if (!grant || !gauge) return { status, headers: parts.headersFor(status) }
+      gauge = hasBody ? openGauge() : undefined
+      if (!gauge) return { status, headers: parts.headersFor(status) }
       const range = status === 206 ? parseContentRange(head.contentRange) : undefined
       const from = status === 206 ? range?.from : 0n
       if (unit === 'file' && from !== grant.from) {
         const instead = parts.mismatch()
         status = undefined
         gauge = undefined
-        return { status: instead.status, headers: instead.headers, instead }
+        return { status: instead.status, headers: [], instead }
       }
       if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== allowance.amount)
         log.warn('size and answer differ', { size: Number(allowance.amount), length: head.length })
@@ -150,8 +156,12 @@ export function openPass(parts: PassParts): Pass {
       const start = from ?? 0n
       const size = status === 206 ? range?.size : BigInt(head.length)
       const part = formatContentRange({ from: start, to: start + room, size })
-      const cut = { [statusHeader]: 'partial', 'Content-Range': part, 'Content-Length': String(room) }
-      return { status: 206, headers: { ...headers, ...cut }, gauge }
+      const cut: HeaderPairs = [
+        [statusHeader, 'partial'],
+        ['Content-Range', part],
+        ['Content-Length', String(room)],
+      ]
+      return { status: 206, headers: [...headers, ...cut], length: Number(room), gauge }
     },
     isAlive,
     onLost: lease.onLost,

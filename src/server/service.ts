@@ -29,6 +29,8 @@ import type { Changes } from './changes.ts'
 import { createChanges } from './changes.ts'
 import type { ServiceConfig } from './config.ts'
 import type { VenueConfig } from './conversion-option.ts'
+import type { Deadlines } from './deadlines.ts'
+import { createDeadlines } from './deadlines.ts'
 import type { PaywallEvent } from './events.ts'
 import type { ExposureBook } from './exposure.ts'
 import type { FaucetOptions, FaucetSource } from './faucet-source.ts'
@@ -153,6 +155,10 @@ export interface Service extends ServiceParts {
   readonly news: RouteNews
   /** Payments about which something has changed, for the stream. */
   readonly changes: Changes
+  /** Ends of windows, for the responses that run in them. */
+  readonly deadlines: Deadlines
+  /** Counts a proof that opened something. */
+  readonly countAdmitted: () => void
   /** Responses of this process whose end is being written down, by transaction. */
   readonly ending: Map<string, Promise<void>>
 }
@@ -210,6 +216,8 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
       if ('tx' in event) changes.note(event.tx)
       for (const listener of listeners.keys()) tellOne(listener, event, parts.log)
     },
+    deadlines: createDeadlines(parts.clock),
+    countAdmitted: parts.meter.counter('paystile_proofs_total', { outcome: 'admitted' }),
     ending: new Map(),
     pseudonyms: createPseudonyms(keyring.pseudonymKey),
     register: (scopes, added, about) => {

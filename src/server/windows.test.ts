@@ -78,6 +78,33 @@ describe('an open window', () => {
     expect(windows.find(asking())).toBeUndefined()
   })
 
+  it('is found under a proof that opens several', () => {
+    const { windows } = open(route({ bind: 'path' }))
+    const targets = ['/a', '/a?1', '/a?2']
+    for (const target of targets) windows.keep(asking({ target }), proof, admission)
+    const said = targets.map((target) => windows.find(asking({ target }))?.said)
+    expect(new Set(said).size).toBe(3)
+    expect(windows.find(asking({ target: '/a?3' }))).toBeUndefined()
+  })
+
+  it('says nothing of what was said a second ago', () => {
+    const { windows, time } = open()
+    windows.keep(asking(), proof, admission)
+    const before = windows.find(asking())
+    if (before) before.said.headers = [['a', 'b']]
+    expect(windows.find(asking())?.said.headers).toEqual([['a', 'b']])
+    time.monotonic = 1_000
+    windows.keep(asking(), proof, admission)
+    expect(windows.find(asking())?.said.headers).toBeUndefined()
+  })
+
+  it('is kept anew however often that is said', () => {
+    const { windows } = open()
+    windows.keep(asking({ target: '/b' }), proof, admission)
+    for (let index = 0; index < 1_100; index += 1) windows.keep(asking(), proof, admission)
+    expect(windows.find(asking({ target: '/b' }))).toBeDefined()
+  })
+
   it('is one of a thousand at the most', () => {
     const { windows } = open()
     for (let index = 0; index < 1_025; index += 1) windows.keep(asking({ target: `/${index}` }), proof, admission)

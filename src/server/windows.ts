@@ -8,16 +8,28 @@ import type { Clock } from '../core/ports.ts'
 import type { Proof } from '../core/proof.ts'
 import type { Admission } from './admit.ts'
 import type { RouteConfig } from './config.ts'
-import type { PaymentFacts } from './pass.ts'
+import type { HeaderPairs, PaymentFacts } from './pass.ts'
+
+/** What answers for a payment have in common, made for the first of them. */
+export interface Said {
+  /** The headers of a good answer, signed. */
+  headers: HeaderPairs | undefined
+  facts: PaymentFacts | undefined
+  /** What was received, for people. */
+  amount: string | undefined
+  /** What analytics call the resource. */
+  endpoint: string | undefined
+}
+
+export function nothingSaid(): Said {
+  return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
+}
 
 export interface OpenWindow {
   readonly proof: Proof
   readonly admission: Admission
-  /** What an answer says of its payment, signed once for all answers of this second. */
-  headers: Readonly<Record<string, string>> | undefined
-  facts: PaymentFacts | undefined
-  /** What was received, for people. */
-  amount: string | undefined
+  /** The same for all answers of this second. */
+  readonly said: Said
 }
 
 export interface OpenWindows {
@@ -35,19 +47,17 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
   // Where nothing is sold by time, or more than method and address counts, there is nothing to remember.
   const { per } = pricing
   const isUsed = per.kind === 'allowance' && per.allowance.unit === 'second' && typeof bind !== 'object'
-  const windows = new Map<string, OpenWindow & { readonly until: number }>()
-  /** Everything that was looked at, besides the time. */
-  const nameOf = (incoming: Incoming): string | undefined => {
-    const header = incoming.header('payment-proof')
-    if (header === undefined || incoming.target.length > longestTarget) return undefined
-    // The origin is the client's word, in which anything may stand but the end of a line.
-    return [incoming.method, incoming.origin(), incoming.target, header].join('\n')
+  // By proof, and then by what was asked for with it.
+  const windows = new Map<string, Map<string, OpenWindow & { readonly until: number }>>()
+  let count = 0
+  const clear = (): void => {
+    windows.clear()
+    count = 0
   }
   return {
     find: (incoming) => {
-      if (windows.size === 0) return undefined
-      const name = nameOf(incoming)
-      const window = name === undefined ? undefined : windows.get(name)
+      const header = count === 0 ? undefined : incoming.header('payment-proof')
+      const window = header === undefined ? undefined : windows.get(header)?.get(nameOf(incoming))
       if (!window) return undefined
       return clock.monotonic() < window.until && clock.now() < window.admission.usableUntil ? window : undefined
     },
@@ -55,18 +65,20 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       // A signature is good for a time of its own, which would have to be looked at again.
       const isPlain = proof.claim !== undefined && proof.sig === undefined
       if (!isUsed || !isPlain || admission.grant || admission.allowance.unit !== 'second') return
+      const header = incoming.header('payment-proof')
+      if (header === undefined || incoming.target.length > longestTarget) return
+      if (count >= mostWindows) clear()
+      const ofProof = windows.get(header) ?? new Map()
+      windows.set(header, ofProof)
       const name = nameOf(incoming)
-      if (name === undefined) return
-      if (windows.size >= mostWindows) windows.clear()
-      windows.set(name, {
-        proof,
-        admission,
-        headers: undefined,
-        facts: undefined,
-        amount: undefined,
-        until: clock.monotonic() + keptMs,
-      })
+      if (!ofProof.has(name)) count += 1
+      ofProof.set(name, { proof, admission, said: nothingSaid(), until: clock.monotonic() + keptMs })
     },
-    clear: () => windows.clear(),
+    clear,
   }
+}
+
+/** All that was looked at besides the proof. The origin is the client's word, in which anything may stand but the end of a line. */
+function nameOf(incoming: Incoming): string {
+  return `${incoming.method}\n${incoming.origin()}\n${incoming.target}`
 }

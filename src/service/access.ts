@@ -2,10 +2,10 @@
  * Who may read what a service earns: its owners, signed in with their wallet. On a test network a person who sits at the
  * machine needs no sign-in, and nobody else passes for one: not through a proxy, nor by a name that points here.
  */
+import { isLocalName } from '../core/http.ts'
 import type { Network } from '../core/network.ts'
 import { endpoints } from './endpoints.ts'
 import { problem } from './problems.ts'
-import { isLocalName } from './sites.ts'
 
 /** Who is at the other end of the connection, as the server knows and not as the request says. */
 export interface Visitor {

@@ -1,7 +1,8 @@
 /** Joins rewards and refunds to a service: payments are shared out from its start on, and paid where a key was given. */
+import { formatUnits } from '../core/money.ts'
 import type { Dispatches, Rewards } from '../core/money-out.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
-import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
+import { decimalsOf, mintOf, solDecimals, tokenCodes } from '../core/network.ts'
 import type { Books } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
 import type { AccountKey } from '../server/options.ts'
@@ -16,8 +17,9 @@ import { createAddresses } from '../workers/payees.ts'
 import type { PayoutsParts } from '../workers/payouts.ts'
 import { startPayouts } from '../workers/payouts.ts'
 import type { RefundParts } from '../workers/refunds.ts'
-import { startRefunds } from '../workers/refunds.ts'
+import { planRefund, startRefunds } from '../workers/refunds.ts'
 import type { RewardsConfig } from './rewards-option.ts'
+import type { MoneyOutView } from './rewards-view.ts'
 import { mintsOf } from './routes.ts'
 
 export interface MoneyOutConfig {
@@ -97,6 +99,33 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
     stop: async () => {
       await Promise.all(loops.map((loop) => loop.stop()))
     },
+  }
+}
+
+/** What people may see of it, and order. */
+export function viewOf(
+  service: Service,
+  { rewards, refundKey }: Pick<MoneyOutConfig, 'rewards' | 'refundKey'>,
+  current: () => MoneyOut | undefined,
+): MoneyOutView {
+  const { shelf } = service.ledger
+  return {
+    config: rewards,
+    wallet: async () => {
+      const payouts = current()?.payouts
+      const holdings = await payouts?.courier.holdings([payouts.native])
+      if (!payouts || !holdings) return undefined
+      const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
+      return { address: payouts.courier.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
+    },
+    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+    refund:
+      refundKey === undefined
+        ? undefined
+        : async (tx) => {
+            const refunds = current()?.refunds
+            return refunds ? planRefund(refunds, tx) : { kind: 'refused', why: 'this server has only just started' }
+          },
   }
 }
 

@@ -10,7 +10,8 @@ import { handleFor, openLog } from '../server/assemble.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
-import { startMoneyOut } from './assemble-rewards.ts'
+import { type OpenDevelopers, openDevelopers } from './assemble-developers.ts'
+import { type MoneyOut, startMoneyOut, viewOf } from './assemble-rewards.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
@@ -44,8 +45,13 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
   let opened: Routes | undefined
+  let developers: OpenDevelopers | undefined
   const open = (service: Service): Routes => {
-    opened ??= createRoutes(partsFor(config, service, sheets?.port))
+    developers ??= openDevelopersOf(config, service)
+    opened ??= createRoutes({
+      ...partsFor(config, service, sheets?.port, paying.current),
+      developers: developers?.developers,
+    })
     return opened
   }
   return {
@@ -59,6 +65,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
     },
     close: async () => {
       await opened?.close()
+      await developers?.close()
       await sheets?.close()
       await telling.stop()
       await paying.stop()
@@ -67,12 +74,44 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   }
 }
 
-function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Attached {
-  if (!config.rewards && config.refundKey === undefined) return { stop: async () => {} }
-  return attach(handle, (service) => startMoneyOut(service, config))
+/** Only hosts that the rules name can be verified, so that nobody makes us ask others. */
+function openDevelopersOf(config: RoutesConfig, service: Service): OpenDevelopers | undefined {
+  const { rewards, publicUrl, origins, trustProxy } = config
+  if (!rewards || rewards.rules.developerBps === 0) return undefined
+  const hosts = [...new Set(rewards.rules.hosts.map(({ host }) => host))]
+  return openDevelopers(service, { hosts: () => hosts, publicUrl, origins, trustProxy })
 }
 
-function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | undefined): RoutesParts {
+interface Paying extends Attached {
+  /** Undefined before it has begun. */
+  current(): MoneyOut | undefined
+}
+
+function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Paying {
+  let money: MoneyOut | undefined
+  if (!config.rewards && config.refundKey === undefined) return { current: () => undefined, stop: async () => {} }
+  const { stop } = attach(handle, async (service) => {
+    money = await startMoneyOut(service, config)
+    const developers = openDevelopersOf(config, service)
+    const checks = developers?.startChecks()
+    const { stop: end } = money
+    return {
+      stop: async () => {
+        await end()
+        await checks?.stop()
+        await developers?.close()
+      },
+    }
+  })
+  return { current: () => money, stop }
+}
+
+function partsFor(
+  config: RoutesConfig,
+  service: Service,
+  sheets: SheetsPort | undefined,
+  money: () => MoneyOut | undefined,
+): RoutesParts {
   const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
   const { sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
@@ -88,7 +127,8 @@ function partsFor(config: RoutesConfig, service: Service, sheets: SheetsPort | u
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
   const pay = createPayRoute({ service, publicUrl, icon })
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay }
+  const moneyOut = viewOf(service, config, money)
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, moneyOut }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

@@ -3,10 +3,12 @@ import type { MintTable } from '../core/network.ts'
 import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
 import type { Dashboard } from './dashboard.ts'
+import type { Developers } from './developers.ts'
 import type { Exports } from './export.ts'
 import type { Faucet } from './faucet.ts'
 import type { Documented } from './openapi.ts'
 import type { PayRoute } from './pay.ts'
+import type { MoneyOutView } from './rewards-view.ts'
 import type { SignIn } from './sign-in.ts'
 
 export interface Visit {
@@ -43,6 +45,10 @@ export interface RoutesParts {
   /** Missing where the ledger has no shelf or keeps no books. */
   readonly exports?: Exports | undefined
   readonly faucet?: Faucet | undefined
+  /** Missing where nobody can be verified: the ledger keeps no rewards, or no host is named. */
+  readonly developers?: Developers | undefined
   readonly dashboard?: Dashboard | undefined
   readonly pay?: PayRoute | undefined
+  /** Missing where this process sends nothing out. */
+  readonly moneyOut?: MoneyOutView | undefined
 }

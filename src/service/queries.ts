@@ -72,7 +72,7 @@ const views = ['records', 'usage', 'revenue', 'tokens'] as const
 const usualPageSize = 50
 const mostPerPage = 500
 
-const limit = (what: string) =>
+export const limit = (what: string) =>
   z
     .string()
     .transform(asRead(parseLimit, `must be a whole number from 1 to ${mostPerPage}`))
@@ -183,20 +183,56 @@ const wallet = z
   .refine((text) => decodeAddress(text) !== undefined, 'must be the address of a wallet in base58')
   .meta({ description: 'The wallet that signs in.' })
 
+const host = z
+  .string()
+  .min(1, 'must be a host such as api.example.com')
+  .max(300, 'must be a host such as api.example.com')
+  .meta({ description: 'The host, as it stands in addresses: lower case, Punycode, a port only where it is unusual.' })
+const issuedAt = z
+  .string()
+  .transform(asRead(parseMoment, 'must be the time in the message, such as 2026-01-31T12:00:00.000Z'))
+  .meta({ description: 'The time in the message that was signed.' })
+const signature = z
+  .string()
+  .refine((text) => readSignature(text) !== undefined, 'must be 64 bytes in base58 or base64')
+  .meta({ description: 'Ed25519, in base58 or base64.' })
+const signedMessage = z
+  .string()
+  .refine((text) => readBase64(text) !== undefined, 'must be in base64')
+  .nullish()
+  .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' })
+
+/** As the message has it, to the millisecond. */
+function parseMoment(text: string): number | undefined {
+  const time = Date.parse(text)
+  return !Number.isNaN(time) && new Date(time).toISOString() === text ? time : undefined
+}
+
+export const developerBody = z.strictObject({ host, wallet: address, issuedAt, signature, signedMessage })
+export type DeveloperBody = z.output<typeof developerBody>
+
+export const revokeBody = z
+  .strictObject({
+    host,
+    wallet: address.optional(),
+    issuedAt: issuedAt.optional(),
+    signature: signature.optional(),
+    signedMessage,
+  })
+  .refine(
+    ({ wallet, issuedAt, signature }) =>
+      [wallet, issuedAt, signature].every((part) => part === undefined) ||
+      [wallet, issuedAt, signature].every((part) => part !== undefined),
+    { error: 'wallet, issuedAt and signature belong together' },
+  )
+
 /** What is posted to sign in. Wallets send what they like beside it. */
 export const signInBodies = {
   nonce: z.object({ address: wallet }),
   signIn: z.object({
     address: wallet,
     message: z.string().min(1, 'must be the message as it was given').meta({ description: 'As it was given.' }),
-    signature: z
-      .string()
-      .refine((text) => readSignature(text) !== undefined, 'must be 64 bytes in base58 or base64')
-      .meta({ description: 'Ed25519, in base58 or base64.' }),
-    signedMessage: z
-      .string()
-      .refine((text) => readBase64(text) !== undefined, 'must be in base64')
-      .nullish()
-      .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' }),
+    signature,
+    signedMessage,
   }),
 }

@@ -20,6 +20,7 @@ import { endpoints, isOwnPath } from './endpoints.ts'
 import { createHealth } from './health.ts'
 import type { RoutesParts, Row, Visit } from './parts.ts'
 import { problem } from './problems.ts'
+import type { MoneyOutView, RewardsParts } from './rewards-view.ts'
 import { createStream } from './stream.ts'
 import { routeTable } from './table.ts'
 
@@ -34,11 +35,12 @@ export function createRoutes(parts: RoutesParts): Routes {
   const { service, signIn } = parts
   const { catalog, config, ledger, clock } = service
   const mints = (): MintTable => mintsOf(service, parts.mints)
+  const cursors = createCursors(service.keyring.serviceKey)
   const books: BooksParts | undefined = ledger.books && {
     books: ledger.books,
     journal: ledger.journal,
     clock,
-    cursors: createCursors(service.keyring.serviceKey),
+    cursors,
     flush: service.usage.flush,
     decimalsOf: decimalsFor(service, parts.mints),
     nameOf: (requestId) => service.pseudonyms.request(requestId),
@@ -59,6 +61,8 @@ export function createRoutes(parts: RoutesParts): Routes {
     stream,
     health: createHealth(service),
     discovery,
+    rewards: rewardsPartsOf(parts, mints),
+    cursors,
     verification: { service, mints, trustProxy: parts.trustProxy, reads: createBudget(clock) },
   })
   const visit = (request: Request, visitor: Visitor): Visit => {
@@ -86,6 +90,20 @@ export function createRoutes(parts: RoutesParts): Routes {
     },
     close: async () => stream?.close(),
   }
+}
+
+/** Undefined where the ledger keeps nothing of what goes out. */
+function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts | undefined {
+  const { rewards, dispatches } = service.ledger
+  if (!rewards || !dispatches) return undefined
+  return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
+}
+
+const noMoneyOut: MoneyOutView = {
+  config: undefined,
+  wallet: async () => undefined,
+  isPaused: async () => false,
+  refund: undefined,
 }
 
 /** All mints that the service knows, those of what is sold first. */

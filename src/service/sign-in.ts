@@ -2,7 +2,6 @@
  * Signing in with a wallet: `/sign-in/nonce` gives a text, `/sign-in` takes its signature, `/sign-out` ends it. There are
  * no accounts: anybody may sign in as the wallet they hold, and what that wallet may see is asked elsewhere.
  */
-import type { z } from 'zod'
 import { decodeAddress } from '../core/base58.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Network } from '../core/network.ts'
@@ -10,10 +9,9 @@ import type { Clock, Log, Shelf, Verifier } from '../core/ports.ts'
 import type { Visitor } from './access.ts'
 import { createAttempts } from './attempts.ts'
 import { endpoints } from './endpoints.ts'
-import { readInput } from './inputs.ts'
+import { readPosted } from './posted.ts'
 import { answer, problem } from './problems.ts'
 import { signInBodies } from './queries.ts'
-import { readJsonBody } from './request-body.ts'
 import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from './session.ts'
 import type { Site } from './sign-in-message.ts'
 import { createSignInMessages } from './sign-in-message.ts'
@@ -55,14 +53,14 @@ export function createSignIn(parts: SignInParts): SignIn {
   const attempts = createAttempts(clock)
 
   const nonce = async (request: Request, site: Site): Promise<Response> => {
-    const read = await readBody(request, signInBodies.nonce)
+    const read = await readPosted(request, signInBodies.nonce)
     if (read instanceof Response) return read
     const { text, nonce, expiresAt } = messages.write(site, read.address, clock.now())
     return answer({ message: text, nonce, expiresAt: new Date(expiresAt).toISOString() })
   }
 
   const signIn = async (request: Request, site: Site): Promise<Response> => {
-    const read = await readBody(request, signInBodies.signIn)
+    const read = await readPosted(request, signInBodies.signIn)
     if (read instanceof Response) return read
     const { address, message } = read
     const [wallet, signature] = [decodeAddress(address), readSignature(read.signature)]
@@ -116,15 +114,4 @@ export function createSignIn(parts: SignInParts): SignIn {
 
 function refuse(why: string): Response {
   return problem('sign_in_failed', { detail: `Not signed in: ${why}. Ask for a new message and sign that.` })
-}
-
-/** The body of a request, or the answer that says what is wrong with it. */
-async function readBody<Shape extends z.ZodRawShape>(
-  request: Request,
-  schema: z.ZodObject<Shape>,
-): Promise<z.output<z.ZodObject<Shape>> | Response> {
-  const body = await readJsonBody(request)
-  if (body.kind === 'wrong') return problem(body.code, { detail: body.detail })
-  const reading = readInput(schema, body.value)
-  return reading.kind === 'input' ? reading.input : problem('body_invalid', { problems: reading.problems })
 }

@@ -4,6 +4,7 @@
  * What `Host` says is not believed: whoever relays requests under a name of their own would have messages written for it,
  * and have them signed by people who think that they sign in there. Only at this machine it may stand for itself.
  */
+import { isLocalName } from '../core/http.ts'
 import type { Site } from './sign-in-message.ts'
 
 export interface Sites {
@@ -11,11 +12,8 @@ export interface Sites {
   of(request: Request): Site | undefined
   /** Whether a page of this origin is the service's own. */
   isOwn(origin: string, request: Request): boolean
-}
-
-/** Whether a `Host` is this machine's own. */
-export function isLocalName(host: string): boolean {
-  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i.test(host)
+  /** The same where there is no request: one of those that were given, or else one of this machine. */
+  knows(origin: string): boolean
 }
 
 export function createSites(publicUrl: string | undefined, origins: readonly string[] = []): Sites {
@@ -34,6 +32,10 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
     of,
     isOwn: (origin, request) =>
       known.length > 0 ? known.some((site) => site.origin === origin) : of(request)?.origin === origin,
+    knows: (origin) =>
+      known.length > 0
+        ? known.some((site) => site.origin === origin)
+        : URL.canParse(origin) && new URL(origin).origin === origin && isLocalName(new URL(origin).host),
   }
 }
 

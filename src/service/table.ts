@@ -4,6 +4,8 @@ import { mayRead, turnAway } from './access.ts'
 import { analyticsRows } from './analytics-table.ts'
 import * as answers from './answers.ts'
 import type { BooksParts } from './books-view.ts'
+import type { Cursors } from './capture-cursor.ts'
+import { developerRows } from './developer-rows.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { llmsText, wellKnownDocument } from './discovery.ts'
 import { endpoints } from './endpoints.ts'
@@ -15,6 +17,8 @@ import { openapiDocument } from './openapi.ts'
 import type { RoutesParts, Row } from './parts.ts'
 import { answer, respond } from './problems.ts'
 import { filterQuery, signInBodies, verifyBody } from './queries.ts'
+import { rewardsRows } from './rewards-table.ts'
+import type { RewardsParts } from './rewards-view.ts'
 import type { PaymentStream } from './stream.ts'
 import type { VerificationParts } from './verification.ts'
 import { verifyEndpoint } from './verification.ts'
@@ -26,12 +30,21 @@ export interface TableParts {
   readonly health: Health
   readonly discovery: DiscoveryParts
   readonly verification: VerificationParts
+  readonly rewards: RewardsParts | undefined
+  readonly cursors: Cursors
 }
 
 const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
 
 export function routeTable(parts: TableParts): readonly Row[] {
-  const rows = [...paymentRows(parts), ...analyticsRows(parts), ...healthRows(parts), ...discoveryRows(parts)]
+  const rows = [
+    ...paymentRows(parts),
+    ...analyticsRows(parts),
+    ...rewardsRows(parts),
+    ...developerRows(parts.routes.developers),
+    ...healthRows(parts),
+    ...discoveryRows(parts),
+  ]
   const documented = rows.filter(({ method }) => method !== '*')
   const others = partDocuments(parts.routes)
   const openapi: Row = {

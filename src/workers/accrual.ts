@@ -3,6 +3,7 @@
  * one accrual ever, so that every server may run this.
  */
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
+import { verificationAt } from '../core/developers.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../core/money-out.ts'
 import type { Clock, Log } from '../core/ports.ts'
@@ -65,7 +66,7 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
   if (!(await rewards.accrue(last, accruals))) return payments.length
   for (const { tx, why, whole } of accruals) {
     meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
-    log.info('payment shared out', { tx: encodeBase58(tx), native: whole.toString(), why: why || undefined })
+    if (why === '') log.info('payment shared out', { tx: encodeBase58(tx), native: whole.toString() })
   }
   return payments.length
 }
@@ -125,5 +126,6 @@ export function developerOf(
   paidAt: number,
 ): string | undefined {
   const host = hostOf(rules, endpoint)
-  return verifications.find((one) => one.host === host && one.from <= paidAt && paidAt < one.until)?.wallet
+  const own = verifications.filter((one) => one.host === host)
+  return verificationAt(own, paidAt)?.wallet
 }

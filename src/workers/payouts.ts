@@ -15,7 +15,7 @@ import { draftLine } from '../core/payouts.ts'
 import type { Clock } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
 import { convert, parseRate } from '../core/rates.ts'
-import type { DispatchingParts, DispatchSigning } from './dispatching.ts'
+import type { DispatchingParts, DispatchSigning, Errand } from './dispatching.ts'
 import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
@@ -99,22 +99,38 @@ async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): P
 
 /** True while it is under way. */
 async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Promise<boolean> {
-  const errand = { sign: (one: Dispatch) => sign(parts, one), mostAttempts: Number.POSITIVE_INFINITY }
+  let blamed: number | undefined
+  const errand: Errand = {
+    sign: async (one) => {
+      const signing = await sign(parts, one)
+      if (signing.kind === 'impossible') blamed = signing.transfer
+      return signing
+    },
+    mostAttempts: Number.POSITIVE_INFINITY,
+  }
   const taken = await advance(dispatch, errand, parts)
   if (taken.kind === 'landed' || taken.kind === 'unsigned' || taken.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: 'payout', outcome: taken.kind })
   const why = taken.kind === 'waiting' && taken.dispatch.state === 'planned' ? taken.why : ''
   if (why !== '' && memory.told !== why) parts.log.warn('payouts wait', { why })
   memory.told = why
-  if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, taken.why)
+  if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, { why: taken.why, blamed })
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
-async function suspect(parts: PayoutsParts, { suspects }: Memory, id: string, why: string): Promise<void> {
-  const lines = await parts.dispatches.lines(id)
-  for (const line of lines) {
-    if (lines.length > 1) suspects.add(keyOf(line))
-    else await parts.rewards.park(line, why, parts.clock.now() + dayMs)
+/** Who is to blame is parked for a day. Where nobody is known to be, each is tried alone, and then not for a while. */
+async function suspect(
+  { dispatches, rewards, clock }: PayoutsParts,
+  { suspects }: Memory,
+  id: string,
+  { why, blamed }: { readonly why: string; readonly blamed: number | undefined },
+): Promise<void> {
+  const lines = await dispatches.lines(id)
+  const now = Math.floor(clock.now())
+  for (const [index, line] of lines.entries()) {
+    if (index === blamed) await rewards.park(line, why, now + dayMs)
+    else if (blamed === undefined && lines.length > 1) suspects.add(keyOf(line))
+    else if (blamed === undefined) await rewards.park(line, why, now + hourMs)
   }
 }
 
@@ -123,12 +139,12 @@ async function sign(parts: PayoutsParts, { id }: Dispatch): Promise<DispatchSign
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }
   const transfers: Transfer[] = []
-  for (const line of lines) {
+  for (const [index, line] of lines.entries()) {
     // The last accrual that a line settles is one of its payee's own.
     const [accrual] = await parts.rewards.accruals(line.upto - 1, 1)
     const finding = await parts.addresses.find(line, accrual?.tx ?? new Uint8Array(64))
     if (finding.kind === 'unavailable') return finding
-    if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
+    if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why, transfer: index }
     transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
   }
   return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id) })

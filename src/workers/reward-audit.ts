@@ -3,7 +3,6 @@
  * it with what is owed and with what went out. It changes nothing.
  */
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
-import type { Courier } from '../core/courier.ts'
 import type { Dispatch, Dispatches, NumberedAccrual, Rewards, Verification } from '../core/money-out.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import type { Chain } from '../core/ports.ts'
@@ -18,7 +17,6 @@ export interface RewardAuditParts {
   readonly rewards: Rewards
   readonly dispatches: Dispatches
   readonly chain: Pick<Chain, 'read'>
-  readonly read: Courier['read']
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
   readonly native: Mint
@@ -151,8 +149,9 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
 
 async function auditPayout(parts: RewardAuditParts, { id, signed }: Dispatch, found: Findings): Promise<void> {
   const name = `payout ${id} (transaction ${signed?.signature})`
-  const effect = signed && (await parts.read(signed.signature))
-  if (effect === undefined || effect === 'missing') return found.unknown(`${name}: no node tells of it`)
+  const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
+  if (reading.kind !== 'found') return found.unknown(`${name}: no node tells of it`)
+  const { effect } = reading
   if (!effect.memos.includes(dispatchMemo(id))) found.problem(`${name}: its memo is not that of the payout`)
   const should = new Map<string, bigint>()
   for (const line of await parts.dispatches.lines(id)) {

@@ -343,6 +343,17 @@ describe('a node that cannot be asked', () => {
     }
   })
 
+  it('blames nobody for what is wrong with nothing that can be seen', async () => {
+    const odd = office.courierOf([failing({ InstructionError: [3, { Custom: 1 }] })])
+    const why = 'the transfer would fail ({"InstructionError":[3,{"Custom":1}]})'
+    expect(await sign(await order(), odd)).toEqual({ kind: 'impossible', why })
+    const strange = office.courierOf([failing({ InstructionError: [2, 'InvalidInstructionData'] })])
+    expect(await sign(await order(), strange)).toEqual({
+      kind: 'impossible',
+      why: expect.stringMatching(/^it would fail/),
+    })
+  })
+
   it('does not hide what another says', async () => {
     const { address } = await newSigner()
     const transfers = [transfer(address, 1n)]
@@ -360,6 +371,8 @@ describe('a node that cannot be asked', () => {
     const future = lying('getLatestBlockhash', (result) => ({ ...(result as object), context: { slot: 10 ** 9 } }))
     const { slot } = signedIn(await sign(await order(), office.courierOf([future, honest])))
     expect(slot).toBeLessThanOrEqual(office.localnet.slot())
+    const early = lying('getLatestBlockhash', (result) => ({ ...(result as object), context: { slot: 4 } }))
+    expect(signedIn(await sign(await order(), office.courierOf([early, honest]))).slot).toBe(4)
     const past = lying('simulateTransaction', (result) => ({ ...(result as object), context: { slot: 3 } }))
     expect(signedIn(await sign(await order(), office.courierOf([honest, past]))).slot).toBe(3)
   })

@@ -250,6 +250,8 @@ describe('what opening an account costs', () => {
       return data
     })
     expect(await office.courier.openingCost(mint)).toBeUndefined()
+    const other = { ...office.native, tokenProgram: token2022Program }
+    expect(await office.courier.openingCost(other)).toBeUndefined()
     const nowhere = { ...mint, address: (await newSigner()).address }
     expect(await office.courier.openingCost(nowhere)).toBeUndefined()
     expect(await office.courierOf([dead]).openingCost(office.native)).toBeUndefined()

@@ -1,4 +1,5 @@
 /** What became of a payout, told by nodes that lag, forget, lie or speak for another chain. */
+import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SignedBytes } from '../../src/core/courier.ts'
 import { createOffice, type Office, signedIn, transfer } from './office.ts'
@@ -104,6 +105,9 @@ describe('expired', () => {
       open('may still land'),
     )
     expect(await by([lying('getBlockHeight', () => 'high')], signed)).toEqual(open('height'))
+    let told = 0
+    const sinking = lying('getBlockHeight', () => (told++ === 0 ? 10 ** 9 : signed.lastValidBlockHeight))
+    expect(await by([sinking], signed)).toEqual(open('may still land'))
   })
 
   it('T148: is not told because of a last height that was a lie', async () => {
@@ -152,6 +156,41 @@ describe('expired', () => {
     expect(await tell()).toEqual(new Set(['landed']))
     expect(await office.held(owner, office.native)).toBe(7n)
   })
+
+  it('T148: is never told too early, whatever one of two nodes says and whenever it lands', async () => {
+    const lies = [absent, high, stale, pruned, foreign, statusOf(failure), lying('getSlot', () => 10 ** 9)]
+    const story = fc.record({
+      told: fc.subarray(lies, { minLength: 1 }),
+      isFirst: fc.boolean(),
+      landsAfter: fc.option(fc.integer({ min: 1, max: 140 })),
+      looks: fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 2, maxLength: 4 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(story, async ({ told, isFirst, landsAfter, looks }) => {
+        const liar = both(...told)
+        const courier = office.courierOf(isFirst ? [liar, honest] : [honest, liar])
+        const before = await office.held(owner, office.native)
+        const signed = await sign()
+        if (landsAfter !== null) {
+          pass(landsAfter)
+          await office.land(signed)
+        }
+        for (const slots of looks) {
+          const outcome = await courier.outcomeOf(signed)
+          const height = await office.rpc<number>('getBlockHeight', [{ commitment: 'finalized' }])
+          if (outcome.kind === 'landed') expect(landsAfter).not.toBeNull()
+          if (outcome.kind === 'expired') {
+            expect(landsAfter).toBeNull()
+            expect(height).toBeGreaterThan(signed.lastValidBlockHeight)
+          }
+          expect(outcome.kind).not.toBe('failed')
+          pass(slots)
+        }
+        expect((await office.held(owner, office.native)) - before).toBe(landsAfter === null ? 0n : 7n)
+      }),
+      { numRuns: 60 },
+    )
+  }, 60_000)
 
   it('T149: is not told of what a node took and did not answer', async () => {
     const signed = await sign()

@@ -467,6 +467,11 @@ async function failInManyWays({ send, ask, wire }: Session): Promise<void> {
     { ...config, replaceRecentBlockhash: true },
   ])
   await ask('simulates unsigned', 'simulateTransaction', [forged.toString('base64'), config])
+  const blank = Buffer.from(await wire([memo('z')]), 'base64').fill(0, 1, 65)
+  await ask('simulates before it is signed', 'simulateTransaction', [
+    blank.toString('base64'),
+    { ...config, sigVerify: false, replaceRecentBlockhash: false },
+  ])
   await ask('simulates with signatures checked', 'simulateTransaction', [
     forged.toString('base64'),
     { ...config, sigVerify: true },

@@ -150,7 +150,6 @@ describe('rewards', () => {
     const audit = await auditRewards({
       ...payouts,
       chain,
-      read: payouts.courier.read,
       nameOf: (wallet) => pseudonyms.wallet(wallet),
       native,
       assetOf: (token) => ({ SOL: 'SOL', USDC: usdc.address, NATIVE: native.address })[token],

@@ -137,6 +137,7 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
         usableUntil,
         first: true,
       },
+      grant,
       method: 'GET',
       envelope: 'none',
       ledger,
@@ -144,7 +145,7 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
       log: { info: () => {}, warn: () => {}, error: () => {} },
       leaseMs,
       facts: () => ({ tx: '', request, payer, token, amount: '', unit: 'request', isOnce: true }),
-      headersFor: () => ({}),
+      headersFor: () => [],
       mismatch: () => {
         throw new Error('nothing is sold by position here')
       },

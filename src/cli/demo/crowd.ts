@@ -2,6 +2,7 @@
 import { createWallet } from '../../chain/keypair.ts'
 import { fetchWith402 } from '../../client/index.ts'
 import { createMemoryJournal } from '../../client/journal.ts'
+import { tokenCodes } from '../../core/network.ts'
 import type { OwnChain } from '../chains.ts'
 import { resources } from './resources.ts'
 
@@ -22,33 +23,45 @@ export function isOfCrowd(target: string): boolean {
   return target.includes('?guest=')
 }
 
-export function startCrowd({ localnet }: OwnChain, url: string): Crowd {
+export interface Guests {
+  /** One of them comes: most buy something, some only look at the price. */
+  visit(): Promise<void>
+}
+
+export function inviteGuests({ localnet }: OwnChain, url: string): Guests {
   const journal = createMemoryJournal()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isClosed = false
-  let bought = 0
   const come = async () => {
     const wallet = await createWallet(crypto.getRandomValues(new Uint8Array(32)))
     await localnet.fund(wallet.address, { SOL: 5_000_000_000n, USDC: 50_000_000n, NATIVE: 500_000_000_000n })
     return wallet
   }
   const wallets = Promise.all(guests.map(come))
-  const buy = async (): Promise<void> => {
+  const visit = async (): Promise<void> => {
     const index = Math.floor(Math.random() * guests.length)
     const resource = resources[Math.floor(Math.random() ** 1.6 * resources.length)]
     const wallet = (await wallets)[index]
-    if (!resource || !wallet || isClosed) return
+    if (!resource || !wallet) return
+    // Each pays in what is at hand.
+    const tokens = tokenCodes.toSorted(() => Math.random() - 0.5)
     const address = `${url}/api/${resource.name}?guest=${guests[index]}`
     // Some only look at the price.
     if (Math.random() < 0.3) await (await fetch(address)).text()
-    else await (await fetchWith402(address, { wallet, journal, rpc: localnet.rpcUrl, timeoutMs })).text()
+    else await (await fetchWith402(address, { wallet, tokens, journal, rpc: localnet.rpcUrl, timeoutMs })).text()
   }
+  return { visit }
+}
+
+export function startCrowd(chain: OwnChain, url: string): Crowd {
+  const { visit } = inviteGuests(chain, url)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isClosed = false
+  let bought = 0
   let running: Promise<void> = Promise.resolve()
   const wait = (): void => {
     const ms = bought < firstPurchases ? earlyMs : leastMs + Math.random() * (mostMs - leastMs)
     timer = setTimeout(() => {
       bought += 1
-      running = buy().catch(() => {})
+      running = visit().catch(() => {})
       void running.then(() => {
         if (!isClosed) wait()
       })

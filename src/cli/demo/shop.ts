@@ -1,15 +1,18 @@
 /** The demo's service: paid resources, a faucet, and a front door that says what there is. */
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { create402Middleware, drain } from '../../adapters/hono.ts'
 import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
+import { developerDocumentPath } from '../../core/developers.ts'
 import { tokenCodes } from '../../core/network.ts'
+import type { Log } from '../../core/ports.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
 import { paymentOf } from '../../server/passing.ts'
 import type { OwnChain } from '../chains.ts'
+import type { Economy } from './economy.ts'
 import { resources } from './resources.ts'
 
 export interface Shop {
@@ -21,11 +24,21 @@ export interface ShopParts {
   readonly chain: OwnChain
   readonly port: number
   readonly recipient: string
+  readonly economy: Economy
   readonly onEvent: (event: PaywallEvent) => void
+  readonly log: Log
 }
 
-export async function openShop({ chain, port, recipient, onEvent }: ShopParts): Promise<Shop> {
+export async function openShop({ chain, port, recipient, economy, onEvent, log }: ShopParts): Promise<Shop> {
   const { localnet, directory } = chain
+  // It listens before it sells: who earns has to know under which name the shop is found.
+  let listener: RequestListener = (_request, response) => void response.writeHead(503, { 'Retry-After': '1' }).end()
+  const server = createServer((request, response) => listener(request, response))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const app = new Hono()
   const paywalls = resources.map(({ name, price, token, description, type, file, make }) => {
     const paid = create402Middleware({
@@ -41,6 +54,8 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
       description,
       envelope: 'verified',
       onEvent,
+      log,
+      ...economy.settlement,
     })
     app.get(`/api/${name}`, paid, (context) => {
       const body = make({ now: localnet.now(), tx: paymentOf(context.req.raw)?.tx ?? '' })
@@ -49,26 +64,23 @@ export async function openShop({ chain, port, recipient, onEvent }: ShopParts): 
     })
     return paid
   })
-  const routes = createPaystileRoutes({ network: 'localnet', rpc: localnet.rpcUrl, ledger: localLedgerFile(directory) })
+  const routes = createPaystileRoutes({
+    network: 'localnet',
+    rpc: localnet.rpcUrl,
+    ledger: localLedgerFile(directory),
+    rewards: economy.rewards(new URL(url).host),
+    refundKey: economy.settlement.settlementKey,
+    log,
+  })
   app.use((context, next) =>
     routes.owns(context.req.path) ? routes.fetch(context.req.raw, context.env as VisitInfo) : next(),
   )
+  app.get(developerDocumentPath, (context) => context.json(economy.document(url)))
   app.get('/', (context) => context.json(frontDoor()))
   app.notFound((context) => context.json({ error: 'There is nothing here; GET / says what there is.' }, 404))
+  listener = getRequestListener(app.fetch)
   await Promise.all(paywalls.map((paid) => paid.ready()))
-
-  const server = createServer(getRequestListener(app.fetch))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  }).catch(async (error: unknown) => {
-    await Promise.all([routes, ...paywalls].map((part) => part.close()))
-    throw error
-  })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => drain(server, ...paywalls, routes),
-  }
+  return { url, close: () => drain(server, ...paywalls, routes) }
 }
 
 function frontDoor() {

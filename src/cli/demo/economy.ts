@@ -1,0 +1,107 @@
+/**
+ * Who earns in the demo, and who exchanges: a partner, a developer, the operator's treasury, buyback and incentives, the
+ * wallet that pays them all, and a desk. Their keys live and die with the chain.
+ */
+import { join } from 'node:path'
+import { createWallet, type Wallet } from '../../chain/keypair.ts'
+import { createRpc } from '../../chain/rpc.ts'
+import { encodeBase58 } from '../../core/base58.ts'
+import { formatDeveloperText } from '../../core/developers.ts'
+import type { Log } from '../../core/ports.ts'
+import { testRates } from '../../core/rates.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { makeKeyFile, withKeyFile } from '../../host/key-file.ts'
+import { createHttpTransport } from '../../host/transport.ts'
+import type { ProviderOptions } from '../../server/options.ts'
+import type { RewardsOption } from '../../service/rewards-option.ts'
+import { createDesk } from '../../venues/desk.ts'
+import type { OwnChain } from '../chains.ts'
+import { listenForDesk } from '../desk-server.ts'
+import { askService, postToService } from '../developer-service.ts'
+
+export interface Economy {
+  readonly rewards: (host: string) => RewardsOption
+  readonly settlement: Pick<ProviderOptions, 'settlementToken' | 'autoConversion' | 'conversionThreshold' | 'venue'> & {
+    readonly settlementKey: string
+  }
+  /** The document by which the developer shows that the host is theirs. */
+  document(service: string): object
+  /** As a developer does it: a signed message to the service, which then looks at the document. */
+  register(service: string): Promise<void>
+  close(): Promise<void>
+}
+
+const earners = ['partner', 'developer', 'treasury', 'buyback', 'incentives'] as const
+const deskSpreadBps = 30
+
+export async function openEconomy(
+  chain: OwnChain,
+  collector: { readonly address: string; readonly keyFile: string },
+  log: Log,
+) {
+  const { localnet, directory } = chain
+  const fileOf = (name: string) => join(directory, `${name}.json`)
+  const open = async (name: string, money: Parameters<typeof localnet.fund>[1]): Promise<Wallet> => {
+    const isNew = makeKeyFile(fileOf(name))
+    const wallet = await withKeyFile(fileOf(name), createWallet)
+    if (isNew) await localnet.fund(wallet.address, money)
+    return wallet
+  }
+  const wallets = new Map<string, Wallet>()
+  for (const name of earners) wallets.set(name, await open(name, { SOL: 10_000_000n, NATIVE: 0n }))
+  await open('payout', { SOL: 1_000_000_000n, NATIVE: 1_000_000_000_000n })
+  const deskWallet = await open('desk', { SOL: 100_000_000_000n, USDC: 10_000_000_000n, NATIVE: 100_000_000_000_000n })
+  const addressOf = (name: string): string => wallets.get(name)?.address ?? ''
+  const http = createHttpTransport()
+  const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })
+  const { monotonic } = createWallClock()
+  const desk = createDesk({
+    rpc,
+    genesis: localnet.genesisHash,
+    wallet: deskWallet,
+    mints: localnet.mints,
+    rates: () => testRates,
+    spreadBps: deskSpreadBps,
+    clock: { now: localnet.now, monotonic },
+    log,
+  })
+  const served = await listenForDesk(desk, { port: 0, host: '127.0.0.1' })
+  const economy: Economy = {
+    rewards: (host) => ({
+      collector: collector.address,
+      developers: 4,
+      cashback: { 0: 1, '0.1': 3, '0.5': 5 },
+      partners: [{ name: 'studio', wallet: addressOf('partner'), share: 90, endpoints: ['/api/play', '/api/art'] }],
+      treasury: { wallet: addressOf('treasury'), weight: 50 },
+      buyback: { wallet: addressOf('buyback'), weight: 30 },
+      incentives: { wallet: addressOf('incentives'), weight: 20 },
+      hosts: { '/api/play': host, '/api/art': host },
+      key: fileOf('payout'),
+      threshold: '0.001',
+      everySeconds: 15,
+    }),
+    settlement: {
+      settlementToken: 'USDC',
+      autoConversion: true,
+      conversionThreshold: { SOL: '0.0005', NATIVE: 1 },
+      settlementKey: collector.keyFile,
+      venue: { kind: 'rfq', url: served.url },
+    },
+    document: (service) => ({ wallet: addressOf('developer'), service }),
+    register: async (service) => {
+      const wallet = wallets.get('developer')
+      const { genesis, time } = await askService(service)
+      const host = new URL(service).host
+      const issuedAt = Date.parse(time)
+      if (!wallet) return
+      const facts = { purpose: 'register', host, wallet: wallet.address, origin: service, genesis, issuedAt } as const
+      const signature = encodeBase58(await wallet.signMessage(new TextEncoder().encode(formatDeveloperText(facts))))
+      await postToService(service, 'register', { host, wallet: wallet.address, issuedAt: time, signature })
+    },
+    close: async () => {
+      await served.close()
+      await http.close()
+    },
+  }
+  return economy
+}

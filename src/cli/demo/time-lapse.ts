@@ -1,0 +1,31 @@
+/** Seven days in a minute: customers buy, then the chain's clock jumps some hours, again and again. */
+import type { OwnChain } from '../chains.ts'
+import type { Terminal } from '../output.ts'
+import { inviteGuests } from './crowd.ts'
+
+const turns = 24
+const secondsPerTurn = (7 * 86_400) / turns
+const visitsPerTurn = 2
+/** What is paid becomes final with the jump, and nothing that was signed before has expired after it. */
+const slotsPerTurn = 40
+/** So long it takes at the most until all who follow the chain's clock have seen it jump. */
+const settleMs = 500
+const turnMs = 60_000 / turns
+
+/** Resolves when they are over. Nobody buys while the clock jumps: what was quoted would have expired. */
+export async function passWeek(terminal: Terminal, chain: OwnChain, url: string): Promise<void> {
+  const { visit } = inviteGuests(chain, url)
+  terminal.note('Seven days pass in the next minute. Watch Rewards and Settlement on the dashboard.')
+  for (let turn = 0; turn < turns; turn += 1) {
+    const begun = performance.now()
+    const visits = Array.from({ length: visitsPerTurn }, () => visit().catch(() => {}))
+    await Promise.all(visits)
+    chain.localnet.advance(secondsPerTurn, slotsPerTurn)
+    await pause(Math.max(settleMs, turnMs - (performance.now() - begun)))
+  }
+  terminal.note('The seven days are over; time goes on as usual.')
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

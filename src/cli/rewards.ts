@@ -1,0 +1,111 @@
+/** `paystile rewards`: what is owed and paid, the switch that stops payouts, and reckoning it all anew. */
+import { formatUnits } from '../core/money.ts'
+import { mintOf } from '../core/network.ts'
+import { rewardRoles } from '../core/rewards.ts'
+import type { Service } from '../server/service.ts'
+import { type Ground, groundOf } from '../service/assemble-rewards.ts'
+import type { RoutesConfig } from '../service/options.ts'
+import { mintsOf } from '../service/routes.ts'
+import { createPauseSwitch, type PauseSwitch } from '../workers/pause.ts'
+import { auditRewards } from '../workers/reward-audit.ts'
+import { type ExitCode, exitCodes, type Terminal, table, usage } from './output.ts'
+import { type ServiceOptions, withService } from './service.ts'
+
+export function showRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service, config) => {
+    const { rewards } = demandGround(service, config)
+    const decimals = mintOf('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
+    const amount = (units: bigint) => formatUnits(units, decimals)
+    const [sums, ripening, isPaused] = await Promise.all([
+      rewards.sums(),
+      rewards.ripening(),
+      switchOf(service).isPaused(),
+    ])
+    const roles = rewardRoles.map((role) => {
+      const {
+        payees = 0,
+        accrued = 0n,
+        owed = 0n,
+        reserved = 0n,
+        paid = 0n,
+      } = sums.find((one) => one.role === role) ?? {}
+      return {
+        role,
+        payees,
+        accrued: amount(accrued),
+        due: amount(owed),
+        underWay: amount(reserved),
+        paid: amount(paid),
+      }
+    })
+    const rows = roles.map(({ role, payees, accrued, due, underWay, paid }) => [
+      role,
+      String(payees),
+      accrued,
+      due,
+      underWay,
+      paid,
+    ])
+    return terminal.result({ ok: true, token: 'NATIVE', paused: isPaused, ripening, roles }, [
+      ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
+      '',
+      `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} not shared out yet.`,
+      ...(isPaused ? ['Payouts are paused; npx paystile rewards resume goes on.'] : []),
+    ])
+  })
+}
+
+export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service) => {
+    const isNew = await switchOf(service).pause()
+    return terminal.result({ ok: true, paused: true }, [
+      isNew
+        ? 'Payouts are paused on all servers. What was sent before may still land.'
+        : 'Payouts were paused already.',
+      'npx paystile rewards resume goes on.',
+    ])
+  })
+}
+
+export function resumeRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service) => {
+    const isNew = await switchOf(service).resume()
+    return terminal.result({ ok: true, paused: false }, [isNew ? 'Payouts go on.' : 'Payouts were not paused.'])
+  })
+}
+
+export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service, config) => {
+    const ground = demandGround(service, config)
+    const mints = mintsOf(service, config.mints)
+    const native = mintOf('NATIVE', mints)
+    if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    const audit = await auditRewards({
+      ...ground,
+      chain: service.chain,
+      native,
+      assetOf: (token) => (token === 'SOL' ? 'SOL' : mintOf(token, mints)?.address),
+    })
+    const { accruals, payouts, problems, unknown } = audit
+    terminal.result({ ok: problems.length === 0, ...audit }, [
+      `${accruals} payments were shared out, and ${payouts} payouts landed.`,
+      problems.length === 0 ? 'Everything agrees with the chain and with the journal.' : 'This does not agree:',
+      ...problems,
+      ...(unknown.length === 0
+        ? []
+        : ['Of these no node tells any more, so they were not compared with the chain:', ...unknown]),
+    ])
+    return problems.length === 0 ? exitCodes.ok : exitCodes.failure
+  })
+}
+
+function demandGround(service: Service, config: RoutesConfig): Ground {
+  const ground = groundOf(service, config)
+  if (ground) return ground
+  throw usage('This ledger keeps no rewards; use SQLite or PostgreSQL.')
+}
+
+function switchOf({ ledger, clock }: Service): PauseSwitch {
+  if (ledger.shelf) return createPauseSwitch(ledger.shelf, clock)
+  throw usage('This ledger has no place for the switch; use SQLite or PostgreSQL.')
+}

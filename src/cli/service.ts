@@ -1,0 +1,68 @@
+/** The service of this directory, opened by a command beside its servers: the same ledger, chain and secret. */
+import type { Network } from '../core/network.ts'
+import type { Log } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import { findLocalnet, localLedgerFile, localnetDirectory } from '../host/home.ts'
+import { handleFor, openLog } from '../server/assemble.ts'
+import { ConfigurationError } from '../server/configuration-error.ts'
+import type { Service } from '../server/service.ts'
+import type { RoutesConfig, RoutesOptions } from '../service/options.ts'
+import { readRoutesConfig } from '../service/options.ts'
+import { readSubject } from './doctor/subject.ts'
+import { chooseNetwork } from './network.ts'
+import { CommandError, exitCodes, type Terminal, usage } from './output.ts'
+
+export interface ServiceOptions {
+  readonly config?: string
+  readonly ledger?: string
+  readonly network?: Network
+}
+
+/** Opens it for the time of some work. What it has to say on the way goes to stderr. */
+export async function withService<Result>(
+  terminal: Terminal,
+  options: ServiceOptions,
+  work: (service: Service, config: RoutesConfig) => Promise<Result>,
+): Promise<Result> {
+  const config = await findConfig(options)
+  // A command looks at payments, and does not wait for new ones.
+  const handle = handleFor({ ...config.service, watch: false }, openLog(logTo(terminal)))
+  try {
+    return await work(await handle.get(), config)
+  } catch (error) {
+    if (error instanceof LedgerUnavailable)
+      throw new CommandError(
+        exitCodes.unreachable,
+        'ledger_unavailable',
+        `The ledger does not answer: ${error.message}.`,
+      )
+    throw error
+  } finally {
+    await handle.release()
+  }
+}
+
+/** By `paystile.yaml` and `.env`, the environment, or the chain that runs on this machine. */
+export async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
+  const { file, environment, problems, plan } = await readSubject(options.config, process.env)
+  const { ledger } = options
+  if (file !== undefined && plan === undefined) throw new ConfigurationError(problems)
+  if (plan) return readRoutesConfig({ ...plan.service, ...(ledger !== undefined && { ledger }) }, environment)
+  const network = options.network ?? chooseNetwork(undefined)
+  return readRoutesConfig({ ...groundOf(network, ledger), network }, environment)
+}
+
+function groundOf(network: Network, ledger: string | undefined): RoutesOptions {
+  if (network !== 'localnet') return ledger === undefined ? {} : { ledger }
+  const note = findLocalnet()
+  if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')
+  return { rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(localnetDirectory(note.genesis)) }
+}
+
+function logTo(terminal: Terminal): Log {
+  const tell = (event: string, facts: object = {}): void => {
+    const { why } = facts as { readonly why?: string }
+    terminal.note(why === undefined ? event : `${event}: ${why}`)
+  }
+  return { info: () => {}, warn: tell, error: tell }
+}

@@ -1,0 +1,116 @@
+/**
+ * Looks once a day whether the hosts of verified developers still name their wallets. While they do, a verification goes on;
+ * when three looks on different days found that they do not, it ends. A host that cannot be asked has said nothing: only its
+ * time runs out. Every server may do this, and one of them does.
+ */
+import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/developers.ts'
+import { dayMs, verificationDays } from '../core/developers.ts'
+import type { Verification } from '../core/money-out.ts'
+import type { Clock, Log, Shelf } from '../core/ports.ts'
+
+export interface DeveloperCheckParts {
+  readonly book: Pick<DeveloperBook, 'all' | 'prolong' | 'end'>
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly log: Log
+  /** Those that the rules name now. Others are not asked for anything. */
+  readonly hosts: () => readonly string[]
+  readonly readDocument: ReadDocument
+  /** Whether a document says that rewards at this service are for a wallet. */
+  readonly isNamed: (reading: DocumentReading, wallet: string) => boolean
+}
+
+export interface DeveloperChecks {
+  /** Looks once, now, at those who were not looked at today. */
+  run(): Promise<void>
+  stop(): Promise<void>
+}
+
+const everyMs = 3_600_000
+const firstMs = 60_000
+/** A server that dies while it looks leaves a host to others after so long; so does one that could not ask. */
+const turnMs = 600_000
+const mostMisses = 3
+/** One goes on when less than half of its time is left. */
+const prolongMs = (verificationDays / 2) * dayMs
+
+export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperChecks {
+  const { book, log, hosts } = parts
+  let running: Promise<void> = Promise.resolve()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isStopped = false
+
+  const look = async (): Promise<void> => {
+    const known = new Set(hosts())
+    for (const verification of await book.all()) {
+      if (isStopped) return
+      if (known.has(verification.host)) await check(parts, verification)
+    }
+  }
+  const run = (): Promise<void> => {
+    running = running.then(look).catch((error) => {
+      log.warn('developers.failed', { why: error instanceof Error ? error.message : String(error) })
+    })
+    return running
+  }
+  const later = (ms: number): void => {
+    if (isStopped) return
+    timer = setTimeout(() => void run().then(() => later(everyMs)), ms)
+    timer.unref?.()
+  }
+  later(firstMs)
+  return {
+    run,
+    stop: async () => {
+      isStopped = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+async function check(parts: DeveloperCheckParts, verification: Verification): Promise<void> {
+  const { shelf, clock, log } = parts
+  const { host, wallet } = verification
+  const now = clock.now()
+  const day = Math.floor(now / dayMs)
+  const done = `developers:looked:${host}:${wallet}:${day}`
+  if ((await shelf.get(done)) !== undefined) return
+  if (!(await shelf.put(`developers:turn:${host}`, '', now + turnMs))) return
+  const reading = await parts.readDocument(host)
+  if (reading.kind === 'unavailable') return log.warn('developer not checked', { host, why: reading.why })
+  const isSaid = parts.isNamed(reading, wallet)
+    ? await found(parts, verification)
+    : await missed(parts, verification, day)
+  if (isSaid) await shelf.put(done, '', now + 2 * dayMs)
+}
+
+const missesOf = ({ host, wallet }: Verification): string => `developers:missed:${host}:${wallet}:`
+
+/** False when it is to be tried again. */
+async function found({ book, shelf, clock }: DeveloperCheckParts, verification: Verification): Promise<boolean> {
+  await forget(shelf, missesOf(verification))
+  if (verification.until - clock.now() >= prolongMs) return true
+  return (await book.prolong(verification.host, verification.wallet)) !== 'busy'
+}
+
+async function missed(parts: DeveloperCheckParts, verification: Verification, day: number): Promise<boolean> {
+  const { book, shelf, clock, log } = parts
+  const { host, wallet, from } = verification
+  const prefix = missesOf(verification)
+  const now = clock.now()
+  await shelf.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
+  // What was missed before it was verified anew does not count.
+  const misses = (await shelf.list(prefix)).filter(({ value }) => Number(value) >= from).length
+  log.warn('developer not named', { host, wallet, misses })
+  if (misses < mostMisses) return true
+  const ended = await book.end(host, wallet)
+  if (ended === 'busy') return false
+  await forget(shelf, prefix)
+  if (ended) log.warn('developer revoked', { host, wallet, why: 'its host does not name it any more' })
+  return true
+}
+
+async function forget(shelf: Shelf, prefix: string): Promise<void> {
+  for (const { name } of await shelf.list(prefix)) await shelf.remove(name)
+}
