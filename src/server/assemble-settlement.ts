@@ -90,7 +90,7 @@ async function shareConverting(
 ): Promise<() => Promise<void>> {
   const workers = running.get(service) ?? new Map<string, Shared>()
   running.set(service, workers)
-  const name = nameOf(route, conversion)
+  const name = nameOfConverting(route, conversion)
   const shared = workers.get(name) ?? { users: 0, loop: startConverting(service, route, conversion) }
   workers.set(name, shared)
   shared.users += 1
@@ -109,7 +109,8 @@ async function shareConverting(
   return leave
 }
 
-function nameOf({ recipient }: Converting, { rules, venue }: ConversionConfig): string {
+/** The same for routes that can share a worker. */
+export function nameOfConverting({ recipient }: Converting, { rules, venue }: ConversionConfig): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
   return JSON.stringify([recipient, rules, venue], plain)
 }
