@@ -9,7 +9,7 @@ import { type Economy, openEconomy } from './demo/economy.ts'
 import { resources } from './demo/resources.ts'
 import { openShop, type Shop } from './demo/shop.ts'
 import { passWeek } from './demo/time-lapse.ts'
-import { type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
+import { createDemoLog, type DemoReady, describeEvent, welcomeLines } from './demo/words.ts'
 import { readWhole } from './numbers.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal } from './output.ts'
 
@@ -33,12 +33,14 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   let economy: Economy | undefined
   try {
     const people = await settle(chain)
-    economy = await openEconomy(chain, people.provider)
+    const log = createDemoLog((line) => terminal.note(line), chain.localnet.now)
+    economy = await openEconomy(chain, people.provider, log)
     shop = await openShop({
       chain,
       port,
       recipient: people.provider.address,
       economy,
+      log,
       onEvent: (event) => {
         if ('target' in event && isOfCrowd(event.target)) return
         const line = describeEvent(event, chain.localnet.now())

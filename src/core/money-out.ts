@@ -80,8 +80,9 @@ export interface Payee extends PayeeName {
   readonly parkedUntil: number
 }
 
-/** What is owed to a payee beyond what was paid or reserved: sums by rate, up to an accrual. */
+/** What is owed to a payee beyond what was paid or reserved: sums by rate, after one accrual and up to another. */
 export interface Owed {
+  readonly from: number
   readonly upto: number
   readonly units: bigint
   readonly atRates: readonly { readonly rate: bigint; readonly units: bigint }[]

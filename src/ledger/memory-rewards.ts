@@ -109,14 +109,15 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
     },
     async owed(name) {
       now()
-      const shares = sharesOf(till, name, payees.get(keyOfPayee(name))?.upto ?? 0, accruals.length)
+      const from = payees.get(keyOfPayee(name))?.upto ?? 0
+      const shares = sharesOf(till, name, from, accruals.length)
       const last = shares.at(-1)
       if (!last) return undefined
       const rates = new Map<bigint, bigint>()
       for (const { rate, units } of shares) rates.set(rate, (rates.get(rate) ?? 0n) + units)
       const atRates = [...rates].map(([rate, units]) => ({ rate, units }))
       const units = shares.reduce((sum, share) => sum + share.units, 0n)
-      return { upto: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
+      return { from, upto: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
     },
     async park(name, why, until) {
       now()

@@ -93,7 +93,6 @@ export const duesStep = `
     sent numeric NOT NULL,
     voids bytea
   );
-  CREATE INDEX paystile_dispatches_open ON paystile_dispatches (at, id) WHERE state IN ('planned', 'signed');
   CREATE UNIQUE INDEX paystile_dispatches_under_way ON paystile_dispatches (lane)
     WHERE lane <> '' AND state IN ('planned', 'signed');
   CREATE UNIQUE INDEX paystile_dispatches_refund ON paystile_dispatches (lane)

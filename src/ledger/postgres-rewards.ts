@@ -148,15 +148,16 @@ const due = `SELECT * FROM (${isFree('parked_until = 0')} UNION ALL ${isFree('pa
 const list = (isOwn: string) => `SELECT ${payeeColumns} FROM paystile_payees WHERE ${isOwn}(role, payee) > ($1, $2)
   ORDER BY role, payee LIMIT $3`
 const one = `SELECT ${payeeColumns} FROM paystile_payees WHERE role = $1 AND payee = $2`
-const owed = `SELECT rate, max(number) AS upto, sum(units) AS units FROM paystile_shares WHERE role = $1 AND payee = $2
-  AND number > (SELECT upto FROM paystile_payees WHERE role = $1 AND payee = $2) GROUP BY rate ORDER BY rate`
+const owed = `SELECT rate, kept.upto AS after, max(number) AS last, sum(units) AS units FROM paystile_payees AS kept
+    JOIN paystile_shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
+  WHERE kept.role = $1 AND kept.payee = $2 GROUP BY rate, kept.upto ORDER BY rate`
 const park = 'UPDATE paystile_payees SET why = $3, parked_until = $4 WHERE role = $1 AND payee = $2'
 const sums = 'SELECT role, payees, accrued, owed, reserved, paid FROM paystile_role_sums ORDER BY role'
 
 type PayeePart = Pick<Rewards, 'due' | 'payees' | 'payee' | 'owed' | 'park' | 'sums'>
 
 function payeesOf({ query }: Database, clock: Clock): PayeePart {
-  type OwedRow = Record<'rate' | 'upto' | 'units', string>
+  type OwedRow = Record<'rate' | 'after' | 'last' | 'units', string>
   const named = ({ role, payee }: PayeeName) => [role, formatText(payee)]
   return {
     async due(least, most) {
@@ -179,13 +180,13 @@ function payeesOf({ query }: Database, clock: Clock): PayeePart {
     async owed(name) {
       const rows = await all<OwedRow>(query, owed, named(name))
       if (rows.length === 0) return undefined
-      const upto = Math.max(...rows.map((row) => Number(row.upto)))
+      const upto = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
       const [accrual] = await all<Pick<AccrualRow, 'tx'>>(query, 'SELECT tx FROM paystile_accruals WHERE number = $1', [
         upto,
       ])
       const atRates = rows.map(({ rate, units }) => ({ rate: BigInt(rate), units: BigInt(units) }))
       const units = atRates.reduce((sum, one) => sum + one.units, 0n)
-      return { upto, units, atRates, tx: new Uint8Array(accrual?.tx ?? []) }
+      return { from: Number(rows[0]?.after), upto, units, atRates, tx: new Uint8Array(accrual?.tx ?? []) }
     },
     async park(name, why, until) {
       await query(park, [...named(name), formatText(why), Math.ceil(until)])

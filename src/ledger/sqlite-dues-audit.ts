@@ -35,13 +35,13 @@ export async function auditSqliteDues({ path, read }: SqliteFile): Promise<reado
   const db = new DatabaseSync(path, { readOnly: true })
   try {
     db.exec('BEGIN')
-    return audit(db)
+    return await audit(db)
   } finally {
     db.close()
   }
 }
 
-function audit(db: DatabaseSyncInstance): readonly Discrepancy[] {
+async function audit(db: DatabaseSyncInstance): Promise<readonly Discrepancy[]> {
   const all = <Row>(sql: string): readonly Row[] => {
     const statement = db.prepare(sql)
     statement.setReadBigInts(true)
@@ -54,9 +54,12 @@ function audit(db: DatabaseSyncInstance): readonly Discrepancy[] {
   }
   for (const row of all<SumsRow & PayeeName>('SELECT role, payee, accrued, owed, reserved, paid FROM payees'))
     change({ role: row.role, payee: parseText(row.payee) }, () => readSums(row))
-  for (const [name, sql] of Object.entries(counts) as [Name, string][])
+  for (const [name, sql] of Object.entries(counts) as [Name, string][]) {
+    // Between two of them the process does what else it has to do.
+    await new Promise((resolve) => setImmediate(resolve))
     for (const row of all<SumRow>(sql))
       change({ role: row.role, payee: parseText(row.payee) }, (before) => ({ [name]: before[name] + readTotal(row) }))
+  }
   const sums = all<SumsRow & { readonly payees: bigint }>('SELECT * FROM role_sums')
   const [numbers] = all<Record<'last' | 'count', bigint>>(
     'SELECT coalesce(max(number), 0) AS last, count(*) AS count FROM accruals',

@@ -96,7 +96,6 @@ export const duesStep = `
     sent TEXT NOT NULL,
     voids BLOB
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX dispatches_open ON dispatches (at, id) WHERE state IN ('planned', 'signed');
   CREATE UNIQUE INDEX dispatches_under_way ON dispatches (lane) WHERE lane <> '' AND state IN ('planned', 'signed');
   CREATE UNIQUE INDEX dispatches_refund ON dispatches (lane) WHERE kind = 'refund' AND state <> 'dropped';
   CREATE INDEX dispatches_lane ON dispatches (lane, at, id) WHERE lane <> '' AND state <> 'dropped';

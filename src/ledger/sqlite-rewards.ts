@@ -155,21 +155,22 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
   const listOf = db.prepare(`
     SELECT ${payeeColumns} FROM payees WHERE role = ? AND (role, payee) > (?, ?) ORDER BY payee LIMIT ?`)
   const owed = db.prepare(`
-    SELECT rate, max(number) AS upto, ${totalOf('units')} FROM shares WHERE role = ?1 AND payee = ?2
-      AND number > (SELECT upto FROM payees WHERE role = ?1 AND payee = ?2) GROUP BY rate`)
+    SELECT rate, kept.upto AS after, max(number) AS last, ${totalOf('units')} FROM payees AS kept
+      JOIN shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
+    WHERE kept.role = ? AND kept.payee = ? GROUP BY rate`)
   owed.setReadBigInts(true)
   const txOf = db.prepare('SELECT tx FROM accruals WHERE number = ?')
   const one = db.prepare(`SELECT ${payeeColumns} FROM payees WHERE role = ? AND payee = ?`)
   const park = db.prepare('UPDATE payees SET why = ?, parked_until = ? WHERE role = ? AND payee = ?')
   const sums = db.prepare('SELECT role, payees, accrued, owed, reserved, paid FROM role_sums ORDER BY role')
-  type OwedRow = TotalRow & { readonly rate: string; readonly upto: bigint }
+  type OwedRow = TotalRow & { readonly rate: string; readonly after: bigint; readonly last: bigint }
   const named = ({ role, payee }: PayeeName) => [role, formatText(payee)] as const
 
   return {
     due: (least, most) =>
       read(() => {
         const now = timeOf(clock)
-        const rows = due.all(String(least), now, checkCount(most)) as unknown as PayeeRow[]
+        const rows = due.all(String(least > 0n ? least : 0n), now, checkCount(most)) as unknown as PayeeRow[]
         return rows.map((row) => readPayee(row, now))
       }),
     payees: ({ role, after, most }) =>
@@ -188,11 +189,13 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
       read(() => {
         const rows = owed.all(...named(name)) as unknown as OwedRow[]
         if (rows.length === 0) return undefined
-        const upto = Math.max(...rows.map((row) => Number(row.upto)))
+        const upto = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
+        const from = Number(rows[0]?.after)
         const { tx } = txOf.get(upto) as { readonly tx: Uint8Array }
         const atRates = rows.map((row) => ({ rate: BigInt(row.rate), units: readTotal(row) }))
         const units = atRates.reduce((sum, one) => sum + one.units, 0n)
         return {
+          from,
           upto,
           units,
           atRates: atRates.sort((one, other) => (one.rate < other.rate ? -1 : 1)),

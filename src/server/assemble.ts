@@ -213,7 +213,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       openCourier: async (key, limits) =>
         createCourier({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
       openVenue: async (key, venue) =>
-        createVenue(venue, { rpc, genesis, clock, post: http.post, wallet: await walletFor(key) }),
+        createVenue(venue, { rpc, genesis, clock, get: http.get, post: http.post, wallet: await walletFor(key) }),
       sealer: createSealer(keyring.outgoingKey),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
       cashier: createCashier({ rpc, verifier, genesis }),

@@ -47,7 +47,8 @@ async function walletOf(service: Service, { route, conversion, converter }: Conv
     isServed: converter !== undefined || (await isConvertedElsewhere(service, wallet)),
     slippageBps: rules.slippageBps,
     tokens: tokens.map((token) => {
-      const place = minted.findIndex((mint) => mint === mintOf(token, mints))
+      const mint = mintOf(token, mints)
+      const place = mint ? minted.indexOf(mint) : -1
       return {
         token,
         balance: token === 'SOL' ? holdings?.lamports : holdings?.units[place],

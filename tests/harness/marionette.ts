@@ -18,8 +18,10 @@ const orderAt = 0x1800
 const seedAt = 0x1840
 const seedsAt = 0x1860
 
-export function writePuppet(asm: Assembler): void {
+/** `skip` bytes of the data come before the orders, and mean nothing to it. */
+export function writePuppet(asm: Assembler, skip = 0): void {
   readAccounts(asm)
+  asm.set('add', 6, skip)
   asm.label('order')
   asm.jumpUnlessBelow(6, 8, 'end')
   asm.load('b', 2, 6, 0)

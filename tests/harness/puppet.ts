@@ -1,5 +1,6 @@
 /** A program of the attacker's on the chain, and the orders it takes. See marionette.ts for what they look like in bytes. */
 import {
+  type AccountMeta,
   AccountRole,
   type Address,
   createNoopSigner,
@@ -18,20 +19,30 @@ export interface Puppet {
   /** An address that only the puppet can sign for. */
   readonly vault: TransactionSigner
   /** Runs instructions as calls of the puppet, all under one top-level instruction, and signs for its vault. */
-  act(steps: readonly Step[], more?: readonly TransactionSigner[]): Instruction
+  act(steps: readonly Step[], more?: readonly TransactionSigner[], head?: Head): Instruction
 }
 
 /** A call; or lamports of an account that the puppet owns. */
 export type Step = Instruction | { readonly from: string; readonly to: string; readonly lamports: bigint }
 
-export async function deployPuppet(world: World, at?: string): Promise<Puppet> {
+/** What stands before its orders: accounts, and bytes that it skips. */
+export interface Head {
+  readonly accounts: readonly AccountMeta[]
+  readonly data: Uint8Array
+}
+
+export async function deployPuppet(world: World, at?: string, skip = 0): Promise<Puppet> {
   const id = (at ?? (await newSigner()).address) as Address
-  world.localnet.setProgram(id, assembleProgram(writePuppet))
+  world.localnet.setProgram(
+    id,
+    assembleProgram((assembler) => writePuppet(assembler, skip)),
+  )
   const [vault, bump] = await getProgramDerivedAddress({ programAddress: id, seeds: [] })
   return {
     address: id,
     vault: createNoopSigner(vault),
-    act: (steps, more = []) => compose({ id, vault, bump }, steps, more),
+    act: (steps, more = [], head = { accounts: [], data: new Uint8Array() }) =>
+      compose({ id, vault, bump }, steps, more, head),
   }
 }
 
@@ -52,8 +63,14 @@ function compose(
   { id, vault, bump }: Identity,
   steps: readonly Step[],
   more: readonly TransactionSigner[],
+  head: Head,
 ): Instruction {
-  const metas: Meta[] = []
+  const metas: Meta[] = head.accounts.map(({ address, role }) => ({
+    address,
+    writable: isWritableRole(role),
+    signer: isSignerRole(role),
+    by: undefined,
+  }))
   const positionOf = (address: string, writable = false, signer = false, by?: TransactionSigner): number => {
     let at = metas.findIndex((meta) => meta.address === address)
     if (at < 0) at = metas.push({ address: address as Address, writable: false, signer: false, by: undefined }) - 1
@@ -80,7 +97,7 @@ function compose(
   for (const party of more) positionOf(party.address, false, true, party)
   return {
     programAddress: id,
-    data: Uint8Array.from(data),
+    data: Uint8Array.from([...head.data, ...data]),
     accounts: metas.map(({ address, writable, signer, by }) => ({
       address,
       role: roleOf(writable, signer),

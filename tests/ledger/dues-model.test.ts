@@ -13,7 +13,7 @@ import { accrualOf, bytes, dispatchesOf, rewardsOf } from './dues.ts'
 import type { Book } from './dues-book.ts'
 import { createBook } from './dues-book.ts'
 import type { TestClock } from './payments.ts'
-import { againOf, createPayment, createTestClock, leaseMs, startOfTests } from './payments.ts'
+import { againOf, createPayment, createTestClock, leaseMs } from './payments.ts'
 import { stores } from './stores.ts'
 
 type Step =
@@ -76,7 +76,7 @@ describe.each(stores)('what is owed in the %s ledger', (name, open) => {
         for (const step of steps) await play(step, scene)
         await check(scene)
       }),
-      { numRuns: name === 'postgres' ? 40 : 150 },
+      { numRuns: name === 'sqlite' ? 100 : 40 },
     )
   })
 })
@@ -150,11 +150,8 @@ async function look(number: number, scene: Scene): Promise<void> {
     owed.atRates.reduce((sum, one) => sum + one.units, 0n),
     owed.units,
   )
-  const [payee] = (await rewardsOf(scene.ledgers[0] as Ledger).payees({ most: 1000 })).filter(
-    (one) => one.role === name.role && one.payee === name.payee,
-  )
   const gross = { gross: owed.units, units: owed.units, opening: 0n }
-  scene.seen.set(number, { ...name, from: payee?.upto ?? 0, upto: owed.upto, ...gross })
+  scene.seen.set(number, { ...name, from: owed.from, upto: owed.upto, ...gross })
 }
 
 async function pay({ payees, less, cap }: Extract<Step, { act: 'pay' }>, scene: Scene): Promise<void> {
@@ -233,7 +230,6 @@ async function check(scene: Scene): Promise<void> {
   await ask(scene, (ledger) => dispatchesOf(ledger).list({ most: 50 }))
   equal(await ask(scene, (ledger) => dispatchesOf(ledger).planned(scene.since)), scene.book.planned())
   for (const ledger of scene.ledgers) deepEqual(await rewardsOf(ledger).audit(), [])
-  equal(startOfTests < scene.clock.now(), true)
 }
 
 function sum(units: readonly bigint[]): bigint {

@@ -78,9 +78,8 @@ export async function lineOf(
 ): Promise<PayoutLine> {
   const owed = await rewards.owed(name)
   if (!owed) throw new Error('nothing is owed')
-  const [payee] = (await rewards.payees({ most: 1000 })).filter((one) => isSame(one, name))
-  const gross = owed.units
-  return { ...name, from: payee?.upto ?? 0, upto: owed.upto, gross, units: gross, opening: 0n, ...changes }
+  const { from, upto, units } = owed
+  return { ...name, from, upto, gross: units, units, opening: 0n, ...changes }
 }
 
 export function planOf(changes: Partial<DispatchPlan> = {}): DispatchPlan {

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { captureStatuses, problemKinds } from '../../src/core/ports.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
+import { accrualOf, planOf } from './dues.ts'
 import { newPath } from './files.ts'
 import { createPayment, createTestClock, startOfTests, takeOf } from './payments.ts'
 
@@ -31,7 +32,11 @@ async function plansOf(use: (ledger: ReturnType<typeof createSqliteLedger>) => P
   })
 }
 
-const tables = /^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants)\b/
+// What ripens is counted row by row: it is what was paid within a day or so.
+const dues = 'accruals|spendings|shares|shared|payees|kept|dispatches|payout_lines'
+const tables = new RegExp(
+  `^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants|${dues})\\b`,
+)
 const isWholeScan = (step: string): boolean => tables.test(step) && !/USING (COVERING )?INDEX/.test(step)
 
 describe('a statement on a SQLite ledger', () => {
@@ -123,6 +128,43 @@ describe('a statement on a SQLite ledger', () => {
       captures.filter(
         ({ sql, steps }) => sql.includes('pending') && !steps.some((step) => step.includes('unclaimed_end')),
       ),
+    ).toEqual([])
+  })
+
+  it('finds what is owed and what goes out by its indexes', async () => {
+    const name = { role: 'partner', payee: 'a' } as const
+    const plans = await plansOf(async ({ rewards, dispatches }) => {
+      await rewards?.start()
+      await rewards?.accrue(0, [accrualOf({ 'partner:a': 5n })])
+      await dispatches?.plan(planOf({ lines: [{ ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }] }))
+    })
+    expect(plans.filter(({ steps }) => steps.some(isWholeScan)).map(({ sql }) => sql)).toEqual([])
+    const indexesOf = (part: string) => {
+      const found = plans.filter(({ sql }) => sql.includes(part))
+      expect(found.length).toBeGreaterThan(0)
+      return found.map(({ steps }) => {
+        const used = steps.flatMap((step) => /USING (?:COVERING )?(INDEX \w+|PRIMARY KEY)/.exec(step)?.[1] ?? [])
+        return used.map((index) => index.replace('INDEX ', ''))
+      })
+    }
+    const first = (part: string) => indexesOf(part)[0]
+    const unique = 'sqlite_autoindex_payments_1'
+    expect(first('AS ripe JOIN payments')).toEqual(['ripening_due', 'ripening_due', unique])
+    expect(first('FROM spendings WHERE payer = ?1')).toEqual(['PRIMARY KEY', 'accruals_payer', 'accruals_payer'])
+    expect(first('parked_until <= ?2')).toEqual(['payees_due', 'payees_parked'])
+    expect(first('JOIN shares AS shared ON')).toEqual(['PRIMARY KEY', 'PRIMARY KEY'])
+    expect(first('SELECT number, role, payee, units FROM shares')).toEqual(['shares_number'])
+    expect(first('ORDER BY at, id')).toEqual(['dispatches_state'])
+    expect(indexesOf('(at, id) < (?, ?)').flat()).toEqual([
+      ...['dispatches_at', 'dispatches_kind', 'dispatches_state', 'dispatches_both'],
+    ])
+    expect(indexesOf('lane = ?').flat()).toEqual(['dispatches_under_way', 'dispatches_refund', 'dispatches_lane'])
+    expect(first("WHERE kind = 'payout' AND at >= ?")).toEqual(['dispatches_kind'])
+    expect(first('FROM payout_lines WHERE role = ?')).toEqual(['payout_lines_payee'])
+    // In order by the index, but for what is under way, and those that were postponed, or parked, and whose time has come.
+    const sorted = plans.filter(({ steps }) => steps.some((step) => /TEMP B-TREE FOR ORDER BY/.test(step)))
+    expect(
+      sorted.filter(({ sql }) => !/UNION ALL|verifications|ORDER BY at, id/.test(sql)).map(({ sql }) => sql),
     ).toEqual([])
   })
 })

@@ -59,7 +59,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
     expect((await second.peek(bytes.tx))?.remaining).toBe(870n)
   })
 
-  describe.each([2, 3, 4])('of version %s of the schema', (schema) => {
+  describe.each([2, 3, 4, 5])('of version %s of the schema', (schema) => {
     const deadline = startOfTests + leaseMs
     const bundle: Kept = {
       payment: payment('request', 5n),
@@ -212,7 +212,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
   })
 })
 
-it.each([2, 3, 4])(
+it.each([2, 3, 4, 5])(
   'a file of version %s has afterwards the shape of a new one, and nothing that refers to nothing',
   async (schema) => {
     const [old, fresh] = [newPath('old.db'), newPath('new.db')]

@@ -7,10 +7,10 @@ import { createWallet, type Wallet } from '../../chain/keypair.ts'
 import { createRpc } from '../../chain/rpc.ts'
 import { encodeBase58 } from '../../core/base58.ts'
 import { formatDeveloperText } from '../../core/developers.ts'
+import type { Log } from '../../core/ports.ts'
 import { testRates } from '../../core/rates.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { makeKeyFile, withKeyFile } from '../../host/key-file.ts'
-import { createLog } from '../../host/log.ts'
 import { createHttpTransport } from '../../host/transport.ts'
 import type { ProviderOptions } from '../../server/options.ts'
 import type { RewardsOption } from '../../service/rewards-option.ts'
@@ -34,7 +34,11 @@ export interface Economy {
 const earners = ['partner', 'developer', 'treasury', 'buyback', 'incentives'] as const
 const deskSpreadBps = 30
 
-export async function openEconomy(chain: OwnChain, collector: { readonly address: string; readonly keyFile: string }) {
+export async function openEconomy(
+  chain: OwnChain,
+  collector: { readonly address: string; readonly keyFile: string },
+  log: Log,
+) {
   const { localnet, directory } = chain
   const fileOf = (name: string) => join(directory, `${name}.json`)
   const open = async (name: string, money: Parameters<typeof localnet.fund>[1]): Promise<Wallet> => {
@@ -59,7 +63,7 @@ export async function openEconomy(chain: OwnChain, collector: { readonly address
     rates: () => testRates,
     spreadBps: deskSpreadBps,
     clock: { now: localnet.now, monotonic },
-    log: createLog(),
+    log,
   })
   const served = await listenForDesk(desk, { port: 0, host: '127.0.0.1' })
   const economy: Economy = {

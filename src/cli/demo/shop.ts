@@ -7,6 +7,7 @@ import { create402Middleware, drain } from '../../adapters/hono.ts'
 import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
 import { developerDocumentPath } from '../../core/developers.ts'
 import { tokenCodes } from '../../core/network.ts'
+import type { Log } from '../../core/ports.ts'
 import { localLedgerFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
 import { paymentOf } from '../../server/passing.ts'
@@ -25,9 +26,10 @@ export interface ShopParts {
   readonly recipient: string
   readonly economy: Economy
   readonly onEvent: (event: PaywallEvent) => void
+  readonly log: Log
 }
 
-export async function openShop({ chain, port, recipient, economy, onEvent }: ShopParts): Promise<Shop> {
+export async function openShop({ chain, port, recipient, economy, onEvent, log }: ShopParts): Promise<Shop> {
   const { localnet, directory } = chain
   // It listens before it sells: who earns has to know under which name the shop is found.
   let listener: RequestListener = (_request, response) => void response.writeHead(503, { 'Retry-After': '1' }).end()
@@ -52,6 +54,7 @@ export async function openShop({ chain, port, recipient, economy, onEvent }: Sho
       description,
       envelope: 'verified',
       onEvent,
+      log,
       ...economy.settlement,
     })
     app.get(`/api/${name}`, paid, (context) => {
@@ -67,6 +70,7 @@ export async function openShop({ chain, port, recipient, economy, onEvent }: Sho
     ledger: localLedgerFile(directory),
     rewards: economy.rewards(new URL(url).host),
     refundKey: economy.settlement.settlementKey,
+    log,
   })
   app.use((context, next) =>
     routes.owns(context.req.path) ? routes.fetch(context.req.raw, context.env as VisitInfo) : next(),

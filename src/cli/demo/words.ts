@@ -1,4 +1,5 @@
 /** What the demo says. */
+import type { Facts, Log } from '../../core/ports.ts'
 import type { PaywallEvent } from '../../server/events.ts'
 import { paint, short, table } from '../output.ts'
 import { resources } from './resources.ts'
@@ -59,14 +60,35 @@ export function welcomeLines(
     `  ${url}/api/play`,
     `  ${url}/dashboard`,
     '',
-    'Every 402 and every payment of yours shows up below. A few other customers are about, on the dashboard only; --alone sends them away. Ctrl-C stops.',
+    'A studio, a developer and the customers earn a share of /api/play and /api/art, paid on chain: npx paystile rewards show',
+    '',
+    'Every 402 and every payment of yours shows up below, and what goes out. A few other customers are about, on the dashboard only; --alone sends them away. --time-lapse lets seven days pass in a minute. Ctrl-C stops.',
     '',
   ]
 }
 
+/** What goes out, in the same way; whatever else the service logs is told only when something is wrong. */
+export function createDemoLog(note: (line: string) => void, now: () => number): Log {
+  const complain = (event: string, { why }: Facts = {}): void => {
+    note(`${timeOf(now())}  ${paint.red('log')}   ${event}${why === undefined ? '' : `: ${why}`}`)
+  }
+  return {
+    info: (event, { kind, tx } = {}) => {
+      if (event === 'dispatch landed')
+        note(`${timeOf(now())}  ${paint.green('out')}   ${kind}, transaction ${short(String(tx))}`)
+    },
+    warn: complain,
+    error: complain,
+  }
+}
+
+function timeOf(now: number): string {
+  return paint.dim(new Date(now).toISOString().slice(11, 19))
+}
+
 /** A live line, or undefined for what is not worth one. */
 export function describeEvent(event: PaywallEvent, now: number): string | undefined {
-  const time = paint.dim(new Date(now).toISOString().slice(11, 19))
+  const time = timeOf(now)
   switch (event.kind) {
     case 'challenged':
       return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  asks ${event.amount} ${event.token}`

@@ -1,0 +1,120 @@
+/**
+ * What an instruction from Jupiter may be: one of its two swaps with an exact input, for exactly our order, from our account
+ * into our account, with the minimum that we ask for written into it.
+ *
+ * Only those two are taken whose amounts stand at fixed places before the route. In older ones the amounts stand behind it,
+ * where an instruction that is longer than its program reads could show other amounts than count.
+ */
+import type { ForeignInstruction } from '../chain/swap.ts'
+import { wrappedSol } from '../chain/swap.ts'
+import { findTokenAccount } from '../chain/tokens.ts'
+import type { Mint } from '../core/network.ts'
+
+export const jupiterProgram = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4'
+
+export interface SwapExpectation {
+  readonly wallet: string
+  readonly sell: Mint | undefined
+  readonly buy: Mint | undefined
+  readonly units: bigint
+  readonly minimum: bigint
+}
+
+/** Where things stand in an instruction: data by byte, accounts by position. */
+interface Layout {
+  /** Of the amount that is sold; what was quoted, slippage and fees follow it. */
+  readonly amounts: number
+  readonly authority: number
+  readonly source: number
+  readonly destination: number
+  readonly sourceMint: number
+  readonly destinationMint: number
+  readonly sourceProgram: number
+  readonly destinationProgram: number
+  /** Where what comes may be sent instead; the program's own address stands for nowhere. */
+  readonly elsewhere: number | undefined
+  readonly self: number
+}
+
+const layouts: Readonly<Record<string, Layout>> = {
+  // route_v2
+  bb64facc31c4af14: {
+    amounts: 8,
+    authority: 0,
+    source: 1,
+    destination: 2,
+    sourceMint: 3,
+    destinationMint: 4,
+    sourceProgram: 5,
+    destinationProgram: 6,
+    elsewhere: 7,
+    self: 9,
+  },
+  // shared_accounts_route_v2
+  d19853937cfed8e9: {
+    amounts: 9,
+    authority: 1,
+    source: 2,
+    destination: 5,
+    sourceMint: 6,
+    destinationMint: 7,
+    sourceProgram: 8,
+    destinationProgram: 9,
+    elsewhere: undefined,
+    self: 11,
+  },
+}
+const amountsBytes = 22
+const mostAccounts = 64
+const wholeBps = 10_000n
+
+/** Why an instruction is not the swap that was ordered; undefined when it is. */
+export async function findSwapFault(
+  { program, accounts, data }: ForeignInstruction,
+  expected: SwapExpectation,
+): Promise<string | undefined> {
+  const { wallet, units, minimum } = expected
+  if (program !== jupiterProgram) return 'it calls another program than Jupiter'
+  const layout = layouts[hexOf(data.subarray(0, 8))]
+  if (!layout || data.length < layout.amounts + amountsBytes) return 'it is no swap of a kind that is known'
+  const view = new DataView(data.buffer, data.byteOffset + layout.amounts, amountsBytes)
+  const quoted = view.getBigUint64(8, true)
+  const slippageBps = BigInt(view.getUint16(16, true))
+  if (view.getBigUint64(0, true) !== units) return 'it sells another amount than was ordered'
+  if (slippageBps > wholeBps || (quoted * (wholeBps - slippageBps)) / wholeBps < minimum)
+    return 'it would be content with less than the minimum'
+  if (view.getUint16(18, true) !== 0 || view.getUint16(20, true) !== 0) return 'somebody takes a fee from it'
+  if (accounts.length > mostAccounts) return 'it names more accounts than can be'
+  if (accounts.some(({ address, isSigner }) => isSigner && address !== wallet)) return 'somebody else has to sign it'
+  return findMisplaced(accounts, layout, expected)
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+async function findMisplaced(
+  accounts: ForeignInstruction['accounts'],
+  layout: Layout,
+  { wallet, sell = wrappedSol, buy = wrappedSol }: SwapExpectation,
+): Promise<string | undefined> {
+  const [source, destination] = await Promise.all(
+    [sell, buy].map((mint) => findTokenAccount(wallet, mint.address, mint.tokenProgram)),
+  )
+  const places: readonly (readonly [number, string | undefined])[] = [
+    [layout.authority, wallet],
+    [layout.source, source],
+    [layout.destination, destination],
+    [layout.sourceMint, sell.address],
+    [layout.destinationMint, buy.address],
+    [layout.sourceProgram, sell.tokenProgram],
+    [layout.destinationProgram, buy.tokenProgram],
+    [layout.self, jupiterProgram],
+  ]
+  if (places.some(([place, account]) => accounts[place]?.address !== account))
+    return 'its accounts are not those of the order'
+  const elsewhere = layout.elsewhere === undefined ? undefined : accounts[layout.elsewhere]?.address
+  if (elsewhere !== undefined && elsewhere !== jupiterProgram && elsewhere !== destination)
+    return 'what comes would go elsewhere'
+  return undefined
+}

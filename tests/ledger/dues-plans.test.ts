@@ -1,0 +1,64 @@
+/** How PostgreSQL finds what is owed and what goes out: by an index, so that those who were ever paid cost nothing. */
+import { expect, it, onTestFinished } from 'vitest'
+import { openLedger } from '../../src/ledger/open.ts'
+import type { Database } from '../../src/ledger/postgres-database.ts'
+import { openDatabase } from '../../src/ledger/postgres-database.ts'
+import { createPostgresDispatches } from '../../src/ledger/postgres-dispatches.ts'
+import { createPostgresRewards } from '../../src/ledger/postgres-rewards.ts'
+import { accrualOf, accrue, partner, planOf } from './dues.ts'
+import { createTestClock, identity } from './payments.ts'
+import { postgresServer } from './stores.ts'
+
+it('PostgreSQL looks through no whole table for what is owed and what goes out', async () => {
+  const url = await (await postgresServer()).place()
+  const clock = createTestClock()
+  await (await openLedger(url, { clock, identity })).close()
+  const database = openDatabase(url, 5_000)
+  onTestFinished(() => database.close())
+  const asked = new Map<string, readonly unknown[]>()
+  const recording: Database = {
+    ...database,
+    query: (sql, values = [], options) => {
+      asked.set(sql, values)
+      return database.query(sql, values, options)
+    },
+  }
+  const [rewards, dispatches] = [createPostgresRewards(recording, clock), createPostgresDispatches(recording, clock)]
+  await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
+  const line = { ...partner, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
+  const after = { at: 1, id: 'a' }
+  await dispatches.plan(planOf({ lines: [line] }))
+  asked.clear()
+  const reads = [
+    ...[rewards.ripe(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
+    ...[rewards.owed({ role: 'developer', payee: 'd' }), rewards.payees({ most: 5, role: 'partner', after: partner })],
+    ...[rewards.accrual(new Uint8Array(64)), dispatches.open(), dispatches.inLane('a'), dispatches.get('a')],
+    ...[dispatches.list({ most: 5, after }), dispatches.list({ most: 5, kind: 'payout', after })],
+    ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
+    ...[dispatches.linesOf(partner, 5), dispatches.planned(0), dispatches.lines('a')],
+  ]
+  await Promise.all(reads)
+  const plans = await database.transact(async (query) => {
+    await query('SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off')
+    const found: { readonly sql: string; readonly plan: string }[] = []
+    for (const [sql, values] of asked) {
+      const rows = await query(`EXPLAIN ${sql}`, values)
+      found.push({ sql, plan: rows.map((row) => row['QUERY PLAN']).join('\n') })
+    }
+    return found
+  })
+  expect(plans.length).toBeGreaterThanOrEqual(reads.length)
+  expect(plans.filter(({ plan }) => /Seq Scan/.test(plan))).toEqual([])
+  const indexes = (part: string) => {
+    const { plan } = plans.find(({ sql }) => sql.includes(part)) ?? expect.fail(part)
+    return [...plan.matchAll(/using (\w+)/g)].map(([, index]) => index)
+  }
+  expect(indexes('parked_until <=')).toEqual(['paystile_payees_due', 'paystile_payees_parked'])
+  expect(indexes('AS ripe')).toEqual(expect.arrayContaining(['paystile_ripening_due', 'paystile_payments_pkey']))
+  expect(indexes('FROM paystile_spendings')).toEqual(
+    expect.arrayContaining(['paystile_spendings_pkey', 'paystile_accruals_payer']),
+  )
+  expect(indexes('JOIN paystile_shares')).toEqual(
+    expect.arrayContaining(['paystile_payees_pkey', 'paystile_shares_pkey']),
+  )
+})

@@ -1,0 +1,140 @@
+/**
+ * What is owed and what goes out outlives the process; a ledger of an earlier version takes part from then on; and what was
+ * tampered with is found.
+ */
+import { describe, expect, it } from 'vitest'
+import type { PayeeName } from '../../src/core/money-out.ts'
+import type { Ledger } from '../../src/core/ports.ts'
+import {
+  accrualOf,
+  accrue,
+  bytes,
+  developer,
+  dispatchesOf,
+  lineOf,
+  partner,
+  plannedBy,
+  planOf,
+  rewardsOf,
+} from './dues.ts'
+import type { Kept, Place } from './old-places.ts'
+import { places } from './old-places.ts'
+import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
+
+const both = { 'partner:partner-wallet': 100n, 'developer:developer-wallet': 40n }
+
+async function planFor(ledger: Ledger, ...names: readonly PayeeName[]) {
+  const lines = []
+  for (const name of names) lines.push(await lineOf(rewardsOf(ledger), name))
+  return plannedBy(await dispatchesOf(ledger).plan(planOf({ lines })))
+}
+
+async function land(ledger: Ledger, id: string): Promise<void> {
+  await dispatchesOf(ledger).sign(id, 1, bytes)
+  await dispatchesOf(ledger).land(id, 2, 1)
+}
+
+describe.each(places)('a %s ledger', (_name, make) => {
+  it('that is opened again knows what is owed, what ripens, and what may still land', async () => {
+    const place = await make()
+    const first = await place.open()
+    await rewardsOf(first).start()
+    await first.take(takeOf(createPayment({ finality: 'finalized' })))
+    await accrue(rewardsOf(first), accrualOf(both))
+    await rewardsOf(first).park(developer, 'frozen', startOfTests + 5)
+    const { id } = await planFor(first, partner)
+    const signed = await dispatchesOf(first).sign(id, 1, bytes)
+    await rewardsOf(first).verify({ host: 'a', wallet: 'w', from: 1, until: 2 })
+    const look = async (ledger: Ledger) => {
+      const [rewards, dispatches] = [rewardsOf(ledger), dispatchesOf(ledger)]
+      const owed = [await rewards.payees({ most: 9 }), await rewards.sums(), await rewards.accruals(0, 9)]
+      const out = [await dispatches.open(), await dispatches.lines(id), await rewards.verifications()]
+      return [...owed, ...out, await rewards.ripe(9)]
+    }
+    const before = await look(first)
+    await first.close()
+    const second = await place.open()
+    expect(await look(second)).toEqual(before)
+    expect(await dispatchesOf(second).open()).toEqual([signed])
+    await second.take(takeOf(createPayment({ finality: 'finalized' })))
+    expect(await rewardsOf(second).ripening()).toBe(2)
+  })
+
+  it('of an earlier version shares out what becomes final from then on, and can refund what was there', async () => {
+    const final: Kept = { payment: createPayment({ finality: 'finalized' }) }
+    const [open, used]: readonly Kept[] = [{ payment: createPayment() }, { payment: createPayment(), used: 1n }]
+    const place = await make({ schema: 5, kept: [final, open ?? expect.fail(), used ?? expect.fail()], seen: [] })
+    const ledger = await place.open()
+    expect(await rewardsOf(ledger).audit()).toEqual([])
+    await rewardsOf(ledger).start()
+    expect(await rewardsOf(ledger).ripening()).toBe(0)
+    const all = [open, used].map((kept) => ({ tx: kept?.payment.tx ?? expect.fail(), finality: 'finalized' as const }))
+    await ledger.journal?.conclude(all)
+    const { payments } = await rewardsOf(ledger).ripe(9)
+    expect(payments.map(({ isDelivered }) => isDelivered).toSorted()).toEqual([false, true])
+    const refund = (kept: Kept | undefined) =>
+      dispatchesOf(ledger).plan(
+        planOf({ kind: 'refund', lane: `${Math.random()}`, voids: kept?.payment.tx ?? expect.fail() }),
+      )
+    expect([(await refund(open)).kind, (await refund(used)).kind]).toEqual(['planned', 'in_use'])
+    expect((await ledger.take(againOf(open?.payment ?? expect.fail()))).kind).toBe('spent')
+  })
+
+  it('keeps a refunded payment refunded, whatever a server believed of it before', async () => {
+    const place = await make()
+    const [one, other] = [await place.open(), await place.open()]
+    const payment = createPayment()
+    const taken = await one.take(takeOf(payment))
+    place.clock.advance(leaseMs)
+    const { id } = plannedBy(
+      await dispatchesOf(other).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
+    )
+    if (taken.kind === 'granted') expect(await one.end(taken.grant, 'settle', 1n)).toBe(false)
+    expect((await one.take(takeOf(payment))).kind).toBe('spent')
+    await one.journal?.conclude([{ tx: payment.tx, finality: 'finalized' }])
+    expect((await one.peek(payment.tx))?.state).toBe('spent')
+    await dispatchesOf(one).drop(id, 1, '')
+    expect((await other.take(againOf(payment))).kind).toBe('granted')
+  })
+
+  describe('finds, when it adds up again,', () => {
+    const story = async (place: Place) => {
+      const ledger = await place.open()
+      await accrue(rewardsOf(ledger), accrualOf(both), accrualOf(both))
+      const { id } = await planFor(ledger, partner)
+      await land(ledger, id)
+      await accrue(rewardsOf(ledger), accrualOf(both))
+      await planFor(ledger, partner)
+      expect(await rewardsOf(ledger).audit()).toEqual([])
+      return rewardsOf(ledger)
+    }
+
+    it.each([
+      ['a payee who is owed more', "UPDATE payees SET owed = '121' WHERE role = 'developer'", 'developer-wallet owed'],
+      ['a payee who is paid less', "UPDATE payees SET paid = '3' WHERE role = 'partner'", 'partner-wallet paid'],
+      ['a reservation that is gone', "UPDATE payees SET reserved = '0' WHERE role = 'partner'", 'wallet reserved'],
+      ['a share that is gone', 'DELETE FROM shares WHERE number = 3', 'developer-wallet accrued'],
+      ['a payee who is gone', "DELETE FROM payees WHERE role = 'developer'", 'developer-wallet accrued'],
+      ['one who stands elsewhere', "UPDATE payees SET upto = 1 WHERE role = 'developer'", 'developer-wallet owed'],
+      ['sums of another size', "UPDATE role_sums SET paid = '7' WHERE role = 'partner'", 'partner paid'],
+      ['lines that are gone', "DELETE FROM payout_lines WHERE gross = '200'", 'partner-wallet paid'],
+    ])('%s', async (_what, statement, line) => {
+      const place = await make()
+      const rewards = await story(place)
+      await place.sql(statement)
+      const found = await rewards.audit()
+      expect(found.map((one) => one.line).join('\n')).toContain(line)
+      for (const { kept, counted } of found) expect(kept).not.toBe(counted)
+    })
+
+    it('a number that is missing', async () => {
+      const place = await make()
+      const rewards = await story(place)
+      await accrue(rewards, accrualOf({}, { why: 'no_partner' }))
+      await place.sql('DELETE FROM accruals WHERE number = 4')
+      await accrue(rewards, accrualOf({}, { why: 'no_partner' }))
+      await place.sql('UPDATE accruals SET number = 9 WHERE number = 4')
+      expect(await rewards.audit()).toEqual([{ line: 'accruals', kept: '9', counted: '4' }])
+    })
+  })
+})
