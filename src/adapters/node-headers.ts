@@ -86,17 +86,17 @@ export function listFields(
       list.splice(place * 2, 2)
     }
   }
+  const get = (name: string): string | undefined => {
+    const lower = name.toLowerCase()
+    const first = names.indexOf(lower)
+    let found = first < 0 ? undefined : list[first * 2 + 1]
+    for (let place = first + 1; first >= 0 && place < names.length; place += 1)
+      if (names[place] === lower) found = `${found}, ${list[place * 2 + 1]}`
+    return found
+  }
   return {
     getHeaderNames: () => [...names],
-    getHeader: (name) => {
-      const lower = name.toLowerCase()
-      let place = names.indexOf(lower)
-      if (place < 0) return undefined
-      let found = list[place * 2 + 1]
-      for (place = names.indexOf(lower, place + 1); place >= 0; place = names.indexOf(lower, place + 1))
-        found = `${found}, ${list[place * 2 + 1]}`
-      return found
-    },
+    getHeader: get,
     setHeader: (name, value) => {
       remove(name)
       names.push(name.toLowerCase())

@@ -53,27 +53,38 @@ export async function outcomeOf({ rpc, genesis }: OutcomeParts, signed: SignedAt
 /** Most of the time one small question is enough; only what would settle it is asked for in full. */
 async function hear(call: Call, genesis: string, signed: SignedAt): Promise<Word> {
   const { status } = await readStatus(call, signed.signature, false)
-  if (status.kind === 'unknown') return { kind: 'waiting', why: status.why }
-  if (isPending(status)) return { kind: 'pending' }
-  if (status.kind === 'absent') {
+  const first = wordOf(status)
+  if (first?.kind === 'waiting' || first?.kind === 'pending') return first
+  if (!first) {
     const height = await readNumber(call, 'getBlockHeight', [{ commitment: 'finalized' }])
     if (height === undefined) return { kind: 'waiting', why: 'the height of the chain is not known' }
     if (height <= signed.lastValidBlockHeight) return mayLand
   }
   // Behind one address another node may answer from one question to the next: the right chain before and after.
   if ((await readGenesis(call)) !== genesis) return stranger
-  const word = await recall(call, signed)
+  // What is there needs no more than to be told again; that it can no longer come needs all the rest.
+  const word =
+    first === undefined
+      ? await recall(call, signed)
+      : (wordOf((await readStatus(call, signed.signature, true)).status) ?? mayLand)
   return (await readGenesis(call)) === genesis ? word : stranger
+}
+
+/** What a status says by itself; undefined where it is absent. */
+function wordOf(status: Status): Word | undefined {
+  if (status.kind === 'absent') return undefined
+  if (status.kind === 'unknown') return { kind: 'waiting', why: status.why }
+  if (status.kind === 'processed' || !status.finalized) return { kind: 'pending' }
+  if (status.kind === 'landed') return { kind: 'landed', slot: status.slot }
+  return { kind: 'failed', slot: status.slot, why: status.error }
 }
 
 async function recall(call: Call, signed: SignedAt): Promise<Word> {
   const finalized = await readNumber(call, 'getSlot', [{ commitment: 'finalized' }])
   const sight = await lookAt(call, signed)
   const { status, slot } = sight
-  if (status.kind === 'unknown') return { kind: 'waiting', why: status.why }
-  if (isPending(status)) return { kind: 'pending' }
-  if (status.kind === 'landed') return { kind: 'landed', slot: status.slot }
-  if (status.kind === 'failed') return { kind: 'failed', slot: status.slot, why: status.error }
+  const word = wordOf(status)
+  if (word) return word
   if (!isGone(sight, signed)) return mayLand
   if (finalized === undefined || slot === undefined || slot < finalized || finalized < signed.slot) {
     return { kind: 'waiting', why: 'a node is behind' }
@@ -84,10 +95,6 @@ async function recall(call: Call, signed: SignedAt): Promise<Word> {
     return { kind: 'waiting', why: 'a node does not remember so far back' }
   }
   return { kind: 'gone' }
-}
-
-function isPending(status: Status): boolean {
-  return status.kind === 'processed' || ((status.kind === 'landed' || status.kind === 'failed') && !status.finalized)
 }
 
 function open(why: string): Outcome {

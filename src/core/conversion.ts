@@ -56,16 +56,29 @@ export interface ConversionScene {
 
 /** What is to be converted now, in the order of the tokens. */
 export function dueConversions(rules: ConversionRules, scene: ConversionScene): readonly Conversion[] {
-  const { settlementToken, tokens, thresholds, keeps } = rules
-  const { balances, rates, decimals, underway } = scene
+  const { settlementToken, tokens, keeps } = rules
+  const { balances, decimals, underway } = scene
   return tokenCodes.flatMap((token): Conversion[] => {
     const places = decimals[token]
     if (token === settlementToken || !tokens.includes(token) || underway.has(token) || places === undefined) return []
     const units = (balances[token] ?? 0n) - (keeps[token] ?? 0n)
-    const threshold = thresholds[token] ?? convert(usualThreshold, { token, decimals: places }, rates)
+    const threshold = thresholdOf(rules, token, scene)
     if (threshold === undefined || units <= 0n || units > maxUnits || units < threshold) return []
     return fairUnits({ token, units }, settlementToken, scene) === undefined ? [] : [{ token, units }]
   })
+}
+
+/** From how much on a token is converted; undefined without a fresh rate where nothing was said. */
+export function thresholdOf(
+  { thresholds }: Pick<ConversionRules, 'thresholds'>,
+  token: TokenCode,
+  { rates, decimals }: Pick<ConversionScene, 'rates' | 'decimals'>,
+): bigint | undefined {
+  const places = decimals[token]
+  return (
+    thresholds[token] ??
+    (places === undefined ? undefined : convert(usualThreshold, { token, decimals: places }, rates))
+  )
 }
 
 /** What it is worth in another token by the rate source, rounded down; undefined without a fresh rate for both. */

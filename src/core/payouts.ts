@@ -14,8 +14,6 @@ export interface PayoutTerms {
 }
 
 export interface PayeeFacts extends PayeeName {
-  /** Up to which accrual it was paid. */
-  readonly upto: number
   readonly owed: Owed
   readonly account: AccountState
 }
@@ -27,10 +25,10 @@ export type Drafted =
   /** Somebody has to do something first. */
   | { readonly kind: 'park'; readonly why: string }
 
-export function draftLine({ role, payee, upto: from, owed, account }: PayeeFacts, terms: PayoutTerms): Drafted {
+export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: PayoutTerms): Drafted {
   if (account === 'frozen') return { kind: 'park', why: 'the token account is frozen by the issuer of the token' }
   if (account === 'unusable') return { kind: 'park', why: 'the token account cannot take a plain transfer' }
-  const { units: gross, upto, atRates } = owed
+  const { units: gross, from, upto, atRates } = owed
   const isOwn = restRoles.some((one) => one === role)
   const full = smallest(isOwn ? gross : payable(atRates, terms.rate), maxUnits)
   const line = { role, payee, from, upto, gross }

@@ -17,7 +17,10 @@ export type RefundRuling =
 /** A claim that came in time may take so long to be written down. */
 const claimMarginMs = 600_000
 
-export function judgeRefund({ capture, required, claimableUntil }: History, now: number): RefundRuling {
+/** What is known of a payment that might be sent back. */
+export type RefundCase = Pick<History, 'capture' | 'required' | 'claimableUntil'>
+
+export function judgeRefund({ capture, required, claimableUntil }: RefundCase, now: number): RefundRuling {
   const { state, units, request, delivery } = capture
   const all = (reason: RefundReason, voids = false): RefundRuling => ({ kind: 'refundable', reason, units, voids })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
@@ -27,7 +30,8 @@ export function judgeRefund({ capture, required, claimableUntil }: History, now:
     case 'confirmed':
       return refused('the chain might still take it back; try again in a minute')
     case 'late':
-      return all('late')
+      // It could still be claimed by another proof that was in time.
+      return all('late', true)
     case 'unclaimed':
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')

@@ -1,10 +1,11 @@
 /** One request at the gateway: to the service's own endpoints, to its route's paywall and upstream, or to nowhere. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Pool } from 'undici'
-import { enterNode, sendAnswer, targetOf } from '../adapters/bridge.ts'
+import { incomingOf, sendAnswer, targetOf } from '../adapters/bridge.ts'
 import type { Tie } from '../adapters/tie.ts'
 import { tieTo, wrap } from '../adapters/tie.ts'
 import type { Trace } from '../core/ports.ts'
+import type { Entry } from '../server/entering.ts'
 import type { Paywall } from '../server/paywall.ts'
 import type { Finding } from './finding.ts'
 import { pathOf } from './finding.ts'
@@ -42,7 +43,7 @@ export function serve(floor: Floor, request: IncomingMessage, response: ServerRe
   const target = targetOf(request.url ?? '/')
   // What belongs to the service itself has no route.
   const route = routeFor(floor, request, target)
-  if (route) serveRoute(floor, route, { request, response, target, waits })
+  if (route) serveRoute({ floor, route, request, response, target, waits, tie: undefined })
   else if (floor.own.owns(pathOf(target))) {
     if (waits) response.writeContinue()
     floor.own.listener(request, response)
@@ -59,45 +60,56 @@ function sendNothing({ find }: Floor, response: ServerResponse, target: string):
   }
 }
 
+/** A request on its way to the upstream of its route. */
 interface Visit {
+  readonly floor: Floor
+  readonly route: OpenRoute
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly target: string
   readonly waits: boolean
+  /** Where the response is tied to a payment. */
+  tie: Tie | undefined
 }
 
-function serveRoute(floor: Floor, route: OpenRoute, visit: Visit): void {
-  const { request, response, target, waits } = visit
+function serveRoute(visit: Visit): void {
+  const { route, request, response, target, waits } = visit
   const { paywall } = route
   if (!paywall || isLeftToUpstream(route, request)) {
     if (waits) response.writeContinue()
-    deliver(floor, route, visit, undefined)
+    deliver(visit)
     return
   }
   if (waits && route.bindsBody) response.writeContinue()
-  let tie: Tie | undefined
-  enterNode(paywall, request, target, {
-    answer: (answer) => sendAnswer(response, answer),
-    admit: (pass) => {
-      tie = pass && tieTo(response, pass)
-      if (pass && !tie) return
-      if (waits && !route.bindsBody) response.writeContinue()
-      deliver(floor, route, visit, tie)
-    },
-    fail: (error) => {
-      const answer = paywall.handlerFailed(error)
-      if (tie) wrap(tie)
-      if (response.headersSent) response.destroy()
-      else sendAnswer(response, answer)
-    },
-  })
+  const entry = paywall.enter(incomingOf(request, target))
+  if (entry instanceof Promise) entry.then((decided) => proceed(visit, decided)).catch((error) => fail(visit, error))
+  else proceed(visit, entry)
 }
 
-function deliver({ trace }: Floor, route: OpenRoute, visit: Visit, tie: Tie | undefined): void {
-  const { request, response, target } = visit
+function proceed(visit: Visit, entry: Entry): void {
+  const { route, response, waits } = visit
+  if (entry.kind === 'answer') {
+    sendAnswer(response, entry)
+    return
+  }
+  visit.tie = entry.pass && tieTo(response, entry.pass)
+  if (entry.pass && !visit.tie) return
+  if (waits && !route.bindsBody) response.writeContinue()
+  deliver(visit)
+}
+
+/** What should not happen: a defect of ours. */
+function fail({ route, response, tie }: Visit, error: unknown): void {
+  const answer = route.paywall?.handlerFailed(error)
+  if (tie) wrap(tie)
+  if (response.headersSent || !answer) response.destroy()
+  else sendAnswer(response, answer)
+}
+
+function deliver({ floor, route, request, response, target, tie }: Visit): void {
   const { paywall, upstream, pool, outgoing } = route
   const errand = { request, response, target, upstream, pool, paywall, tie }
-  if (trace.isOn()) forwardTraced(errand, outgoing, trace)
+  if (floor.trace.isOn()) forwardTraced(errand, outgoing, floor.trace)
   else forward(errand, outgoing(request, target, tie?.pass.facts()))
 }
 

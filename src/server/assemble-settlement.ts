@@ -62,8 +62,10 @@ export function withSettlement(handle: ServiceHandle, route: Converting, log: Lo
 
 /** Starts converting, or makes sure that somebody does. The function returned ends it. */
 async function begin(service: Service, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
-  if (conversion.key !== undefined) return shareConverting(service, route, conversion)
-  if (await isConvertedElsewhere(service, route.recipient)) return async () => {}
+  if (conversion.key !== undefined)
+    return share(service, route, conversion, () => openConverting(service, route, conversion))
+  if (await isConvertedElsewhere(service, route.recipient))
+    return share(service, route, conversion, async () => ({ converter: undefined, loop: undefined }))
   const { tokens, settlementToken } = conversion.rules
   throw new ConfigurationError([
     `autoConversion: nobody converts what ${route.recipient} gets in ${tokens.join(' and ')} into ${settlementToken}; ` +
@@ -71,37 +73,46 @@ async function begin(service: Service, route: Converting, conversion: Conversion
   ])
 }
 
-async function isConvertedElsewhere({ ledger }: Service, recipient: string): Promise<boolean> {
+export async function isConvertedElsewhere({ ledger }: Service, recipient: string): Promise<boolean> {
   return ((await ledger.shelf?.list(settlementBeats(recipient))) ?? []).length > 0
+}
+
+/** Undefined where another process converts. */
+interface Opened {
+  readonly converter: Converter | undefined
+  readonly loop: Loop | undefined
 }
 
 interface Shared {
   users: number
-  readonly loop: Promise<Loop>
+  readonly route: Converting
+  readonly conversion: ConversionConfig
+  readonly opened: Promise<Opened>
 }
 
 const running = new WeakMap<Service, Map<string, Shared>>()
 
 /** Routes with the same recipient and the same rules share one worker. */
-async function shareConverting(
+async function share(
   service: Service,
   route: Converting,
   conversion: ConversionConfig,
+  open: () => Promise<Opened>,
 ): Promise<() => Promise<void>> {
   const workers = running.get(service) ?? new Map<string, Shared>()
   running.set(service, workers)
   const name = nameOfConverting(route, conversion)
-  const shared = workers.get(name) ?? { users: 0, loop: startConverting(service, route, conversion) }
+  const shared = workers.get(name) ?? { users: 0, route, conversion, opened: open() }
   workers.set(name, shared)
   shared.users += 1
   const leave = async (): Promise<void> => {
     shared.users -= 1
     if (shared.users > 0) return
     if (workers.get(name) === shared) workers.delete(name)
-    await (await shared.loop.catch(() => undefined))?.stop()
+    await (await shared.opened.catch(() => undefined))?.loop?.stop()
   }
   try {
-    await shared.loop
+    await shared.opened
   } catch (error) {
     await leave()
     throw error
@@ -109,10 +120,27 @@ async function shareConverting(
   return leave
 }
 
+/** What is converted of what this process sells; the converter where it does so itself. */
+export interface Converted {
+  readonly route: Converting
+  readonly conversion: ConversionConfig
+  readonly converter: Converter | undefined
+}
+
+export async function convertedIn(service: Service): Promise<readonly Converted[]> {
+  const all = [...(running.get(service)?.values() ?? [])].map(
+    async ({ route, conversion, opened }): Promise<Converted[]> => {
+      const { converter } = await opened
+      return [{ route, conversion, converter }]
+    },
+  )
+  return (await Promise.all(all.map((one) => one.catch(() => [])))).flat()
+}
+
 /** The same for routes that can share a worker. */
-export function nameOfConverting({ recipient }: Converting, { rules, venue }: ConversionConfig): string {
+export function nameOfConverting({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
-  return JSON.stringify([recipient, rules, venue], plain)
+  return JSON.stringify([recipient, rules, venue, key !== undefined], plain)
 }
 
 /** Converts what a recipient gets, from now on. Throws a `ConfigurationError` where that cannot be. */
@@ -121,13 +149,18 @@ export async function startConverting(
   route: Converting,
   conversion: ConversionConfig,
 ): Promise<Loop> {
+  return (await openConverting(service, route, conversion)).loop
+}
+
+async function openConverting(service: Service, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
   const { clock, log, meter, sealer } = service
   const { dispatches, shelf } = service.ledger
   if (!dispatches)
     throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])
   const isPaused = shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
-  return startSettlement({ dispatches, shelf, converters: [converter], isPaused, sealer, clock, log, meter })
+  const parts = { dispatches, shelf, converters: [converter], isPaused, sealer, clock, log, meter }
+  return { converter, loop: startSettlement(parts) }
 }
 
 async function openConverter(

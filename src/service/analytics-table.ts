@@ -13,15 +13,17 @@ import { readPayerCursor, readPayers } from './payers-view.ts'
 import { answer, problem } from './problems.ts'
 import { readProblems } from './problems-view.ts'
 import { noQuery, pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from './queries.ts'
+import type { RewardsParts } from './rewards-view.ts'
 import type { PaymentStream } from './stream.ts'
 import { readSummary } from './summary-view.ts'
 
 export interface AnalyticsParts {
   readonly books: BooksParts | undefined
   readonly stream: PaymentStream | undefined
+  readonly rewards: RewardsParts | undefined
 }
 
-export function analyticsRows({ books, stream }: AnalyticsParts): readonly Row[] {
+export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
   const readMark = (text: string) => books?.cursors.read(text)
   const [list, wrong] = [pageQuery(readMark), problemsQuery(readMark)]
   const payers = payersQuery((text) => books && readPayerCursor(books.cursors, text))
@@ -70,7 +72,7 @@ export function analyticsRows({ books, stream }: AnalyticsParts): readonly Row[]
       answer: answers.problemList,
       handle: ({ url, access }) =>
         withQuery(wrong, url, books, async (query, kept) =>
-          answer(await readProblems(kept, query, (await access()).kind === 'owner')),
+          answer(await readProblems(kept, query, { namesTransactions: (await access()).kind === 'owner', rewards })),
         ),
     },
     {

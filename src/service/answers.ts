@@ -6,6 +6,7 @@ import { networks, tokenCodes } from '../core/network.ts'
 import { captureStatuses, problemKinds } from '../core/ports.ts'
 import { feedStatuses } from './capture-format.ts'
 import { states } from './queries.ts'
+import { refund, refundable } from './rewards-answers.ts'
 
 const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
 const token = z.enum(tokenCodes)
@@ -90,6 +91,10 @@ export const problemList = z
         tx: forOwners,
         note: z.string().meta({ description: 'What it means.' }),
         next: z.string().meta({ description: 'What to do.' }),
+        refundable: refundable
+          .optional()
+          .meta({ description: 'What of it can be sent back now; `POST /api/refunds`.' }),
+        refund: refund.omit({ payment: true }).optional().meta({ description: 'How it is sent back, or was.' }),
       }),
     ),
     next: z.string().nullable(),

@@ -12,6 +12,7 @@ import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
 import { type OpenDevelopers, openDevelopers } from './assemble-developers.ts'
 import { type MoneyOut, startMoneyOut, viewOf } from './assemble-rewards.ts'
+import { settlementViewOf } from './assemble-settlement-view.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
@@ -128,7 +129,8 @@ function partsFor(
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
   const pay = createPayRoute({ service, publicUrl, icon })
   const moneyOut = viewOf(service, config, money)
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, moneyOut }
+  const told = { moneyOut, settlement: settlementViewOf(service) }
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

@@ -15,6 +15,7 @@ export const endpoints = {
   rewards: '/api/rewards',
   payees: '/api/rewards/payees',
   payouts: '/api/rewards/payouts',
+  rewardsExport: '/api/rewards/export',
   refunds: '/api/refunds',
   settlement: '/api/settlement',
   signIn: '/sign-in',

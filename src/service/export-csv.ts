@@ -5,8 +5,7 @@
  * asks for them. And a program that takes semicolons for its separator cuts cells where we did not: so the beginning of
  * every piece counts. An apostrophe before it makes it text. `readCell` takes it away again, and for every text exactly.
  */
-import type { CaptureRecord } from './capture-format.ts'
-import type { Pages } from './export-rows.ts'
+import type { PagesOf } from './export-rows.ts'
 
 /** Excel takes a file without it for the code page of the country. */
 const byteOrderMark = '\ufeff'
@@ -35,9 +34,9 @@ function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-export async function* csvChunks(
-  pages: Pages,
-  columns: readonly (keyof CaptureRecord)[],
+export async function* csvChunks<Column extends string>(
+  pages: PagesOf<Column>,
+  columns: readonly Column[],
   isMarked: boolean,
 ): AsyncGenerator<string, void, undefined> {
   yield `${isMarked ? byteOrderMark : ''}${csvLine(columns)}`

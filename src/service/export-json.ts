@@ -1,10 +1,9 @@
 /** One JSON array, a page at a time. Whoever gets only a part of it has no valid JSON, and knows. */
-import type { CaptureRecord } from './capture-format.ts'
-import type { Pages } from './export-rows.ts'
+import type { PagesOf } from './export-rows.ts'
 
-export async function* jsonChunks(
-  pages: Pages,
-  columns: readonly (keyof CaptureRecord)[],
+export async function* jsonChunks<Column extends string>(
+  pages: PagesOf<Column>,
+  columns: readonly Column[],
 ): AsyncGenerator<string, void, undefined> {
   let lead = '[\n'
   for await (const page of pages) {

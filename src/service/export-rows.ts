@@ -4,6 +4,12 @@ import type { CaptureRecord, DecimalsOf } from './capture-format.ts'
 import { formatCapture, revenueTokenOf } from './capture-format.ts'
 import type { CaptureFilter } from './capture-query.ts'
 
+/** Rows of text, page by page. */
+export type PagesOf<Column extends string> = AsyncGenerator<
+  readonly Readonly<Record<Column, string>>[],
+  void,
+  undefined
+>
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
 
 export interface Rows {
@@ -35,7 +41,9 @@ export async function* readPages({ books, filter, decimalsOf, isAllowed }: Rows)
 }
 
 /** The first page is read at once, so that what is wrong with the store is an answer and not a download that breaks off. */
-export async function begin(pages: Pages): Promise<Pages> {
+export async function begin<Page>(
+  pages: AsyncGenerator<Page, void, undefined>,
+): Promise<AsyncGenerator<Page, void, undefined>> {
   const first = await pages.next()
   return (async function* () {
     if (first.done) return

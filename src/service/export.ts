@@ -10,14 +10,16 @@ import type { CaptureFilter } from './capture-query.ts'
 import { readCaptureFilter } from './capture-query.ts'
 import { endpoints } from './endpoints.ts'
 import { csvChunks } from './export-csv.ts'
+import type { Download, Downloads } from './export-downloads.ts'
+import { createDownloads, downloadHeaders } from './export-downloads.ts'
 import { jsonChunks } from './export-json.ts'
 import type { Links } from './export-links.ts'
 import { createLinks, usualLinkSeconds } from './export-links.ts'
 import type { Pages } from './export-rows.ts'
-import { begin, readPages, textStream, watchEnd } from './export-rows.ts'
+import { begin, readPages, textStream } from './export-rows.ts'
 import { pushRows } from './export-sheets.ts'
 import { xlsxStream } from './export-xlsx.ts'
-import { answer, plainHeaders, problem } from './problems.ts'
+import { answer, problem } from './problems.ts'
 
 export interface ExportParts {
   readonly books: Books
@@ -42,8 +44,7 @@ export interface Exports {
   handleLinks(request: Request): Promise<Response>
 }
 
-const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const
-type Download = Exclude<(typeof exportFormats)[number], 'sheets'>
+const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const satisfies readonly (Download | 'sheets')[]
 
 /** With a transaction a pseudonym can be looked up on chain: only an owner who is signed in gets it, as with one payment. */
 const columnsWithoutTx: readonly CaptureColumn[] = captureColumns.filter((column) => column !== 'tx')
@@ -54,27 +55,20 @@ type Kind = keyof typeof mostAtOnce
 export function createExports(parts: ExportParts): Exports {
   const { shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
   const links = createLinks({ shelf, clock, key, ttlSeconds: linkTtlSeconds })
-  const running: Record<Kind, number> = { owner: 0, link: 0 }
+  const downloads: Readonly<Record<Kind, Downloads>> = {
+    owner: createDownloads(mostAtOnce.owner, parts.log),
+    link: createDownloads(mostAtOnce.link, parts.log),
+  }
 
   const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
     readPages({ books: parts.books, decimalsOf: parts.decimalsOf, filter, ...(isAllowed && { isAllowed }) })
 
-  /** Counts a download from its first page to its end, however it ends. */
-  const download = async (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
-    if (running[kind] >= mostAtOnce[kind]) return problem('exports_full')
-    running[kind] += 1
-    const over = (error?: unknown) => {
-      running[kind] -= 1
-      if (error !== undefined) parts.log.error('an export broke off', { why: String(error) })
-    }
-    try {
-      const columns = isOwner ? captureColumns : columnsWithoutTx
-      const body = await bodyOf(kind, format, await begin(pages), columns)
-      return new Response(watchEnd(body, over), { headers: downloadHeaders(format, clock) })
-    } catch (error) {
-      over()
-      throw error
-    }
+  const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
+    const columns = isOwner ? captureColumns : columnsWithoutTx
+    return downloads[kind].run(
+      async () => bodyOf(kind, format, await begin(pages), columns),
+      () => downloadHeaders('payments', format, clock),
+    )
   }
 
   const byLink = async (params: URLSearchParams, token: string): Promise<Response> => {
@@ -133,23 +127,6 @@ function bodyOf(
   if (format === 'json') return textStream(jsonChunks(pages, columns))
   // What fetches by a link reads UTF-8, and would show the mark in the first cell.
   return textStream(csvChunks(pages, columns, kind === 'owner'))
-}
-
-const types: Readonly<Record<Download, string>> = {
-  csv: 'text/csv; charset=utf-8; header=present',
-  json: 'application/json',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-}
-
-function downloadHeaders(format: Download, clock: Clock): Record<string, string> {
-  const day = new Date(clock.now()).toISOString().slice(0, 10)
-  return {
-    ...plainHeaders,
-    'Content-Type': types[format],
-    'Content-Disposition': `attachment; filename="payments-${day}.${format}"`,
-    // The address of a link is a secret.
-    'Referrer-Policy': 'no-referrer',
-  }
 }
 
 async function answerLink(

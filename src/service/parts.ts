@@ -9,6 +9,7 @@ import type { Faucet } from './faucet.ts'
 import type { Documented } from './openapi.ts'
 import type { PayRoute } from './pay.ts'
 import type { MoneyOutView } from './rewards-view.ts'
+import type { SettlementView } from './settlement-view.ts'
 import type { SignIn } from './sign-in.ts'
 
 export interface Visit {
@@ -51,4 +52,6 @@ export interface RoutesParts {
   readonly pay?: PayRoute | undefined
   /** Missing where this process sends nothing out. */
   readonly moneyOut?: MoneyOutView | undefined
+  /** Missing where nothing that is sold here is converted. */
+  readonly settlement?: SettlementView | undefined
 }

@@ -3,16 +3,29 @@
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Problem, ProblemKind } from '../core/ports.ts'
+import { judgeRefund, refundLane } from '../core/refunds.ts'
 import type { BooksParts } from './books-view.ts'
 import { feedRecordOf } from './books-view.ts'
 import { revenueTokenOf } from './capture-format.ts'
 import type { ProblemsQuery } from './queries.ts'
+import type { RewardsParts } from './rewards-view.ts'
+import { formatRefundDispatch } from './rewards-view.ts'
 
 /** How many of each kind are counted. */
 const mostCounted = 1_000
 
-/** `namesTransactions` for an owner who is signed in. */
-export async function readProblems(parts: BooksParts, query: ProblemsQuery, namesTransactions: boolean) {
+export interface ProblemsView {
+  /** For an owner who is signed in. */
+  readonly namesTransactions: boolean
+  /** Undefined where the ledger keeps nothing of what goes out. */
+  readonly rewards: Pick<RewardsParts, 'dispatches' | 'mints'> | undefined
+}
+
+export async function readProblems(
+  parts: BooksParts,
+  query: ProblemsQuery,
+  { namesTransactions, rewards }: ProblemsView,
+) {
   const { books, cursors, clock } = parts
   const { kind, cursor, limit } = query
   const asked = { most: limit + 1, ...(kind && { kind }), ...(cursor && { after: cursor }) }
@@ -24,19 +37,43 @@ export async function readProblems(parts: BooksParts, query: ProblemsQuery, name
   const shown = found.slice(0, limit)
   const last = found.length > limit ? shown.at(-1) : undefined
   const now = clock.now()
-  const records = shown.map((problem) => {
-    const decimals = parts.decimalsOf(problem.capture.token)
-    const amount = (units: bigint): string => (decimals === undefined ? '' : formatUnits(units, decimals))
-    return {
-      ...feedRecordOf(parts, problem.capture, revenueToken),
-      kind: problem.kind,
-      ...(problem.required !== undefined && { required: amount(problem.required) }),
-      received: amount(problem.capture.units),
-      ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
-      ...wordsOf(problem, now),
-    }
-  })
+  const records = await Promise.all(
+    shown.map(async (problem) => {
+      const decimals = parts.decimalsOf(problem.capture.token)
+      const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
+      const tx = encodeBase58(problem.capture.tx)
+      return {
+        ...feedRecordOf(parts, problem.capture, revenueToken),
+        kind: problem.kind,
+        ...(problem.required !== undefined && { required: amount(problem.required) }),
+        received: amount(problem.capture.units),
+        ...(namesTransactions && { tx }),
+        ...wordsOf(problem, now),
+        ...(rewards && (await refundOf(rewards, problem, tx, amount, now))),
+      }
+    }),
+  )
   return { counts, records, next: last ? cursors.write(last.capture) : null }
+}
+
+type Amount = (units: bigint) => string
+
+/** The refund there is, or what one would send back. */
+async function refundOf(
+  rewards: Pick<RewardsParts, 'dispatches' | 'mints'>,
+  { capture, required, until }: Problem,
+  tx: string,
+  amount: Amount,
+  now: number,
+) {
+  const dispatch = await rewards.dispatches.inLane(refundLane(tx))
+  if (dispatch) {
+    const { payment: _payment, ...refund } = formatRefundDispatch(rewards, dispatch)
+    return { refund }
+  }
+  const ruling = judgeRefund({ capture, required, claimableUntil: until || undefined }, now)
+  if (ruling.kind === 'refused') return {}
+  return { refundable: { token: capture.token, amount: amount(ruling.units), reason: ruling.reason } }
 }
 
 interface Words {

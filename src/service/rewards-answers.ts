@@ -76,20 +76,59 @@ export const payees = z
 export const payeeDetail = z
   .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })
   .meta({ id: 'Payee' })
+export const payouts = z
+  .strictObject({ token: z.literal('NATIVE'), payouts: z.array(payout), next: z.string().nullable() })
+  .meta({ id: 'Payouts' })
 export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line)) }).meta({ id: 'PayoutDetail' })
 
-export const refund = z
-  .strictObject({
-    ...head,
-    payment: z.string(),
-    token: z.enum(tokenCodes),
-    amount: decimal,
-    reason: z.enum(refundReasons),
-  })
-  .meta({ id: 'Refund' })
+const sentBack = { token: z.enum(tokenCodes), amount: decimal, reason: z.enum(refundReasons) }
+export const refund = z.strictObject({ ...head, payment: z.string(), ...sentBack }).meta({ id: 'Refund' })
+/** Beside a payment that somebody has to look after. */
+export const refundable = z.strictObject(sentBack)
 export const refunds = z
   .strictObject({
     canSend: z.boolean().meta({ description: 'Whether this server has a key that sends refunds.' }),
     refunds: z.array(refund),
   })
   .meta({ id: 'Refunds' })
+
+const optional = decimal.nullable().meta({ description: 'Null where it is not known.' })
+const conversion = z
+  .strictObject({
+    ...head,
+    wallet: z.string(),
+    venue: z.string(),
+    sell: z.enum(tokenCodes),
+    buy: z.enum(tokenCodes),
+    amount: decimal.meta({ description: 'What is sold.' }),
+    quoted: decimal,
+    minimum: decimal.meta({ description: 'Less than this cannot come: the transaction would fail.' }),
+    sold: optional.meta({ description: 'What really left the wallet, read from the chain.' }),
+    received: optional.meta({ description: 'What really came.' }),
+  })
+  .meta({ id: 'Conversion' })
+export const settlement = z
+  .strictObject({
+    isOn: z.boolean().meta({ description: 'Whether what is sold here is converted.' }),
+    paused: z.boolean(),
+    wallets: z.array(
+      z.strictObject({
+        wallet: z.string(),
+        settlementToken: z.enum(tokenCodes),
+        venue: z.string().nullable(),
+        isServed: z.boolean().meta({ description: 'Whether somebody converts: this server, or a worker that lives.' }),
+        slippage: decimal.meta({ description: 'How much less than quoted may come, in percent.' }),
+        tokens: z.array(
+          z.strictObject({
+            token: z.enum(tokenCodes),
+            balance: optional,
+            kept: decimal.meta({ description: 'What stays in the wallet.' }),
+            threshold: optional.meta({ description: 'From how much on it is converted, beyond what is kept.' }),
+          }),
+        ),
+      }),
+    ),
+    conversions: z.array(conversion),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Settlement' })

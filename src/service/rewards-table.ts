@@ -1,30 +1,48 @@
 /** The addresses under which it is read what is owed and goes out, and refunds are ordered. */
 import { z } from 'zod'
 import { decodeSignature } from '../core/base58.ts'
+import type { Log } from '../core/ports.ts'
 import { rewardRoles } from '../core/rewards.ts'
 import type { Cursors } from './capture-cursor.ts'
 import { endpoints } from './endpoints.ts'
+import { createDownloads } from './export-downloads.ts'
 import { asRead, readInput, readQuery } from './inputs.ts'
 import type { Row } from './parts.ts'
 import { answer, problem } from './problems.ts'
 import { limit, noQuery } from './queries.ts'
 import { readJsonBody } from './request-body.ts'
 import * as answers from './rewards-answers.ts'
+import { exportRewards, rewardsExportFormats } from './rewards-export.ts'
 import type { RewardsParts } from './rewards-view.ts'
 import {
   formatRefundDispatch,
+  parseMark,
   parsePayee,
   readPayee,
   readPayees,
   readPayout,
+  readPayouts,
   readRefunds,
   readRewards,
 } from './rewards-view.ts'
+import type { SettlementView } from './settlement-view.ts'
+import { noSettlement, readSettlement } from './settlement-view.ts'
 
 const payeesQuery = z.strictObject({
   role: z.enum(rewardRoles).optional(),
   limit: limit('Payees'),
   cursor: z.string().transform(asRead(parsePayee, 'must be one that this service gave')).optional(),
+})
+const payoutsQuery = z.strictObject({
+  limit: limit('Payouts'),
+  cursor: z.string().transform(asRead(parseMark, 'must be one that this service gave')).optional(),
+})
+const exportQuery = z.strictObject({
+  format: z.enum(rewardsExportFormats).default('csv').meta({ description: 'csv by default.' }),
+})
+const settlementQuery = z.strictObject({
+  limit: limit('Conversions'),
+  cursor: payoutsQuery.shape.cursor,
 })
 const refundsQuery = z.strictObject({ limit: limit('Refunds') })
 export const refundBody = z
@@ -40,15 +58,38 @@ export const refundBody = z
 
 export interface RewardsTableParts {
   readonly rewards: RewardsParts | undefined
+  readonly settlement: SettlementView | undefined
   readonly cursors: Cursors
+  readonly log: Log
 }
 
-export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly Row[] {
+/** Downloads at the same time. */
+const mostDownloads = 2
+
+export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
+  const { rewards, cursors, log } = parts
   if (!rewards) return []
-  const last = (url: URL): string => decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1))
-  const nothing = () => problem('not_found', { detail: 'Nothing has this id; take it from a list.' })
-  const found = (value: object | undefined) => (value ? answer(value) : nothing())
-  const secret = { isPrivate: true } as const
+  const settlement = { ...rewards, settlement: parts.settlement ?? noSettlement }
+  return [
+    ...payeeRows(rewards),
+    ...payoutRows(rewards, log),
+    ...refundRows(rewards, cursors),
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.settlement,
+      summary: 'What is converted into the settlement token, when, and what came of it',
+      query: settlementQuery,
+      answer: answers.settlement,
+      handle: ({ url }) =>
+        withQuery(settlementQuery, url, async (query) => answer(await readSettlement(settlement, query))),
+    },
+  ]
+}
+
+const secret = { isPrivate: true } as const
+
+function payeeRows(rewards: RewardsParts): readonly Row[] {
   return [
     {
       ...secret,
@@ -57,7 +98,7 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       summary: 'What is owed and paid of payments, by role, and the latest payouts',
       query: noQuery,
       answer: answers.rewards,
-      handle: async () => answer(await readRewards(rewards)),
+      handle: ({ url }) => withQuery(noQuery, url, async () => answer(await readRewards(rewards))),
     },
     {
       ...secret,
@@ -66,11 +107,7 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       summary: 'Who is owed and was paid what',
       query: payeesQuery,
       answer: answers.payees,
-      handle: async ({ url }) => {
-        const reading = readQuery(payeesQuery, url.searchParams)
-        if (reading.kind === 'problems') return problem('query_invalid', { problems: reading.problems })
-        return answer(await readPayees(rewards, reading.input))
-      },
+      handle: ({ url }) => withQuery(payeesQuery, url, async (query) => answer(await readPayees(rewards, query))),
     },
     {
       ...secret,
@@ -79,9 +116,24 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       summary: 'One payee, with its payouts',
       answer: answers.payeeDetail,
       handle: async ({ url }) => {
-        const name = parsePayee(last(url))
+        const name = parsePayee(lastOf(url))
         return found(name && (await readPayee(rewards, name)))
       },
+    },
+  ]
+}
+
+function payoutRows(rewards: RewardsParts, log: Log): readonly Row[] {
+  const downloads = createDownloads(mostDownloads, log)
+  return [
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.payouts,
+      summary: 'Payouts, the latest first',
+      query: payoutsQuery,
+      answer: answers.payouts,
+      handle: ({ url }) => withQuery(payoutsQuery, url, async (query) => answer(await readPayouts(rewards, query))),
     },
     {
       ...secret,
@@ -89,8 +141,22 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       path: `${endpoints.payouts}/{id}`,
       summary: 'One payout, line by line',
       answer: answers.payoutDetail,
-      handle: async ({ url }) => found(await readPayout(rewards, last(url))),
+      handle: async ({ url }) => found(await readPayout(rewards, lastOf(url))),
     },
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.rewardsExport,
+      summary: 'Every line of every payout, as csv or json',
+      query: exportQuery,
+      type: 'text/csv',
+      handle: ({ url }) => withQuery(exportQuery, url, ({ format }) => exportRewards(rewards, downloads, format)),
+    },
+  ]
+}
+
+function refundRows(rewards: RewardsParts, cursors: Cursors): readonly Row[] {
+  return [
     {
       ...secret,
       method: 'GET',
@@ -98,11 +164,8 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       summary: 'Refunds, the latest first',
       query: refundsQuery,
       answer: answers.refunds,
-      handle: async ({ url }) => {
-        const reading = readQuery(refundsQuery, url.searchParams)
-        if (reading.kind === 'problems') return problem('query_invalid', { problems: reading.problems })
-        return answer(await readRefunds(rewards, reading.input.limit))
-      },
+      handle: ({ url }) =>
+        withQuery(refundsQuery, url, async (query) => answer(await readRefunds(rewards, query.limit))),
     },
     {
       ...secret,
@@ -114,6 +177,29 @@ export function rewardsRows({ rewards, cursors }: RewardsTableParts): readonly R
       handle: ({ request }) => orderRefund(rewards, cursors, request),
     },
   ]
+}
+
+/** The last part of an address; nothing has an id that cannot be read. */
+function lastOf({ pathname }: URL): string {
+  const text = pathname.slice(pathname.lastIndexOf('/') + 1)
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+function found(value: object | undefined): Response {
+  return value ? answer(value) : problem('not_found', { detail: 'Nothing has this id; take it from a list.' })
+}
+
+function withQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  url: URL,
+  handle: (query: z.output<z.ZodObject<Shape>>) => Promise<Response>,
+): Response | Promise<Response> {
+  const reading = readQuery(schema, url.searchParams)
+  return reading.kind === 'problems' ? problem('query_invalid', { problems: reading.problems }) : handle(reading.input)
 }
 
 async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Request): Promise<Response> {

@@ -1,8 +1,8 @@
 /** What is owed and what goes out, as people read it: `GET /api/rewards` and what is below it, and `POST /api/refunds`. */
 import { formatUnits } from '../core/money.ts'
-import type { Dispatch, Dispatches, Payee, PayeeName, PayoutLine, Rewards } from '../core/money-out.ts'
-import type { MintTable } from '../core/network.ts'
-import { mintOf } from '../core/network.ts'
+import type { Dispatch, Dispatches, DispatchMark, Payee, PayeeName, PayoutLine, Rewards } from '../core/money-out.ts'
+import type { MintTable, TokenCode } from '../core/network.ts'
+import { decimalsOf, mintOf } from '../core/network.ts'
 import type { Clock } from '../core/ports.ts'
 import type { RefundFacts } from '../core/refunds.ts'
 import { parseRefund } from '../core/refunds.ts'
@@ -126,6 +126,19 @@ export async function readPayee(parts: RewardsParts, name: PayeeName) {
   }
 }
 
+export interface PayoutsQuery {
+  readonly cursor?: DispatchMark | undefined
+  readonly limit: number
+}
+
+export async function readPayouts(parts: RewardsParts, { cursor, limit }: PayoutsQuery) {
+  const found = await parts.dispatches.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  const payouts = await Promise.all(shown.map((dispatch) => formatPayout(parts, dispatch)))
+  return { token: 'NATIVE', payouts, next: last ? writeMark(last) : null }
+}
+
 export async function readPayout(parts: RewardsParts, id: string) {
   const dispatch = await parts.dispatches.get(id)
   if (dispatch?.kind !== 'payout') return undefined
@@ -139,7 +152,7 @@ async function formatPayout(parts: RewardsParts, dispatch: Dispatch) {
   return { ...headOf(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
 }
 
-function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }: PayoutLine) {
+export function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }: PayoutLine) {
   const amount = amountsOf(parts)
   return {
     role,
@@ -150,6 +163,16 @@ function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }:
     /** What the lower rate of today took. */
     rate: amount(gross - units - opening),
   }
+}
+
+/** Where a page of what goes out ended. */
+export function writeMark({ at, id }: DispatchMark): string {
+  return `${at}~${id}`
+}
+
+export function parseMark(text: string): DispatchMark | undefined {
+  const [, at, id] = /^(\d{1,16})~([\w-]{1,64})$/.exec(text) ?? []
+  return at === undefined || id === undefined ? undefined : { at: Number(at), id }
 }
 
 /** What is told of everything that goes out. */
@@ -168,7 +191,7 @@ export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }
 
 export function formatRefundDispatch(parts: Pick<RewardsParts, 'mints'>, dispatch: Dispatch) {
   const facts: RefundFacts = parseRefund(dispatch.about)
-  const decimals = facts.token === 'SOL' ? 9 : mintOf(facts.token as 'USDC', parts.mints())?.decimals
+  const decimals = decimalsOf(facts.token as TokenCode, parts.mints())
   const amount = decimals === undefined ? '' : formatUnits(facts.units, decimals)
   return { ...headOf(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
 }

@@ -40,7 +40,7 @@ export function routeTable(parts: TableParts): readonly Row[] {
   const rows = [
     ...paymentRows(parts),
     ...analyticsRows(parts),
-    ...rewardsRows(parts),
+    ...rewardsRows({ ...parts, settlement: parts.routes.settlement, log: parts.routes.service.log }),
     ...developerRows(parts.routes.developers),
     ...healthRows(parts),
     ...discoveryRows(parts),

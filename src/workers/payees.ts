@@ -1,6 +1,6 @@
 /** Who is behind the name under which somebody is owed. Payers are stored as pseudonyms, and found on the chain again. */
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
-import type { PayeeName } from '../core/money-out.ts'
+import type { PayeeName, PayoutLine, Rewards } from '../core/money-out.ts'
 import type { Chain } from '../core/ports.ts'
 
 export type Finding =
@@ -10,8 +10,8 @@ export type Finding =
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface Addresses {
-  /** `tx` is a payment of theirs; it is read only for payers. */
-  find(name: PayeeName, tx: Uint8Array): Promise<Finding>
+  /** `payment` tells a payment of theirs. It is asked for only where an address has to be read from the chain. */
+  find(name: PayeeName, payment: () => Promise<Uint8Array>): Promise<Finding>
 }
 
 /** Remembered in this process, so that a payer who is paid every day is not looked up every day. */
@@ -23,11 +23,11 @@ export function createAddresses(parts: {
 }): Addresses {
   const known = new Map<string, string>()
   return {
-    find: async ({ role, payee }, tx) => {
+    find: async ({ role, payee }, payment) => {
       if (role !== 'cashback') return { kind: 'found', address: payee }
       const before = known.get(payee)
       if (before !== undefined) return { kind: 'found', address: before }
-      const reading = await parts.chain.read(encodeBase58(tx), 0, { commitment: 'finalized' })
+      const reading = await parts.chain.read(encodeBase58(await payment()), 0, { commitment: 'finalized' })
       if (reading.kind === 'missing') return { kind: 'lost', why: 'no node has the payment by which it was earned' }
       if (reading.kind !== 'found') return { kind: 'unavailable', why: reading.why }
       const { transfers, feePayer } = reading.effect
@@ -39,4 +39,10 @@ export function createAddresses(parts: {
       return { kind: 'found', address }
     },
   }
+}
+
+/** A payment by which the payee of a line has earned: the last accrual that it settles is one of its payee's own. */
+export async function paymentOf(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
+  const [accrual] = await rewards.accruals(upto - 1, 1)
+  return accrual?.tx ?? new Uint8Array(64)
 }

@@ -42,7 +42,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
   const ruling = judgeRefund(history, clock.now())
   if (ruling.kind === 'refused') return ruling
   const { payer, token } = history.capture
-  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, tx)
+  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)
   if (finding.kind !== 'found') return { kind: 'refused', why: `who paid cannot be told: ${finding.why}` }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
   const planning = await dispatches.plan({
@@ -87,7 +87,7 @@ async function sign(parts: RefundParts, { id, about }: Dispatch): Promise<Dispat
   const payer = tx && (await parts.books.history(tx))?.capture.payer
   if (!tx || mint === undefined || payer === undefined)
     return { kind: 'impossible', why: 'the payment is not known here' }
-  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, tx)
+  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)
   if (finding.kind === 'unavailable') return finding
   if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
   const asset = mint ?? undefined

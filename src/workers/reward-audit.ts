@@ -12,6 +12,7 @@ import type { Effect } from '../core/verify.ts'
 import { cashbackWindowMs, developerOf } from './accrual.ts'
 import { dispatchMemo } from './dispatching.ts'
 import type { Addresses } from './payees.ts'
+import { paymentOf } from './payees.ts'
 
 export interface RewardAuditParts {
   readonly rewards: Rewards
@@ -155,8 +156,7 @@ async function auditPayout(parts: RewardAuditParts, { id, signed }: Dispatch, fo
   if (!effect.memos.includes(dispatchMemo(id))) found.problem(`${name}: its memo is not that of the payout`)
   const should = new Map<string, bigint>()
   for (const line of await parts.dispatches.lines(id)) {
-    const [accrual] = await parts.rewards.accruals(line.upto - 1, 1)
-    const finding = await parts.addresses.find(line, accrual?.tx ?? new Uint8Array(64))
+    const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))
     if (finding.kind !== 'found') return found.unknown(`${name}: ${finding.why}`)
     should.set(finding.address, (should.get(finding.address) ?? 0n) + line.units)
   }

@@ -1,4 +1,4 @@
-/** The servers of the torture. Each one that is killed has a successor that has already started, so that load goes on. */
+/** The processes that are tortured. Each one that is killed has a successor that has already started, so that work goes on. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
@@ -10,8 +10,9 @@ import { rolldown } from 'rolldown'
 const spares = 3
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
-export async function createCrew({ home, provider, count }) {
-  const bundled = await bundle(home)
+/** `entry` is the script that they run, with `provider` as its options. */
+export async function createCrew({ home, provider, count, entry = 'server.mjs' }) {
+  const bundled = await bundle(home, entry)
   /** Every process that ever sold something: its notes, and when it was killed. */
   const processes = []
   const waiting = []
@@ -60,6 +61,15 @@ export async function createCrew({ home, provider, count }) {
       place.entering = enter(place)
       return true
     },
+    /** Stands still for a while in the middle of whatever it does, and then goes on as if nothing had been. */
+    async freeze(turn, ms) {
+      const { member } = places[turn % places.length]
+      if (!member) return false
+      member.child.kill('SIGSTOP')
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      member.child.kill('SIGCONT')
+      return true
+    },
     complete: () => Promise.all(places.map(({ entering }) => entering)),
     /** By transaction: what was sent, by whom, and when. */
     sends() {
@@ -87,16 +97,16 @@ export async function createCrew({ home, provider, count }) {
 }
 
 /** One file instead of hundreds: a server that starts several times a second would spend it all on looking for modules. */
-async function bundle(home) {
+async function bundle(home, entry) {
   symlinkSync(here('../../node_modules'), join(home, 'node_modules'), 'junction')
   const build = await rolldown({
-    input: here('server.mjs'),
+    input: here(entry),
     platform: 'node',
     // They bring files of their own.
     external: [/^@photostructure\//, /^litesvm/, 'pg-native'],
     logLevel: 'silent',
   })
-  const file = join(home, 'server.cjs')
+  const file = join(home, entry.replace('.mjs', '.cjs'))
   await build.write({ file, format: 'cjs', codeSplitting: false, minify: true })
   await build.close()
   return file

@@ -1,4 +1,4 @@
-// Runs the bundle of server.mjs with what V8 has compiled of it before, which halves what a start costs:
+// Runs the bundle of a script with what V8 has compiled of it before, which halves what a start costs:
 // `launch.cjs <bundle> <options as JSON>`. Whoever finds nothing compiled leaves it to those who come later.
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
 const { constants, Script } = require('node:vm')

@@ -1,0 +1,39 @@
+/** What a service's own addresses tell of conversion, from what its paywalls in this process do. */
+import { decimalsIn, thresholdOf } from '../core/conversion.ts'
+import { mintOf, tokenCodes } from '../core/network.ts'
+import type { Converted } from '../server/assemble-settlement.ts'
+import { convertedIn, isConvertedElsewhere } from '../server/assemble-settlement.ts'
+import type { Service } from '../server/service.ts'
+import type { SettlementView, SettlementWallet } from './settlement-view.ts'
+
+export function settlementViewOf(service: Service): SettlementView {
+  return {
+    wallets: async () => Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted))),
+  }
+}
+
+async function walletOf(service: Service, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
+  const { recipient: wallet, mints, rates } = route
+  const { rules, venue } = conversion
+  const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))
+  const minted = tokens.flatMap((token) => mintOf(token, mints) ?? [])
+  const holdings = await converter?.courier.holdings(minted)
+  const scene = { rates: service.openRates(rates, mints).current(), decimals: decimalsIn(mints) }
+  return {
+    wallet,
+    settlementToken: rules.settlementToken,
+    venue: venue?.kind,
+    isServed: converter !== undefined || (await isConvertedElsewhere(service, wallet)),
+    slippageBps: rules.slippageBps,
+    tokens: tokens.map((token) => {
+      const mint = mintOf(token, mints)
+      const place = mint ? minted.indexOf(mint) : -1
+      return {
+        token,
+        balance: token === 'SOL' ? holdings?.lamports : holdings?.units[place],
+        kept: rules.keeps[token] ?? 0n,
+        threshold: thresholdOf(rules, token, scene),
+      }
+    }),
+  }
+}

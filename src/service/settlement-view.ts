@@ -1,0 +1,102 @@
+/** How payments become the token that is settled in, as people read it: `GET /api/settlement`. */
+import { parseConversion } from '../core/conversion.ts'
+import { formatUnits } from '../core/money.ts'
+import type { Dispatch, DispatchMark } from '../core/money-out.ts'
+import type { TokenCode } from '../core/network.ts'
+import { decimalsOf } from '../core/network.ts'
+import type { RewardsParts } from './rewards-view.ts'
+import { headOf, writeMark } from './rewards-view.ts'
+
+/** What this process knows of it. */
+export interface SettlementView {
+  /** Those whose payments are converted; empty where nothing is. */
+  readonly wallets: () => Promise<readonly SettlementWallet[]>
+}
+
+export interface SettlementWallet {
+  readonly wallet: string
+  readonly settlementToken: TokenCode
+  /** Where it is exchanged; undefined where another process does that. */
+  readonly venue: string | undefined
+  /** Whether anybody does: this process, or one that has shown lately that it lives. */
+  readonly isServed: boolean
+  /** How much less than quoted may come, in hundredths of a percent. */
+  readonly slippageBps: number
+  readonly tokens: readonly SettlementToken[]
+}
+
+/** A token that is converted, in its base units. */
+export interface SettlementToken {
+  readonly token: TokenCode
+  /** Undefined where nobody tells. */
+  readonly balance: bigint | undefined
+  /** What stays in the wallet. */
+  readonly kept: bigint
+  /** From how much on, beyond what is kept; undefined while there is no rate for the usual one. */
+  readonly threshold: bigint | undefined
+}
+
+export const noSettlement: SettlementView = { wallets: async () => [] }
+
+export interface SettlementParts extends Pick<RewardsParts, 'dispatches' | 'mints' | 'isPaused'> {
+  readonly settlement: SettlementView
+}
+
+export interface SettlementQuery {
+  readonly cursor?: DispatchMark | undefined
+  readonly limit: number
+}
+
+export async function readSettlement(parts: SettlementParts, { cursor, limit }: SettlementQuery) {
+  const [wallets, paused, found] = await Promise.all([
+    parts.settlement.wallets(),
+    parts.isPaused(),
+    parts.dispatches.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
+  ])
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  return {
+    isOn: wallets.length > 0,
+    paused,
+    wallets: wallets.map((wallet) => formatWallet(parts, wallet)),
+    conversions: shown.flatMap((dispatch) => formatConversion(parts, dispatch) ?? []),
+    next: last ? writeMark(last) : null,
+  }
+}
+
+function formatWallet(parts: SettlementParts, { slippageBps, tokens, venue, ...rest }: SettlementWallet) {
+  return {
+    ...rest,
+    venue: venue ?? null,
+    slippage: formatUnits(BigInt(slippageBps), 2),
+    tokens: tokens.map(({ token, balance, kept, threshold }) => {
+      const amount = amountsOf(parts, token)
+      return { token, balance: amount(balance), kept: amount(kept) ?? '', threshold: amount(threshold) }
+    }),
+  }
+}
+
+function formatConversion(parts: SettlementParts, dispatch: Dispatch) {
+  const about = parseConversion(dispatch.about)
+  if (!about) return undefined
+  const { wallet, sell, buy, venue, units, quoted, minimum, sold, received } = about
+  const [selling, buying] = [amountsOf(parts, sell), amountsOf(parts, buy)]
+  return {
+    ...headOf(dispatch),
+    wallet,
+    venue,
+    sell,
+    buy,
+    amount: selling(units) ?? '',
+    quoted: buying(quoted) ?? '',
+    minimum: buying(minimum) ?? '',
+    sold: selling(sold),
+    received: buying(received),
+  }
+}
+
+/** Null for what is not known. */
+function amountsOf({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
+  const decimals = decimalsOf(token, mints())
+  return (units) => (units === undefined || decimals === undefined ? null : formatUnits(units, decimals))
+}

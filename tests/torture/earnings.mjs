@@ -1,0 +1,116 @@
+/** Payments that earn somebody something, on the chain and in the ledger, all the time: made, final, registered, delivered. */
+import { generateKeyPairSigner } from '@solana/kit'
+import { fetchTransport } from '../../dist/chain/fetch-transport.js'
+import { createWallet } from '../../dist/chain/keypair.js'
+import { signPayment } from '../../dist/chain/payment.js'
+import { createRpc } from '../../dist/chain/rpc.js'
+import { readLifetime, submit } from '../../dist/chain/send.js'
+import { decodeAddress, decodeSignature } from '../../dist/core/base58.js'
+
+const everyMs = 200
+const atOnce = 2
+const leaseMs = 20_000
+const dayMs = 86_400_000
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+export async function createEarnings({ chain, fund, collector, service, count, endpoint }) {
+  const rpc = createRpc({ urls: [chain.rpcUrl], transport: fetchTransport })
+  const { ledger, pseudonyms } = service
+  const { address: asset, tokenProgram, decimals } = chain.mints.USDC
+  const payers = []
+  for (let index = 0; index < count; index += 1) {
+    const wallet = await createWallet(await generateKeyPairSigner())
+    // Every fourth has no account for what it earns.
+    const native = index % 4 === 0 ? {} : { NATIVE: '0' }
+    await fund(wallet.address, { SOL: '10000000000', USDC: '1000000000000', ...native })
+    const name = pseudonyms.wallet(decodeAddress(wallet.address))
+    payers.push({ wallet, address: wallet.address, name, hasPaid: false })
+  }
+  const payments = []
+  let under = []
+
+  async function pay() {
+    const lifetime = await readLifetime(rpc)
+    if (!lifetime) return
+    for (let index = 0; index < atOnce; index += 1) {
+      const payer = payers[Math.floor(Math.random() * payers.length)]
+      // The first one is worth an account.
+      const units = BigInt((payer.hasPaid ? 1 : 400_000_000) + Math.floor(Math.random() * 50_000_000))
+      const token = { asset, units, decimals, tokenProgram }
+      const requestId = `torture-${payments.length}-${Math.random()}`
+      const signed = await signPayment({ ...lifetime, token, recipient: collector, requestId }, payer.wallet)
+      under.push({ signed, payer, units, requestId })
+    }
+  }
+
+  /** Sends again what nobody has seen, and registers what is final. What can no longer land is not looked at any more. */
+  async function follow() {
+    if (under.length === 0) return
+    const height = (await rpc.call('getBlockHeight', [{ commitment: 'finalized' }])).result
+    const config = { searchTransactionHistory: true }
+    const answer = await rpc.call('getSignatureStatuses', [under.map(({ signed }) => signed.signature), config])
+    const statuses = answer.result?.value
+    if (!statuses) return
+    const looked = await Promise.all(under.map((one, index) => look(one, statuses[index], height)))
+    under = looked.filter((one) => one !== undefined)
+  }
+
+  async function look(one, status, height) {
+    const { signed } = one
+    if (status === null && height > signed.lastValidBlockHeight + 64) return undefined
+    if (status === null) await submit(rpc, signed)
+    if (status?.confirmationStatus !== 'finalized') return one
+    const answer = await rpc.call('getTransaction', [
+      signed.signature,
+      { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 },
+    ])
+    if (!answer.result) return one
+    await register(one, answer.result)
+    return undefined
+  }
+
+  async function register({ signed, payer, units, requestId }, { slot, blockTime }) {
+    const tx = decodeSignature(signed.signature)
+    const paidAt = blockTime * 1_000
+    const rates = { table: { USDC: '1', NATIVE: '0.1' }, source: 'fixed', at: paidAt, decimals: { USDC: 6, NATIVE: 9 } }
+    const payment = {
+      ...{
+        tx,
+        request: requestId,
+        payer: payer.name,
+        scope: `GET ${endpoint}`,
+        recipient: collector,
+        token: 'USDC',
+        endpoint,
+      },
+      ...{ required: units, received: units, allowance: { unit: 'request', amount: 1n }, slot, paidAt },
+      ...{ usableUntil: paidAt + 365 * dayMs, worth: undefined, rates },
+      // Half of them are followed to their end by the workers themselves.
+      finality: Math.random() < 0.5 ? 'confirmed' : 'finalized',
+    }
+    payer.hasPaid = true
+    payments.push({ tx: signed.signature, payer: payer.address, units })
+    // A ledger that is away answers later; what it did before it went away shows in the next answer.
+    for (;;) {
+      try {
+        const taken = await ledger.take({ tx, request: requestId, payment, amount: 1n, leaseMs })
+        if (taken.kind === 'spent') return
+        if (taken.kind === 'granted' && (await ledger.end(taken.grant, 'settle', 1n))) return
+      } catch (error) {
+        if (error.name !== 'LedgerUnavailable') throw error
+      }
+      await pause(100)
+    }
+  }
+
+  return {
+    payments,
+    payers: payers.map(({ address, name }) => ({ address, name })),
+    /** Until nothing more is to come, and all that was made is registered. */
+    async earn(isOver) {
+      while (!isOver()) await Promise.all([pay().then(follow), pause(everyMs)])
+      while (under.length > 0) await Promise.all([follow(), pause(everyMs)])
+    },
+    close: rpc.close,
+  }
+}

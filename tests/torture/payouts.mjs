@@ -1,0 +1,242 @@
+// `npm run torture -- --payouts`: two workers that pay what is owed are killed and frozen again and again, while payments
+// earn more, and the node between them and the chain does its worst (hostile.mjs). Afterwards the chain is read from
+// outside: everybody got what is owed, once, to the base unit.
+//   --cycles N   how often a worker is killed (500)     --json   nothing but the result
+//   --sqlite     one file instead of PostgreSQL, which is killed now and then as well
+import { fork } from 'node:child_process'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { encodeBase58 } from '../../dist/core/base58.js'
+import { handleFor } from '../../dist/server/assemble.js'
+import { startMoneyOut } from '../../dist/service/assemble-rewards.js'
+import { readRoutesConfig } from '../../dist/service/options.js'
+import { auditRewards } from '../../dist/workers/reward-audit.js'
+import { createCrew } from './crew.mjs'
+import { createEarnings } from './earnings.mjs'
+import { judgePayouts } from './payouts-audit.mjs'
+import { createObserver } from './payouts-chain.mjs'
+import { openFile, openServer } from './stages.mjs'
+
+const { values } = parseArgs({
+  options: {
+    payouts: { type: 'boolean' },
+    cycles: { type: 'string', default: '500' },
+    payers: { type: 'string', default: '40' },
+    sqlite: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+})
+const cycles = Number(values.cycles)
+const slotMs = 20
+const killMs = 260
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const say = (line) => values.json || process.stderr.write(`${line}\n`)
+
+const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
+process.env.PAYSTILE_HOME = home
+const hostile = fork(fileURLToPath(new URL('./hostile.mjs', import.meta.url)), [String(slotMs)], {
+  stdio: ['ignore', 2, 2, 'ipc'],
+})
+const [chain] = await once(hostile, 'message')
+const order = async (message) => {
+  hostile.send(message)
+  return (await once(hostile, 'message'))[0]
+}
+const fund = (address, amounts) => order({ fund: { address, amounts } })
+const { NATIVE: native, USDC: usdc } = chain.mints
+
+const newKey = () => {
+  const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  return [...Buffer.from(d, 'base64url'), ...Buffer.from(x, 'base64url')]
+}
+const addressOf = (key) => encodeBase58(Uint8Array.from(key.slice(32)))
+const key = newKey()
+const [collector, partner, treasury, buyback, incentives] = Array.from({ length: 5 }, () => addressOf(newKey()))
+await fund(addressOf(key), { SOL: '1000000000000', NATIVE: String(10n ** 18n) })
+await fund(collector, { SOL: '1000000000', USDC: '0' })
+await fund(partner, { NATIVE: '0' })
+
+const endpoint = '/data'
+const stage = values.sqlite ? openFile(home) : await openServer()
+const options = {
+  network: 'localnet',
+  rpc: chain.rpcUrl,
+  ledger: stage.ledger,
+  secret: `1:${randomBytes(32).toString('hex')}`,
+  rewards: {
+    collector,
+    cashback: { 0: 2 },
+    treasury: { wallet: treasury, weight: 2 },
+    buyback: { wallet: buyback, weight: 1 },
+    incentives: { wallet: incentives, weight: 1 },
+    partners: [{ name: 'acme', wallet: partner, share: 85, endpoints: [endpoint] }],
+    threshold: '0.000000001',
+    dailyFees: '1000',
+  },
+}
+/** A payment in base units of USDC is worth 10,000 times as many of NATIVE at 0.1; of these in hundredths of a percent. */
+const sharesOf = ({ payer, units }) =>
+  Object.entries({ [partner]: 8_500n, [payer]: 200n, [treasury]: 650n, [buyback]: 325n, [incentives]: 325n }).map(
+    ([owner, bps]) => [owner, units * bps],
+  )
+
+const config = readRoutesConfig({ ...options, log: silent }, {})
+const handle = handleFor(config.service, silent)
+const service = await handle.get()
+const { rewards, dispatches, books } = service.ledger
+await rewards.start()
+const crew = await createCrew({ home, provider: { ...options, key }, count: 2, entry: 'payouts-worker.mjs' })
+const earnings = await createEarnings({ chain, fund, collector, service, count: Number(values.payers), endpoint })
+const ownerOf = ({ role, payee }) =>
+  role === 'cashback' ? earnings.payers.find(({ name }) => name === payee)?.address : payee
+
+const tally = {
+  kills: 0,
+  freezes: 0,
+  databaseKills: 0,
+  forks: 0,
+  payments: 0,
+  transactions: 0,
+  payouts: 0,
+  signedAgain: 0,
+}
+let isOver = false
+say(`two workers on ${stage.name}, ${cycles} deaths`)
+await order({ isBad: true })
+await Promise.all([killWorkers(), killDatabase(), passTime(), earnings.earn(() => isOver)])
+say('the node is well again; what is left is paid')
+tally.forks = (await order({ isBad: false })).forks
+// Whoever was parked for a day is paid after it.
+await order({ pass: 2 * 86_400 })
+const isDone = await untilPaid()
+await crew.close()
+const wrongs = await audit()
+
+for (const one of [...wrongs.doubles, ...wrongs.forgotten, ...wrongs.misbooked].slice(0, 40))
+  process.stderr.write(`${one}\n`)
+const result = {
+  ...tally,
+  ...Object.fromEntries(Object.entries(wrongs).map(([name, all]) => [name, all.length])),
+  isDone,
+}
+if (!isDone || Object.values(wrongs).some(({ length }) => length > 0)) process.exitCode = 1
+earnings.close()
+await handle.release()
+await stage.close()
+hostile.disconnect()
+rmSync(home, { recursive: true, force: true })
+process.stdout.write(`${JSON.stringify(result)}\n`)
+process.exit()
+
+async function killWorkers() {
+  for (let turn = 0; tally.kills < cycles; turn += 1) {
+    // One stands still in the middle of something, long enough for what it signed to expire, while the other goes on.
+    if (turn % 25 === 24) {
+      const freezing = crew.freeze(turn, 1_000 + 5_000 * Math.random())
+      await killOthers(turn + 1, freezing)
+      if (await freezing) tally.freezes += 1
+    } else await killOne(turn)
+  }
+  await crew.complete()
+  isOver = true
+}
+
+async function killOthers(turn, freezing) {
+  let isFrozen = true
+  void freezing.then(() => {
+    isFrozen = false
+  })
+  while (isFrozen && tally.kills < cycles) await killOne(turn)
+}
+
+async function killOne(turn) {
+  await pause(killMs * (0.2 + 1.6 * Math.random()))
+  while (!(await crew.kill(turn))) await pause(10)
+  tally.kills += 1
+  if (tally.kills % 50 === 0) say(`${tally.kills} deaths, ${earnings.payments.length} payments`)
+}
+
+async function killDatabase() {
+  while (stage.strike && !isOver) {
+    await pause(stage.everyMs * (0.8 + 0.4 * Math.random()))
+    if (isOver) return
+    await stage.strike()
+    tally.databaseKills += 1
+  }
+}
+
+/** Half a day in three seconds, so that those who were parked come back. */
+async function passTime() {
+  while (!isOver) {
+    await pause(3_000)
+    await order({ pass: 43_200 })
+  }
+}
+
+/** False when something is left after a minute that should not be. */
+async function untilPaid() {
+  for (const until = Date.now() + 60_000; Date.now() < until; await pause(200)) {
+    const left = [
+      await rewards.ripening(),
+      (await dispatches.open()).length,
+      ...(await rewards.sums()).map(({ owed }) => owed),
+    ]
+    if (left.every((count) => BigInt(count) === 0n)) return true
+  }
+  return false
+}
+
+async function audit() {
+  const observer = createObserver(chain.rpcUrl)
+  const accruals = await readAll((after) => rewards.accruals(after?.number ?? 0, 200))
+  const sent = await readAll((after) => dispatches.list({ kind: 'payout', most: 200, ...(after && { after }) }))
+  const withLines = await Promise.all(sent.map(async (one) => ({ ...one, lines: await dispatches.lines(one.id) })))
+  const transactions = await observer.transactionsOf(addressOf(key), native.address)
+  const owners = [partner, treasury, buyback, incentives, ...earnings.payers.map(({ address }) => address)]
+  const balances = await Promise.all(
+    owners.map(async (owner) => [owner, await observer.balanceOf(owner, native.address)]),
+  )
+  const { doubles, forgotten } = judgePayouts({
+    ...{ payments: earnings.payments, transactions, sharesOf, ownerOf, balances: new Map(balances) },
+    accruals: accruals.map((one) => ({ ...one, tx: encodeBase58(one.tx) })),
+    dispatches: withLines,
+  })
+  tally.payments = earnings.payments.length
+  tally.transactions = transactions.length
+  tally.payouts = withLines.filter(({ state }) => state === 'landed').reduce((sum, { lines }) => sum + lines.length, 0)
+  tally.signedAgain = sent.reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0)
+  return { doubles, forgotten, misbooked: await findMisbooked() }
+}
+
+/** What the product's own audits say. */
+async function findMisbooked() {
+  const money = await startMoneyOut(service, { ...config, rewards: { ...config.rewards, key: Uint8Array.from(key) } })
+  const assets = { SOL: 'SOL', USDC: usdc.address, NATIVE: native.address }
+  const { problems, unknown } = await auditRewards({
+    ...money.payouts,
+    chain: service.chain,
+    nameOf: (wallet) => service.pseudonyms.wallet(wallet),
+    native,
+    assetOf: (token) => assets[token],
+  })
+  await money.stop()
+  const totals = (await books.audit()).map(({ line, kept, counted }) => `${line}: ${kept}, and not ${counted}`)
+  return [...problems, ...unknown, ...totals]
+}
+
+/** Page by page. */
+async function readAll(read) {
+  const all = []
+  for (;;) {
+    const page = await read(all.at(-1))
+    all.push(...page)
+    if (page.length < 200) return all
+  }
+}
