@@ -26,7 +26,7 @@ export async function listNotices(terminal: Terminal, options: ListOptions): Pro
   )
   const listed = notices.map(({ tx, at, ...rest }) => ({
     ...rest,
-    tx: encodeBase58(tx),
+    tx: rest.kind.startsWith('payment.') ? encodeBase58(tx) : new TextDecoder().decode(tx),
     at: new Date(at).toISOString(),
   }))
   const rows = listed.map(({ at, state: now, kind, attempts, id, tx, why }) => {

@@ -564,15 +564,19 @@ export const noticeKinds = [
   'payment.reverted',
   'payment.expired',
   'payment.undelivered',
+  'reward.paid',
+  'settlement.converted',
+  'refund.sent',
 ] as const
 export type NoticeKind = (typeof noticeKinds)[number]
 
-/** Something about a payment that somebody outside is to be told: at least once, and possibly more than once. */
+/** Something about a payment, or about what went out, that somebody outside is to be told: at least once, and possibly more than once. */
 export interface Notice {
   readonly id: string
   readonly kind: NoticeKind
   /** Who is to be told, by name; empty until it was spread among those who listen. */
   readonly target: string
+  /** The payment; of what went out, the id of the dispatch in ASCII. */
   readonly tx: Uint8Array
   readonly at: number
   /** How often it was tried, as `told` and `failed` were heard of. */

@@ -25,7 +25,7 @@ const judge = (change: Partial<Capture>, facts: Partial<History> = {}) =>
 
 describe('a refund', () => {
   it.each<readonly [string, Partial<Capture>, Partial<History>, object]>([
-    ['a late payment', { state: 'late' }, {}, { reason: 'late', units: 100n, voids: false }],
+    ['a late payment', { state: 'late' }, {}, { reason: 'late', units: 100n, voids: true }],
     ['what nobody can match', { state: 'unclaimed', request: '' }, {}, { reason: 'unmatched', units: 100n }],
     ['too little', { state: 'unclaimed', units: 99n }, {}, { reason: 'underpaid', units: 99n }],
     [

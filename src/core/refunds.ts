@@ -30,7 +30,8 @@ export function judgeRefund({ capture, required, claimableUntil }: RefundCase, n
     case 'confirmed':
       return refused('the chain might still take it back; try again in a minute')
     case 'late':
-      return all('late')
+      // It could still be claimed by another proof that was in time.
+      return all('late', true)
     case 'unclaimed':
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')

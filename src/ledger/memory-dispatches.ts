@@ -18,14 +18,17 @@ import {
   stepTo,
   unsigning,
 } from './dues.ts'
+import { tell } from './memory-notices.ts'
 import type { Entry, Room } from './memory-room.ts'
 import { keyOf } from './memory-room.ts'
 import type { KeptDispatch, Till } from './memory-till.ts'
 import { addToPayees, sharesOf } from './memory-till.ts'
+import { landingNotice } from './notice.ts'
 import { checkCount } from './periods.ts'
 import { isUntouched } from './trace.ts'
 
-export function createMemoryDispatches({ entries, till }: Room, now: () => number): Dispatches {
+export function createMemoryDispatches(room: Room, now: () => number): Dispatches {
+  const { entries, till } = room
   const { dispatches, payees } = till
   const all = (): readonly Dispatch[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
   const latest = () => all().toSorted((one, other) => compareDispatches(other, one))
@@ -86,8 +89,11 @@ export function createMemoryDispatches({ entries, till }: Room, now: () => numbe
     },
     async land(id, version, slot, about) {
       const landed = step(id, version, landing(slot, about))
-      if (landed) addToPayees(till, paidBy(landed.lines))
-      return landed?.dispatch
+      if (!landed) return undefined
+      addToPayees(till, paidBy(landed.lines))
+      const notice = landingNotice(landed.dispatch)
+      tell(room, [notice.kind], notice.tx, landed.dispatch.changedAt)
+      return landed.dispatch
     },
     async drop(id, version, why) {
       const dropped = step(id, version, dropping(why))

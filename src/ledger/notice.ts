@@ -1,4 +1,5 @@
 /** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
+import type { Dispatch } from '../core/money-out.ts'
 import type { Notice, NoticeKind } from '../core/ports.ts'
 import type { Ruling } from './account.ts'
 import { dayMs, hourMs } from './rollup.ts'
@@ -16,6 +17,12 @@ export function noticesOf({ registers, restores }: Written): readonly NoticeKind
 /** One that is final with this very step: it will not be concluded any more. */
 export function becomesFinal({ registers, restores }: Written): boolean {
   return restores !== undefined || registers?.finality === 'finalized'
+}
+
+/** What is told when something went out and has landed for good, and of which. */
+export function landingNotice({ id, kind }: Pick<Dispatch, 'id' | 'kind'>) {
+  const kinds = { payout: 'reward.paid', conversion: 'settlement.converted', refund: 'refund.sent' } as const
+  return { kind: kinds[kind], tx: new TextEncoder().encode(id) }
 }
 
 /** So long after its end a payment may still be registered that came in time: its commit takes a while, and clocks differ. */

@@ -29,8 +29,10 @@ import {
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
+import { landingNotice } from './notice.ts'
 import { checkCount } from './periods.ts'
 import type { Database } from './postgres-database.ts'
+import { writeNotices } from './postgres-effects.ts'
 import { hexOf, isHeldAt } from './postgres-rows.ts'
 import { addToPayees, transactDues } from './postgres-till.ts'
 import { formatText } from './stored-text.ts'
@@ -84,14 +86,14 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     id: string,
     version: number,
     to: Step,
-    then?: (query: Query, voids: Uint8Array | null) => Promise<void>,
+    then?: (query: Query, voids: Uint8Array | null, dispatch: Dispatch) => Promise<void>,
   ) => {
     const work = async (query: Query): Promise<Dispatch | undefined> => {
       const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
       const dispatch = stepTo(row && readDispatch(row), version, to, timeOf(clock))
       if (!dispatch) return undefined
       const [kept] = await query(update, [formatText(id), ...steppedValues(dispatch)])
-      await then?.(query, kept?.['voids'] as Uint8Array | null)
+      await then?.(query, kept?.['voids'] as Uint8Array | null, dispatch)
       return dispatch
     }
     return then ? transactDues(database, work) : database.transact(work)
@@ -108,7 +110,11 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
     unsign: (id, version, why) => step(id, version, unsigning(why)),
     land: (id, version, slot, about) =>
-      step(id, version, landing(slot, about), async (query) => addToPayees(query, paidBy(await readLines(query, id)))),
+      step(id, version, landing(slot, about), async (query, _voids, dispatch) => {
+        await addToPayees(query, paidBy(await readLines(query, id)))
+        const notice = landingNotice(dispatch)
+        await query(writeNotices, [[hexOf(notice.tx)], [notice.kind], dispatch.changedAt])
+      }),
     drop: (id, version, why) =>
       step(id, version, dropping(why), async (query, voids) => {
         const given = await readLines(query, id)

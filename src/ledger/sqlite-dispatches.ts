@@ -29,8 +29,10 @@ import {
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
+import { landingNotice } from './notice.ts'
 import { checkCount } from './periods.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { prepareTelling } from './sqlite-notices.ts'
 import type { TotalRow } from './sqlite-till.ts'
 import { prepareTill, readTotal, totalOf } from './sqlite-till.ts'
 import { formatText } from './stored-text.ts'
@@ -40,6 +42,7 @@ const isOpen = "state IN ('planned', 'signed')"
 export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: Clock): Dispatches {
   const rows = prepareDispatches(db)
   const reserve = prepareReserving(db)
+  const tell = prepareTelling(db)
   const open = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE ${isOpen} ORDER BY at, id`)
   const inLane =
     db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE lane = ? AND lane <> '' AND state <> 'dropped'
@@ -86,7 +89,12 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
     },
     sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
     unsign: (id, version, why) => step(id, version, unsigning(why)),
-    land: (id, version, slot, about) => step(id, version, landing(slot, about), () => reserve.land(rows.lines(id))),
+    land: (id, version, slot, about) =>
+      step(id, version, landing(slot, about), (dispatch) => {
+        reserve.land(rows.lines(id))
+        const notice = landingNotice(dispatch)
+        tell([notice.kind], notice.tx, dispatch.changedAt)
+      }),
     drop: (id, version, why) =>
       step(id, version, dropping(why), () => {
         reserve.release(rows.lines(id))

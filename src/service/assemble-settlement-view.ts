@@ -8,8 +8,29 @@ import type { SettlementView, SettlementWallet } from './settlement-view.ts'
 
 export function settlementViewOf(service: Service): SettlementView {
   return {
-    wallets: async () => Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted))),
+    wallets: async () => {
+      const all = await Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted)))
+      const names = all.map(({ wallet, settlementToken, venue }) => `${wallet} ${settlementToken} ${venue}`)
+      return [...new Set(names)].flatMap((name) => mergeWallets(all.filter((_, index) => names[index] === name)))
+    },
   }
+}
+
+/** Routes with other tokens or thresholds may have the same wallet: of each token the least threshold counts. */
+function mergeWallets(same: readonly SettlementWallet[]): readonly SettlementWallet[] {
+  const [first] = same
+  if (!first) return []
+  const tokens = tokenCodes.flatMap((token) => {
+    const lines = same.flatMap((wallet) => wallet.tokens.filter((line) => line.token === token))
+    const [least] = lines.toSorted((one, other) => compare(one.threshold, other.threshold))
+    return least ? [least] : []
+  })
+  return [{ ...first, tokens }]
+}
+
+function compare(one: bigint | undefined, other: bigint | undefined): number {
+  if (one === undefined || other === undefined) return one === other ? 0 : one === undefined ? 1 : -1
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 async function walletOf(service: Service, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
@@ -26,7 +47,8 @@ async function walletOf(service: Service, { route, conversion, converter }: Conv
     isServed: converter !== undefined || (await isConvertedElsewhere(service, wallet)),
     slippageBps: rules.slippageBps,
     tokens: tokens.map((token) => {
-      const place = minted.findIndex((mint) => mint === mintOf(token, mints))
+      const mint = mintOf(token, mints)
+      const place = mint ? minted.indexOf(mint) : -1
       return {
         token,
         balance: token === 'SOL' ? holdings?.lamports : holdings?.units[place],

@@ -9,6 +9,7 @@ import { startWebhooks } from '../workers/webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
 import { formatCapture, revenueTokenOf } from './capture-format.ts'
+import { describeDispatch } from './dispatch-format.ts'
 import { decimalsFor } from './routes.ts'
 
 export interface TellingParts {
@@ -45,6 +46,10 @@ function startTelling(
     post: poster.post,
     // Worth is in the token of the books, which may have changed since this server started.
     describe: async (capture) => formatCapture(capture, decimals, await revenueTokenOf(books)),
+    describeDispatch: async (id) => {
+      const dispatch = await service.ledger.dispatches?.get(id)
+      return dispatch && describeDispatch(dispatch, decimals, await service.ledger.dispatches?.lines(id))
+    },
     clock,
     log,
     meter,

@@ -5,6 +5,7 @@
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { verificationAt } from '../core/developers.ts'
 import type { Meter } from '../core/metrics.ts'
+import { formatUnits } from '../core/money.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../core/money-out.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
@@ -42,11 +43,20 @@ export function startAccrual(parts: AccrualParts): Loop {
       isStarted = true
     }
     while ((await accrueOnce(parts, id)) === mostAtOnce);
+    await measure(parts)
   }
   const loop = startLoop({ name: 'accrual', everyMs, work, log: parts.log })
   // At once: what becomes final before does not earn.
   void loop.run()
   return loop
+}
+
+/** What is owed by role, for the metrics. */
+async function measure({ rewards, rates, meter }: AccrualParts): Promise<void> {
+  const decimals = rates()?.decimals.NATIVE
+  if (decimals === undefined) return
+  for (const { role, owed } of await rewards.sums())
+    meter.set('paystile_rewards_owed', Number(formatUnits(owed, decimals)), { role })
 }
 
 /** Answers how many payments were looked at. */

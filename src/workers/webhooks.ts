@@ -19,6 +19,8 @@ export interface WebhooksParts {
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   /** A payment as people read it. */
   readonly describe: (capture: Capture) => object | Promise<object>
+  /** Something that went out, as people read it; undefined where nothing has this id. */
+  readonly describeDispatch?: (id: string) => Promise<object | undefined>
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
@@ -115,6 +117,15 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   }
 }
 
+async function dataOf({ books, describe, describeDispatch }: WebhooksParts, { kind, tx }: Notice): Promise<object> {
+  if (!kind.startsWith('payment.')) {
+    const id = new TextDecoder().decode(tx)
+    return (await describeDispatch?.(id)) ?? { id }
+  }
+  const capture = await books.capture(tx)
+  return capture ? describe(capture) : { tx: encodeBase58(tx) }
+}
+
 /** Sends one notice and writes down what came of it. `gone`: nobody wants to be told there any more. */
 async function tell(
   parts: WebhooksParts,
@@ -122,10 +133,9 @@ async function tell(
   notice: Notice,
   signal: AbortSignal,
 ): Promise<'told' | 'failed' | 'gone'> {
-  const { notices, books, describe, post, clock, log, meter, random = Math.random } = parts
+  const { notices, post, clock, log, meter, random = Math.random } = parts
   const { id, kind, attempts } = notice
-  const capture = await books.capture(notice.tx)
-  const data = capture ? await describe(capture) : { tx: encodeBase58(notice.tx) }
+  const data = await dataOf(parts, notice)
   const posted = await post(webhook, formatWebhook(notice, data), signal)
   // Whether it arrived is not known: it is sent again when the lease is over.
   if (signal.aborted) return 'failed'

@@ -89,7 +89,7 @@ it('shows a payment with the fields that it has', () => {
 })
 
 it('lists every event', () => {
-  expect([...text.matchAll(/^\| `(payment\.\w+)` \|/gm)].map(([, kind]) => kind)).toEqual([...noticeKinds])
+  expect([...text.matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, kind]) => kind)).toEqual([...noticeKinds])
 })
 
 it('tells the schedule as it is', () => {

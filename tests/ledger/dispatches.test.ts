@@ -36,6 +36,24 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   }
   const line = (name: typeof partner, changes = {}) => lineOf(rewards(), name, changes)
 
+  describe('whoever listens', () => {
+    it.each([
+      ['payout', '', 'reward.paid'],
+      ['conversion', 'convert', 'settlement.converted'],
+      ['refund', 'refund', 'refund.sent'],
+    ] as const)('is told of a %s that landed, once, and of none before anybody listens', async (kind, lane, event) => {
+      const { notices } = desk.ledger
+      if (!notices) throw new Error('the ledger has no notices')
+      await landed(await planned({ id: 'early', kind, lane, lines: [] }))
+      await notices.start()
+      const { id, version } = await signed(await planned({ id: 'later', kind, lane: lane && `${lane}-2`, lines: [] }))
+      await dispatches().land(id, version, 7)
+      expect(await dispatches().land(id, version, 7)).toBeUndefined()
+      const told = await notices.list({ most: 10 })
+      expect(told.map((notice) => [notice.kind, new TextDecoder().decode(notice.tx)])).toEqual([[event, 'later']])
+    })
+  })
+
   describe('a payout', () => {
     it('reserves what it settles, pays it once it has landed, and keeps the signature', async () => {
       await accrue(rewards(), accrualOf(both), accrualOf(both))

@@ -17,6 +17,8 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   payments: async () => (await import('./screens/payments.tsx')).Payments,
   endpoints: async () => (await import('./screens/endpoints.tsx')).Endpoints,
   payers: async () => (await import('./screens/payers.tsx')).Payers,
+  rewards: async () => (await import('./screens/rewards.tsx')).Rewards,
+  settlement: async () => (await import('./screens/settlement.tsx')).Settlement,
   problems: async () => (await import('./screens/problems.tsx')).Problems,
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
 }
@@ -26,6 +28,8 @@ const titles: Readonly<Record<Screen, string>> = {
   payments: 'Payments',
   endpoints: 'Endpoints',
   payers: 'Payers',
+  rewards: 'Rewards',
+  settlement: 'Settlement',
   problems: 'Problems',
   'sign-in': 'Sign in',
 }

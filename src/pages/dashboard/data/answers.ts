@@ -1,5 +1,6 @@
 /** What the service answers, as this page reads it. Parts marked optional came later: an older service has none of them. */
 import type { Network, TokenCode } from '../../../core/network.ts'
+import type { Refund, Refundable } from './outgoing.ts'
 
 export type Status = 'Pending' | 'Verified' | 'Expired'
 export const statuses: readonly Status[] = ['Verified', 'Pending', 'Expired']
@@ -149,6 +150,8 @@ export interface ProblemRecord extends Partial<FeedRecord> {
   readonly tx?: string
   readonly note?: string
   readonly next?: string
+  readonly refundable?: Refundable
+  readonly refund?: Refund
 }
 
 export interface Problems {

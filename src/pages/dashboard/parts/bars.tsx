@@ -6,7 +6,7 @@ import type { Funnel, TokenLine } from '../data/answers.ts'
 import { Count } from './words.tsx'
 
 /** Its length is set by script: a style in the markup would be refused by the page's policy. */
-function Bar({ share, tone }: { readonly share: number; readonly tone: string }) {
+export function Bar({ share, tone }: { readonly share: number; readonly tone: string }) {
   const fill = useRef<HTMLSpanElement>(null)
   useEffect(() => {
     fill.current?.style.setProperty('--share', String(Math.max(0, Math.min(1, share))))

@@ -1,5 +1,4 @@
 /** One payment, in a drawer: what was paid, what was checked, what became of it, and its names. */
-import type { ComponentChildren } from 'preact'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -15,6 +14,7 @@ import { addressOf, change, place } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { IdLine } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
+import { Fact, Part } from './fact.tsx'
 import { Icon } from './icons.tsx'
 import { Link } from './link.tsx'
 import { Notice, When } from './states.tsx'
@@ -98,24 +98,6 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           <IdLine name="Recipient" text={payment.recipient} />
         </dl>
       </Part>
-    </div>
-  )
-}
-
-function Part({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  return (
-    <section class="detail-part">
-      <h3>{title}</h3>
-      {children}
-    </section>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
     </div>
   )
 }

@@ -16,6 +16,8 @@ const entries = [
   ['payments', 'Payments'],
   ['endpoints', 'Endpoints'],
   ['payers', 'Payers'],
+  ['rewards', 'Rewards'],
+  ['settlement', 'Settlement'],
   ['problems', 'Problems'],
 ] as const satisfies readonly (readonly [Screen, string])[]
 

@@ -1,14 +1,6 @@
 /** The four figures at the top, each beside what it was in the period before. */
 import type { ComponentChildren } from 'preact'
-import {
-  type Change,
-  changeOf,
-  formatAmount,
-  formatCount,
-  formatRounded,
-  formatShare,
-  pointsOf,
-} from '../../look/amounts.ts'
+import { changeOf, formatAmount, formatCount, formatRounded, formatShare, pointsOf } from '../../look/amounts.ts'
 import { divideDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Summary, Totals } from '../data/answers.ts'
@@ -19,20 +11,18 @@ interface TileProps {
   readonly value: ComponentChildren
   readonly unit?: string
   readonly exact?: string
-  readonly change: Change
-  readonly than: string
+  /** A line below it. */
+  readonly children: ComponentChildren
 }
 
-function Tile({ name, value, unit, exact, change, than }: TileProps) {
+export function Tile({ name, value, unit, exact, children }: TileProps) {
   return (
     <div class="tile">
       <dt>{name}</dt>
       <dd class="tile-value" title={exact}>
         {value} {unit && <span class="unit">{unit}</span>}
       </dd>
-      <dd class="tile-trend">
-        <Trend change={change} than={than} />
-      </dd>
+      <dd class="tile-trend">{children}</dd>
     </div>
   )
 }
@@ -61,29 +51,26 @@ export function Tiles({ summary, previous, than }: TilesProps) {
         value={formatRounded(summary.totalRevenue, locale)}
         unit={unit}
         exact={`${formatAmount(summary.totalRevenue, locale)} ${unit}`}
-        change={changeOf(summary.totalRevenue, previous?.totalRevenue, locale)}
-        than={than}
-      />
-      <Tile
-        name="Payments"
-        value={formatCount(summary.payments, locale)}
-        change={changeOf(String(summary.payments), previous && String(previous.payments), locale)}
-        than={than}
-      />
+      >
+        <Trend change={changeOf(summary.totalRevenue, previous?.totalRevenue, locale)} than={than} />
+      </Tile>
+      <Tile name="Payments" value={formatCount(summary.payments, locale)}>
+        <Trend change={changeOf(String(summary.payments), previous && String(previous.payments), locale)} than={than} />
+      </Tile>
       <Tile
         name="Average payment"
         value={average === undefined ? '–' : formatRounded(average, locale)}
         {...(average !== undefined && { unit, exact: `${formatAmount(average, locale)} ${unit}` })}
-        change={average === undefined ? { kind: 'none' } : changeOf(average, wasAverage, locale)}
-        than={than}
-      />
+      >
+        <Trend change={average === undefined ? { kind: 'none' } : changeOf(average, wasAverage, locale)} than={than} />
+      </Tile>
       <Tile
         name="Conversion"
         value={formatShare(conversionOf(summary), locale)}
         exact="Paid, of those who were asked to pay"
-        change={pointsOf(conversionOf(summary), previous && conversionOf(previous), locale)}
-        than={than}
-      />
+      >
+        <Trend change={pointsOf(conversionOf(summary), previous && conversionOf(previous), locale)} than={than} />
+      </Tile>
     </dl>
   )
 }

@@ -1,15 +1,19 @@
 /** Money that did not go the usual way: what each kind means, and what to do about it. */
 import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { news, useAnswer } from '../data/answer.ts'
+import { type Loaded, news, useAnswer } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
+import type { Refunds } from '../data/outgoing.ts'
+import { usePulse } from '../data/pulse.ts'
 import { addressOf, addressWith, place } from '../data/route.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { CsvButton } from '../parts/export.tsx'
 import { Link } from '../parts/link.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Pages, useTurning } from '../parts/pages.tsx'
+import { isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard, refundOf } from '../parts/refund.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { Notice, When } from '../parts/states.tsx'
 import { Count, Moment, Name } from '../parts/words.tsx'
@@ -61,35 +65,14 @@ const words: Readonly<Record<ProblemKind, KindWords>> = {
 export function Problems() {
   const asked = place.value.query.get('kind')
   const kind = problemKinds.find((one) => one === asked)
-  const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape: '', list: [] })
-  const shape = kind ?? ''
-  const list = cursors.value.shape === shape ? cursors.value.list : []
-  const path = pathOf('/analytics/problems', { kind, limit: 25, cursor: list.at(-1) })
-  const loaded = useAnswer<ProblemsAnswer>(path, { follows: list.length === 0 ? news : undefined })
-  const turnTo = (next: readonly string[]) => {
-    cursors.value = { shape, list: next }
-  }
-  const cells = () => [
-    ['timestamp', 'kind', 'endpoint', 'token', 'required', 'received', 'payer', 'state', 'note', 'next'],
-    ...(loaded.value?.records ?? []).map((one) =>
-      [
-        one.timestamp,
-        one.kind,
-        one.endpoint,
-        one.token,
-        one.required,
-        one.received,
-        one.payer,
-        one.state,
-        one.note,
-        one.next,
-      ].map((cell) => cell ?? ''),
-    ),
-  ]
+  const turning = useTurning(kind)
+  const path = pathOf('/analytics/problems', { kind, limit: 25, cursor: turning.cursor })
+  const loaded = useAnswer<ProblemsAnswer>(path, { follows: turning.cursor === undefined ? news : undefined })
+  const refunds = useRefunds(loaded)
   return (
     <>
       <ScreenHead title="Problems">
-        <CsvButton name="problems" rows={cells} />
+        <CsvButton name="problems" rows={() => cellsOf(loaded.value?.records ?? [])} />
       </ScreenHead>
       <section class="card" aria-label="All problems">
         {loaded.trouble?.kind === 'missing' ? (
@@ -111,12 +94,8 @@ export function Problems() {
                   </Notice>
                 ) : (
                   <>
-                    <ProblemsTable records={records} isMixed={kind === undefined} />
-                    <Pages
-                      number={list.length + 1}
-                      onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
-                      onNext={next === null ? undefined : () => turnTo([...list, next])}
-                    />
+                    <ProblemsTable records={records} isMixed={kind === undefined} refunds={refunds} />
+                    <Pages {...turning.pages(next)} />
                   </>
                 )}
               </>
@@ -124,8 +103,46 @@ export function Problems() {
           </When>
         )}
       </section>
+      {refunds.value && <RefundsCard refunds={refunds.value} />}
     </>
   )
+}
+
+/** So soon it is looked how a refund stands that is under way. */
+const refundMs = 2_000
+
+/** The refunds there are, followed until the last has landed; then the problems are asked for again. */
+function useRefunds(problems: Loaded<ProblemsAnswer>): Loaded<Refunds> {
+  const isOpen = useSignal(false)
+  const pulse = usePulse(isOpen.value ? refundMs : 0)
+  const loaded = useAnswer<Refunds>('/api/refunds?limit=25', { follows: pulse })
+  const open = loaded.value?.refunds.filter(isUnderWay).length ?? 0
+  const before = useRef(open)
+  useEffect(() => {
+    isOpen.value = open > 0
+    if (open < before.current) problems.reload()
+    before.current = open
+  }, [open, isOpen])
+  return loaded
+}
+
+function cellsOf(records: readonly ProblemRecord[]): readonly (readonly string[])[] {
+  const columns = [
+    'timestamp',
+    'kind',
+    'endpoint',
+    'token',
+    'required',
+    'received',
+    'payer',
+    'state',
+    'note',
+    'next',
+  ] as const
+  return [
+    [...columns, 'refund'],
+    ...records.map((one) => [...columns.map((name) => one[name] ?? ''), one.refund?.state ?? '']),
+  ]
 }
 
 interface KindsProps {
@@ -173,15 +190,30 @@ function sumsOf({ token, required, received, amount }: ProblemRecord): string {
   return required ? `${got} of ${formatAmount(required, locale)} ${token ?? ''}` : `${got} ${token ?? ''}`
 }
 
-function ProblemsTable({
-  records,
-  isMixed,
-}: {
+interface ProblemsTableProps {
   readonly records: readonly ProblemRecord[]
   readonly isMixed: boolean
-}) {
+  readonly refunds: Loaded<Refunds>
+}
+
+function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
+  const asked = useSignal<ProblemRecord | undefined>(undefined)
+  const ordered = useSignal<Ordered>(new Map())
   return (
     <div class="table-box">
+      {asked.value && (
+        <RefundDialog
+          one={asked.value}
+          canSend={refunds.value?.canSend ?? false}
+          onClose={(refund) => {
+            if (refund) {
+              ordered.value = new Map(ordered.value).set(asked.value?.id ?? '', refund)
+              refunds.reload()
+            }
+            asked.value = undefined
+          }}
+        />
+      )}
       <table>
         <caption class="unseen">Payments with a problem, the latest first</caption>
         <thead>
@@ -218,6 +250,13 @@ function ProblemsTable({
                 <p class="narrow">
                   {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
                 </p>
+                <RefundCell
+                  one={one}
+                  refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
+                  onAsk={() => {
+                    asked.value = one
+                  }}
+                />
               </td>
               <td class="number">{sumsOf(one)}</td>
               <td class="wide endpoint" title={one.endpoint}>

@@ -1,0 +1,16 @@
+/** A signal that rises again and again while somebody looks, for answers that change without a payment. */
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+
+/** 0 for never. */
+export function usePulse(everyMs: number): ReadonlySignal<number> {
+  const pulse = useSignal(0)
+  useEffect(() => {
+    if (everyMs === 0) return
+    const timer = setInterval(() => {
+      if (!document.hidden) pulse.value += 1
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs, pulse])
+  return pulse
+}

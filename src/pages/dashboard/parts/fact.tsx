@@ -1,0 +1,25 @@
+/** A name and what it says, in a list of such; and a part of a drawer. */
+import type { ComponentChildren } from 'preact'
+
+interface FactProps {
+  readonly name: string
+  readonly children: ComponentChildren
+}
+
+export function Fact({ name, children }: FactProps) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+export function Part({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="detail-part">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,161 @@
+/** What payments are shared out to others: accrued, due, under way and paid, to whom, by which rules and from which wallet. */
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { addDecimals, compareDecimals } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { useAnswer } from '../data/answer.ts'
+import { pathOf } from '../data/ask.ts'
+import type { Rewards as RewardsAnswer, Sums } from '../data/outgoing.ts'
+import { usePulse } from '../data/pulse.ts'
+import { Command } from '../parts/copy.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { PayeeDrawer, PayeesCard } from '../parts/payees.tsx'
+import { PayingWallet } from '../parts/paying-wallet.tsx'
+import { PayoutDrawer, PayoutsCard } from '../parts/payouts.tsx'
+import { RolesTable, sumUp, takenOf } from '../parts/roles.tsx'
+import { RulesInWords } from '../parts/rules.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { Notice, When } from '../parts/states.tsx'
+import { Tile } from '../parts/tiles.tsx'
+import { Count } from '../parts/words.tsx'
+
+const token = 'NATIVE'
+const everyMs = 5_000
+
+export function Rewards() {
+  const pulse = usePulse(everyMs)
+  const loaded = useAnswer<RewardsAnswer>('/api/rewards', { follows: pulse })
+  const { value } = loaded
+  return (
+    <>
+      <ScreenHead title="Rewards">{value && !isEmpty(value) && <ExportLines />}</ScreenHead>
+      <div class={value && !isEmpty(value) ? undefined : 'card'}>
+        <When loaded={loaded} lines={8}>
+          {(rewards) => (isEmpty(rewards) ? <Off /> : <Everything rewards={rewards} />)}
+        </When>
+      </div>
+    </>
+  )
+}
+
+/** Nothing is shared out here, and nothing ever was. */
+function isEmpty({ isOn, roles }: RewardsAnswer): boolean {
+  return !isOn && roles.every(({ payees }) => payees === 0)
+}
+
+function Off() {
+  return (
+    <Notice title="Rewards are off">
+      <p>
+        Set the option <code>rewards</code> to share payments with partners, developers and payers;{' '}
+        <code>docs/rewards.md</code> says how.
+      </p>
+    </Notice>
+  )
+}
+
+function ExportLines() {
+  return (
+    <Menu icon="download" label="Export" isWordy>
+      <ul class="menu-list">
+        {(
+          [
+            ['csv', 'CSV', 'for any spreadsheet'],
+            ['json', 'JSON', 'for programs'],
+          ] as const
+        ).map(([format, name, what]) => (
+          <li key={format}>
+            <a href={pathOf('/api/rewards/export', { format })} download>
+              {name} <span class="muted">{what}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="menu-note">Every line of every payout.</p>
+    </Menu>
+  )
+}
+
+function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
+  const { roles, rules, wallet, threshold, paused, isOn, payouts } = rewards
+  const sums = sumUp(roles)
+  const unsent = payouts.filter(({ state }) => state === 'planned').map(({ amount }) => amount)
+  return (
+    <div class="stack">
+      {paused && (
+        <div class="note note-warn" role="status">
+          <p>
+            <b>Payouts are paused on all servers.</b> What is earned goes on adding up. To go on:
+          </p>
+          <Command text="npx paystile rewards resume" />
+        </div>
+      )}
+      {!isOn && (
+        <p class="note" role="status">
+          This server shares out nothing. What you see is what others do on the same ledger, or did before.
+        </p>
+      )}
+      <Figures sums={sums} rewards={rewards} />
+      <div class="grid">
+        <section class="card grid-main" aria-labelledby="roles">
+          <header class="card-head">
+            <h2 id="roles">By role</h2>
+          </header>
+          <RolesTable roles={roles} token={token} />
+        </section>
+        <section class="card" aria-labelledby="wallet">
+          <header class="card-head">
+            <h2 id="wallet">Paid from</h2>
+          </header>
+          <PayingWallet wallet={wallet} due={addDecimals([sums.due, ...unsent])} threshold={threshold} />
+        </section>
+      </div>
+      <PayoutsCard />
+      <PayeesCard rewards={rewards} />
+      {rules && (
+        <section class="card" aria-labelledby="rules">
+          <header class="card-head">
+            <h2 id="rules">The rules</h2>
+          </header>
+          <RulesInWords rules={rules} />
+        </section>
+      )}
+      <PayoutDrawer />
+      <PayeeDrawer rewards={rewards} />
+    </div>
+  )
+}
+
+function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: RewardsAnswer }) {
+  const locale = pageLocale()
+  const taken = takenOf(sums)
+  const open = rewards.payouts.filter(({ state }) => state === 'planned' || state === 'signed').length
+  const figure = (amount: string) => ({
+    value: formatRounded(amount, locale),
+    unit: token,
+    exact: `${formatAmount(amount, locale)} ${token}`,
+  })
+  return (
+    <dl class="tiles card">
+      <Tile name="Accrued" {...figure(sums.accrued)}>
+        <span class="trend muted" title="Final, and not shared out yet">
+          <Count count={rewards.ripening} /> {rewards.ripening === 1 ? 'payment ripens' : 'payments ripen'}
+        </span>
+      </Tile>
+      <Tile name="Due" {...figure(sums.due)}>
+        <span class="trend muted">
+          {rewards.threshold === null ? 'not sent yet' : `sent from ${formatAmount(rewards.threshold, locale)} on`}
+        </span>
+      </Tile>
+      <Tile name="Under way" {...figure(sums.underWay)}>
+        <span class="trend muted">{open === 0 ? 'no payout' : `${open} ${open === 1 ? 'payout' : 'payouts'}`}</span>
+      </Tile>
+      <Tile name="Paid" {...figure(sums.paid)}>
+        <span class="trend muted">
+          {compareDecimals(taken, '0') > 0
+            ? `${formatRounded(taken, locale)} less, by lower rates and rent`
+            : 'to the last base unit'}
+        </span>
+      </Tile>
+    </dl>
+  )
+}

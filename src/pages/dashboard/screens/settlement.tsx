@@ -1,0 +1,186 @@
+/** How what comes in becomes the token that is settled in: balances against thresholds, and conversions. */
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { useAnswer } from '../data/answer.ts'
+import { pathOf } from '../data/ask.ts'
+import type { Conversion, Settlement as SettlementAnswer, SettlementWallet } from '../data/outgoing.ts'
+import { usePulse } from '../data/pulse.ts'
+import { Bar } from '../parts/bars.tsx'
+import { ConversionDrawer, ConversionsTable } from '../parts/conversions.tsx'
+import { Command, CopyButton } from '../parts/copy.tsx'
+import { CsvButton } from '../parts/export.tsx'
+import { Pages, useTurning } from '../parts/pages.tsx'
+import { ScreenHead } from '../parts/shell.tsx'
+import { Notice, When } from '../parts/states.tsx'
+import { Name } from '../parts/words.tsx'
+
+const everyMs = 5_000
+
+export function Settlement() {
+  const turning = useTurning()
+  const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
+  const path = pathOf('/api/settlement', { limit: 25, cursor: turning.cursor })
+  const loaded = useAnswer<SettlementAnswer>(path, { follows: pulse })
+  const { value } = loaded
+  const isBare = !value || isEmpty(value)
+  return (
+    <>
+      <ScreenHead title="Settlement">
+        {!isBare && <CsvButton name="conversions" rows={() => cellsOf(value.conversions)} />}
+      </ScreenHead>
+      <div class={isBare ? 'card' : undefined}>
+        <When loaded={loaded} lines={8}>
+          {(settlement) =>
+            isEmpty(settlement) ? (
+              <Off />
+            ) : (
+              <div class="stack">
+                {settlement.paused && (
+                  <div class="note note-warn" role="status">
+                    <p>
+                      <b>Conversions are paused on all servers, with the payouts.</b> To go on:
+                    </p>
+                    <Command text="npx paystile rewards resume" />
+                  </div>
+                )}
+                {settlement.wallets.map((wallet) => (
+                  <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
+                ))}
+                <section class="card" aria-labelledby="conversions">
+                  <header class="card-head">
+                    <h2 id="conversions">Conversions</h2>
+                  </header>
+                  {settlement.conversions.length === 0 ? (
+                    <Notice title="Nothing was converted yet">
+                      <p>The first conversion comes when a balance reaches its threshold.</p>
+                    </Notice>
+                  ) : (
+                    <>
+                      <ConversionsTable conversions={settlement.conversions} />
+                      <Pages {...turning.pages(settlement.next)} />
+                    </>
+                  )}
+                </section>
+                <ConversionDrawer conversions={settlement.conversions} />
+              </div>
+            )
+          }
+        </When>
+      </div>
+    </>
+  )
+}
+
+/** Nothing is converted here, and nothing ever was. */
+function isEmpty({ isOn, conversions }: SettlementAnswer): boolean {
+  return !isOn && conversions.length === 0
+}
+
+function Off() {
+  return (
+    <Notice title="Nothing is converted">
+      <p>
+        What comes in stays in the token it was paid with. Set <code>settlementToken</code> and{' '}
+        <code>autoConversion</code> to have it converted; <code>docs/settlement.md</code> says how.
+      </p>
+    </Notice>
+  )
+}
+
+function cellsOf(conversions: readonly Conversion[]): readonly (readonly string[])[] {
+  const names = [
+    'changedAt',
+    'id',
+    'state',
+    'tx',
+    'venue',
+    'sell',
+    'amount',
+    'sold',
+    'buy',
+    'quoted',
+    'minimum',
+  ] as const
+  const columns = [...names, 'received'] as const
+  return [columns, ...conversions.map((one) => columns.map((column) => one[column] ?? ''))]
+}
+
+/** Tokens of a wallet that are being converted now, among the latest conversions. */
+function openIn({ conversions }: SettlementAnswer, { wallet }: SettlementWallet): ReadonlySet<string> {
+  const open = conversions.filter((one) => one.wallet === wallet && (one.state === 'planned' || one.state === 'signed'))
+  return new Set(open.map(({ sell }) => sell))
+}
+
+interface WalletProps {
+  readonly wallet: SettlementWallet
+  readonly open: ReadonlySet<string>
+}
+
+function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, tokens }, open }: WalletProps) {
+  const locale = pageLocale()
+  return (
+    <section class="card" aria-label={`What is converted into ${settlementToken}`}>
+      <header class="card-head">
+        <h2>Into {settlementToken}</h2>
+        <span class="card-aside muted">
+          <Name text={wallet} />
+          <CopyButton text={wallet} what="the wallet" />
+        </span>
+      </header>
+      {!isServed && (
+        <div class="note note-warn" role="alert">
+          <p>
+            <b>Nobody converts for this wallet.</b> Balances grow until a process with its key runs.
+          </p>
+          <Command text="npx paystile worker" />
+        </div>
+      )}
+      <ul class="bars">
+        {tokens.map((one) => (
+          <TokenBar key={one.token} one={one} isOpen={open.has(one.token)} />
+        ))}
+      </ul>
+      <p class="card-note muted">
+        {venue === null ? 'Another process converts' : `Through ${venue}`}, for at most{' '}
+        {formatAmount(slippage, locale, 0)} % less than quoted. Looked at every few seconds.
+      </p>
+    </section>
+  )
+}
+
+interface TokenBarProps {
+  readonly one: SettlementWallet['tokens'][number]
+  readonly isOpen: boolean
+}
+
+function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBarProps) {
+  const locale = pageLocale()
+  const left = balance === null ? undefined : subtractDecimal(balance, kept)
+  const ready = left === undefined || compareDecimals(left, '0') > 0 ? left : '0'
+  const share = ready === undefined || threshold === null ? undefined : ratioOf(ready, threshold)
+  const isDue = share !== undefined && share >= 1
+  const said = isOpen
+    ? 'Being converted now'
+    : share === undefined
+      ? 'How far it is cannot be told now'
+      : isDue
+        ? 'Converted in a moment'
+        : `${new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }).format(share)} of the way to the next conversion`
+  return (
+    <li>
+      <span class="bars-name">{token}</span>
+      <span class="bars-figure" title={ready === undefined ? undefined : `${ready} ${token}`}>
+        {ready === undefined ? '–' : formatRounded(ready, locale)}{' '}
+        <span class="unit">
+          of {threshold === null ? '–' : formatRounded(threshold, locale)} {token}
+        </span>
+      </span>
+      <Bar share={share ?? 0} tone={token.toLowerCase()} />
+      <span class="bars-hint muted">
+        {said}
+        {compareDecimals(kept, '0') > 0 && ` · ${formatAmount(kept, locale)} ${token} are kept`}
+      </span>
+    </li>
+  )
+}
