@@ -8,7 +8,7 @@ import { readLifetime, submit } from '../../dist/chain/send.js'
 import { decodeAddress, decodeSignature } from '../../dist/core/base58.js'
 
 const everyMs = 200
-const atOnce = 2
+const lines = 6
 const leaseMs = 20_000
 const dayMs = 86_400_000
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -27,32 +27,29 @@ export async function createEarnings({ chain, fund, collector, service, count, e
     payers.push({ wallet, address: wallet.address, name, hasPaid: false })
   }
   const payments = []
-  let under = []
 
   async function pay() {
     const lifetime = await readLifetime(rpc)
-    if (!lifetime) return
-    for (let index = 0; index < atOnce; index += 1) {
-      const payer = payers[Math.floor(Math.random() * payers.length)]
-      // The first one is worth an account.
-      const units = BigInt((payer.hasPaid ? 1 : 400_000_000) + Math.floor(Math.random() * 50_000_000))
-      const token = { asset, units, decimals, tokenProgram }
-      const requestId = `torture-${payments.length}-${Math.random()}`
-      const signed = await signPayment({ ...lifetime, token, recipient: collector, requestId }, payer.wallet)
-      under.push({ signed, payer, units, requestId })
-    }
+    if (!lifetime) return []
+    const payer = payers[Math.floor(Math.random() * payers.length)]
+    // The first one is worth an account.
+    const units = BigInt((payer.hasPaid ? 1 : 400_000_000) + Math.floor(Math.random() * 50_000_000))
+    const token = { asset, units, decimals, tokenProgram }
+    const requestId = `torture-${payments.length}-${Math.random()}`
+    const signed = await signPayment({ ...lifetime, token, recipient: collector, requestId }, payer.wallet)
+    return [{ signed, payer, units, requestId }]
   }
 
-  /** Sends again what nobody has seen, and registers what is final. What can no longer land is not looked at any more. */
-  async function follow() {
-    if (under.length === 0) return
+  /** Sends again what nobody has seen, and registers what is final. Answers what is not yet, and may be. */
+  async function follow(under) {
+    if (under.length === 0) return under
     const height = (await rpc.call('getBlockHeight', [{ commitment: 'finalized' }])).result
     const config = { searchTransactionHistory: true }
     const answer = await rpc.call('getSignatureStatuses', [under.map(({ signed }) => signed.signature), config])
     const statuses = answer.result?.value
-    if (!statuses) return
+    if (!statuses) return under
     const looked = await Promise.all(under.map((one, index) => look(one, statuses[index], height)))
-    under = looked.filter((one) => one !== undefined)
+    return looked.filter((one) => one !== undefined)
   }
 
   async function look(one, status, height) {
@@ -108,8 +105,14 @@ export async function createEarnings({ chain, fund, collector, service, count, e
     payers: payers.map(({ address, name }) => ({ address, name })),
     /** Until nothing more is to come, and all that was made is registered. */
     async earn(isOver) {
-      while (!isOver()) await Promise.all([pay().then(follow), pause(everyMs)])
-      while (under.length > 0) await Promise.all([follow(), pause(everyMs)])
+      const line = async () => {
+        for (let under = []; !isOver() || under.length > 0; ) {
+          const rest = pause(everyMs)
+          under = await follow([...under, ...(isOver() ? [] : await pay())])
+          await rest
+        }
+      }
+      await Promise.all(Array.from({ length: lines }, line))
     },
     close: rpc.close,
   }

@@ -13,23 +13,22 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 /** Longer than anybody waits for an answer. */
 const tooLateMs = 2_500
 
-/** Whether all that is sent is lost, for longer than it could land. */
+/** Whether all that is sent is lost: about as long as it takes until nothing of it can land any more. */
 let isDark = false
-const [lightMs, darkMs] = [4_000, 250 * slotMs]
 
 /** Each time it is looked at, it is another. */
 const badWeather = {
   get drop() {
-    return isSo(0.015)
+    return isSo(0.01)
   },
   get status() {
-    return isSo(0.015) ? 429 : undefined
+    return isSo(0.01) ? 429 : undefined
   },
   get latencyMs() {
-    return isSo(0.05) ? upTo(300) : 0
+    return isSo(0.03) ? upTo(200) : 0
   },
   get lagSlots() {
-    return isSo(0.12) ? upTo(64) : 0
+    return isSo(0.08) ? upTo(64) : 0
   },
   get lose() {
     return isDark || isSo(0.3)
@@ -40,10 +39,11 @@ const badWeather = {
   },
 }
 
-/** What was asked is done, and nobody hears of it, or hears that it was not. */
-async function interrupt(_method, _params, answer) {
-  if (isSo(0.005)) await pause(tooLateMs)
-  if (isSo(0.01)) return { error: { code: -32005, message: 'Node is unhealthy' } }
+/** What was asked is done, and nobody hears of it, or hears that it was not: of those who send more than of others. */
+async function interrupt(method, _params, answer) {
+  const often = method === 'sendTransaction' ? 1 : 0.02
+  if (isSo(0.1 * often)) await pause(tooLateMs)
+  if (isSo(0.1 * often)) return { error: { code: -32005, message: 'Node is unhealthy' } }
   return answer
 }
 
@@ -56,7 +56,7 @@ function turn(isBad) {
   if (!isBad) return
   const change = (next) => {
     isDark = next
-    nights = setTimeout(() => change(!next), next ? darkMs : lightMs)
+    nights = setTimeout(() => change(!next), slotMs * (150 + upTo(100)))
   }
   change(false)
   localnet.faults.set([badWeather])

@@ -26,7 +26,7 @@ const { values } = parseArgs({
   options: {
     payouts: { type: 'boolean' },
     cycles: { type: 'string', default: '500' },
-    payers: { type: 'string', default: '40' },
+    payers: { type: 'string', default: '60' },
     sqlite: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -110,11 +110,9 @@ const tally = {
 let isOver = false
 say(`two workers on ${stage.name}, ${cycles} deaths`)
 await order({ isBad: true })
-await Promise.all([killWorkers(), killDatabase(), passTime(), earnings.earn(() => isOver)])
+await Promise.all([killWorkers(), killDatabase(), whileTimePasses(() => isOver), earnings.earn(() => isOver)])
 say('the node is well again; what is left is paid')
 tally.forks = (await order({ isBad: false })).forks
-// Whoever was parked for a day is paid after it.
-await order({ pass: 2 * 86_400 })
 const isDone = await untilPaid()
 await crew.close()
 const wrongs = await audit()
@@ -138,8 +136,8 @@ process.exit()
 async function killWorkers() {
   for (let turn = 0; tally.kills < cycles; turn += 1) {
     // One stands still in the middle of something, long enough for what it signed to expire, while the other goes on.
-    if (turn % 25 === 24) {
-      const freezing = crew.freeze(turn, 1_000 + 5_000 * Math.random())
+    if (turn % 8 === 7) {
+      const freezing = crew.freeze(turn, slotMs * (100 + 250 * Math.random()))
       await killOthers(turn + 1, freezing)
       if (await freezing) tally.freezes += 1
     } else await killOne(turn)
@@ -165,32 +163,33 @@ async function killOne(turn) {
 
 async function killDatabase() {
   while (stage.strike && !isOver) {
-    await pause(stage.everyMs * (0.8 + 0.4 * Math.random()))
+    await pause(3 * stage.everyMs * (0.5 + Math.random()))
     if (isOver) return
     await stage.strike()
     tally.databaseKills += 1
   }
 }
 
-/** Half a day in three seconds, so that those who were parked come back. */
-async function passTime() {
-  while (!isOver) {
-    await pause(3_000)
+/** Half a day in a second, so that those who were parked come back. */
+async function whileTimePasses(isEnd) {
+  while (!isEnd()) {
+    await pause(1_000)
     await order({ pass: 43_200 })
   }
 }
 
 /** False when something is left after a minute that should not be. */
 async function untilPaid() {
-  for (const until = Date.now() + 60_000; Date.now() < until; await pause(200)) {
-    const left = [
-      await rewards.ripening(),
-      (await dispatches.open()).length,
-      ...(await rewards.sums()).map(({ owed }) => owed),
-    ]
-    if (left.every((count) => BigInt(count) === 0n)) return true
+  let isPaid = false
+  const passing = whileTimePasses(() => isPaid)
+  for (const until = Date.now() + 60_000; Date.now() < until && !isPaid; await pause(200)) {
+    const owed = (await rewards.sums()).reduce((sum, one) => sum + one.owed, 0n)
+    isPaid = owed === 0n && (await rewards.ripening()) === 0 && (await dispatches.open()).length === 0
   }
-  return false
+  const isDone = isPaid
+  isPaid = true
+  await passing
+  return isDone
 }
 
 async function audit() {
