@@ -71,6 +71,8 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     .filter(({ destination, asset }) => destination === first.destination && asset === first.asset)
     .reduce((sum, { units }) => sum + (units ?? 0n), 0n)
   const requestId = effect.memos.find((memo) => isOurs(service, memo))
+  // What the owner of the wallet signed is no payment, but their own business: above all, what a conversion brought.
+  if (requestId === undefined && isOwnDoing(effect, recipient)) return undefined
   const sighting = {
     tx,
     recipient,
@@ -83,6 +85,10 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     ...purposeOf(service, requestId, token),
   }
   return { sighting, effect, requestId, decimals }
+}
+
+function isOwnDoing({ feePayer, transfers }: Effect, recipient: string): boolean {
+  return feePayer === recipient || transfers.some(({ authority }) => authority === recipient)
 }
 
 /** What a payment is for, and until when it can be claimed, as far as its requestId tells. */
