@@ -95,13 +95,16 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
         </p>
       )}
       <Figures sums={sums} rewards={rewards} />
-      <div class="grid grid-loose">
-        <section class="card" aria-labelledby="roles">
-          <header class="card-head">
-            <h2 id="roles">By role</h2>
-          </header>
-          <RolesTable roles={roles} token={token} />
-        </section>
+      <div class="grid">
+        <div class="stack">
+          <section class="card" aria-labelledby="roles">
+            <header class="card-head">
+              <h2 id="roles">By role</h2>
+            </header>
+            <RolesTable roles={roles} token={token} />
+          </section>
+          <PayoutsCard />
+        </div>
         <div class="stack">
           <section class="card" aria-labelledby="wallet">
             <header class="card-head">
@@ -119,7 +122,6 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
           )}
         </div>
       </div>
-      <PayoutsCard />
       <PayeesCard rewards={rewards} />
       <PayoutDrawer />
       <PayeeDrawer rewards={rewards} />
