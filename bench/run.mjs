@@ -66,6 +66,10 @@ try {
     const { benchStream } = await import('./stream.mjs')
     results.push(...(await benchStream({ say })))
   }
+  if (isWanted('payouts')) {
+    const { benchPayouts } = await import('./payouts.mjs')
+    results.push(...(await benchPayouts({ localnet, home, say })))
+  }
   if (isLarge && isWanted('analytics/export')) {
     const { benchExport } = await import('./export.mjs')
     results.push(...(await benchExport({ home, say })))

@@ -12,6 +12,7 @@ import { readFunds } from './balances.ts'
 import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './batch.ts'
 import { readOpeningCost, readStates } from './destinations.ts'
 import { diagnose } from './diagnosis.ts'
+import { gatherCalls } from './gather.ts'
 import type { Wallet } from './keypair.ts'
 import { composeMessage, signUnchanged, unsigned, WalletFault } from './message.ts'
 import { outcomeOf, type SignedAt } from './outcome.ts'
@@ -35,7 +36,9 @@ export interface CourierParts extends FeeTerms {
 
 const hedgeMs = 500
 
-export function createCourier(parts: CourierParts): Courier {
+export function createCourier(given: CourierParts): Courier {
+  // Many dispatches are signed and followed at the same time.
+  const parts = { ...given, rpc: gatherCalls(given.rpc) }
   const { rpc, genesis, wallet, verifier, clock, log } = parts
   const pin = { hash: genesis }
   const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))

@@ -41,7 +41,8 @@ export async function outcomeOf({ rpc, genesis }: OutcomeParts, signed: SignedAt
   const [landed, failed, gone, waiting] = [of('landed'), of('failed'), of('gone'), of('waiting')]
   if (landed[0] && failed.length === 0) return { kind: 'landed', slot: landed[0].slot }
   if (landed[0]) return open('one node says that it landed, another that it failed')
-  if (of('pending').length > 0) return open('it is in a block that is not final yet')
+  const pending = of('pending').length
+  if (pending > 0) return open('it is in a block that is not final yet', pending === words.length)
   if (failed[0]) {
     if (failed.length >= needed) return { kind: 'failed', slot: failed[0].slot, why: failed[0].why }
     return open('only one node says that it failed')
@@ -97,6 +98,6 @@ async function recall(call: Call, signed: SignedAt): Promise<Word> {
   return { kind: 'gone' }
 }
 
-function open(why: string): Outcome {
-  return { kind: 'open', why }
+function open(why: string, isThere = false): Outcome {
+  return { kind: 'open', why, isThere }
 }

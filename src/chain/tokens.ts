@@ -17,9 +17,9 @@ export const memoPrograms: ReadonlySet<string> = new Set([
 
 export const tokenPrograms: ReadonlySet<string> = new Set([splTokenProgram, token2022Program])
 
-/** Working one out takes a millisecond, and payers come back to the same shops. */
+/** Working one out takes a millisecond; payers come back to the same shops, and those who are paid are asked for twice. */
 const known = new Map<string, Promise<string>>()
-const mostKnown = 1_024
+const mostKnown = 8_192
 
 /** The account in which a wallet receives a token: the only one that a payer can work out alone. */
 export function findTokenAccount(wallet: string, mint: string, tokenProgram: string): Promise<string> {

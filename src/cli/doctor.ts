@@ -9,6 +9,7 @@ import { createHttpTransport } from '../host/transport.ts'
 import { checkClock } from './doctor/clock.ts'
 import { attempt, type Finding, fail, type Level, ok } from './doctor/finding.ts'
 import { checkNodes, type Ground } from './doctor/nodes.ts'
+import { checkPayouts } from './doctor/payouts.ts'
 import { checkRates } from './doctor/rates.ts'
 import { checkRecipients } from './doctor/recipient.ts'
 import { createRedactor } from './doctor/redact.ts'
@@ -61,10 +62,11 @@ type Add = (check: string, look: () => readonly Finding[] | Promise<readonly Fin
 
 /** Everything that needs a configuration. True when the service runs already. */
 async function examineService(
-  { routes, plan }: Subject,
+  subject: Subject,
   http: ReturnType<typeof createHttpTransport>,
   add: Add,
 ): Promise<boolean> {
+  const { routes, plan } = subject
   let ground: Ground = { rpc: undefined, genesis: undefined }
   let aheadMs: number | undefined
   let isServing = false
@@ -92,6 +94,7 @@ async function examineService(
         ),
       )
   }
+  await add('rewards', () => checkPayouts(subject, ground))
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {

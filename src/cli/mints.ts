@@ -1,15 +1,13 @@
 /** `paystile mints create`: test tokens of one's own, for a test network and its faucet. */
-
-import { readGenesis } from '../chain/genesis.ts'
 import { createMinter } from '../chain/minting.ts'
-import { createRpc, type Rpc } from '../chain/rpc.ts'
+import { createRpc } from '../chain/rpc.ts'
 import { agentWalletPath } from '../client/agent-wallet.ts'
-import { genesisHashes, type MintTable, type Network, parseNodes, publicNodes } from '../core/network.ts'
+import type { MintTable, Network } from '../core/network.ts'
 import { createWallClock } from '../host/clock.ts'
 import { createHttpTransport } from '../host/transport.ts'
-import { runningLocalnet } from './network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from './output.ts'
 import { openWallet } from './purse.ts'
+import { chainOf, nodesFor } from './test-network.ts'
 
 interface MintsOptions {
   readonly network?: Network
@@ -41,27 +39,6 @@ export async function createMints(
     rpc.close()
     await http.close()
   }
-}
-
-function nodesFor(network: Exclude<Network, 'mainnet'>, given: readonly string[]): readonly string[] {
-  const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
-  return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
-}
-
-/** The chain's own name on a localnet; elsewhere the one that is known. */
-async function chainOf({ call }: Rpc, network: Network): Promise<string> {
-  const named = await readGenesis(call)
-  const known = genesisHashes[network]
-  if (named === undefined) {
-    throw new CommandError(
-      exitCodes.unreachable,
-      'chain_unavailable',
-      `No node of ${network} can be reached; name one with --rpc.`,
-    )
-  }
-  const isRight = known === undefined ? !Object.values(genesisHashes).includes(named) : named === known
-  if (isRight) return named
-  throw usage(`The node speaks for another chain than ${network}; name one of ${network} with --rpc.`)
 }
 
 function failure(result: { readonly kind: string; readonly why?: string }, address: string, network: Network) {

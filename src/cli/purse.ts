@@ -118,7 +118,7 @@ function readAmount(text: string): [TokenCode, string] {
 
 const mintPattern = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)?$/
 
-function readMint(text: string): [TokenCode, Mint] {
+export function readMint(text: string): [TokenCode, Mint] {
   const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []
   if (decodeAddress(address) === undefined) {
     throw usage(

@@ -4,6 +4,7 @@ import { formatUnits } from '../core/money.ts'
 import type { Dispatch } from '../core/money-out.ts'
 import { mintOf, solDecimals, type TokenCode } from '../core/network.ts'
 import { parseRefund } from '../core/refunds.ts'
+import { readKeyFile } from '../host/key-file.ts'
 import type { AccountKey } from '../server/options.ts'
 import type { Service } from '../server/service.ts'
 import { groundOf, openRefunds } from '../service/assemble-rewards.ts'
@@ -11,6 +12,7 @@ import type { RoutesConfig } from '../service/options.ts'
 import { mintsOf } from '../service/routes.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../workers/refunds.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from './output.ts'
+import { passphraseFor } from './passphrase.ts'
 import { type ServiceOptions, withService } from './service.ts'
 
 interface RefundOptions extends ServiceOptions {
@@ -25,7 +27,7 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
   const payment = decodeSignature(tx)
   if (!payment) throw usage(`${tx} is not the signature of a transaction; take it from the list of problems.`)
   return withService(terminal, options, async (service, config) => {
-    const parts = await open(service, config, options.key ?? config.refundKey)
+    const parts = await open(service, config, await unlocked(options.key ?? config.refundKey))
     const planning = await planRefund(parts, payment)
     if (planning.kind === 'unknown')
       throw new CommandError(exitCodes.refused, 'unknown_payment', 'This service has not seen that payment.')
@@ -44,6 +46,11 @@ async function open(service: Service, config: RoutesConfig, key: AccountKey | un
   const ground = groundOf(service, config)
   if (!ground) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
   return openRefunds(service, ground, config.mints, key)
+}
+
+/** A person is asked for the passphrase of a file that has one. */
+async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undefined> {
+  return typeof key === 'string' ? readKeyFile(key, await passphraseFor(key)) : key
 }
 
 /** Until it has landed for good, was given up, or it takes too long to wait. */

@@ -1,5 +1,5 @@
 /** The commands that run something: the demo, the gateway, a chain. */
-import type { Commands } from './run.ts'
+import { type Commands, collect, networkOption } from './run.ts'
 
 export function addServiceCommands({ command, run }: Commands): void {
   command('demo', 'run paid resources on a chain of their own, to try everything out')
@@ -31,4 +31,15 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--keep', 'keep the chain for the next time')
     .option('--slot-ms <number>', 'length of a slot in milliseconds (default: 400)')
     .action(run(async () => (await import('./localnet.ts')).localnet))
+
+  command('desk', 'exchange test tokens with those who convert what they earn, on localnet and devnet')
+    .option('--key <file>', 'key file of the wallet that trades (on localnet one is made if you give none)')
+    .option('--port <number>', 'port to listen on (default: 8403)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--spread <bps>', 'what it keeps, in hundredths of a percent (default: 30)')
+    .option('--rates <source>', 'what tokens are worth: pyth, jupiter, or SOL=150,NATIVE=0.1 (default: test rates)')
+    .option('--mint <CODE=address:decimals>', 'mint of a token, where it is not the usual one', collect, [])
+    .option('--rpc <url>', 'node to use', collect, [])
+    .addOption(networkOption())
+    .action(run(async () => (await import('./desk.ts')).desk))
 }

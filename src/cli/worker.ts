@@ -2,6 +2,7 @@
 import { basename, dirname } from 'node:path'
 import { formatUnits } from '../core/money.ts'
 import { readPlanFile } from '../gateway/file.ts'
+import { openConverting } from '../server/converting.ts'
 import { openRoutes } from '../service/assemble.ts'
 import { groundOf, openPayouts } from '../service/assemble-rewards.ts'
 import { readRoutesConfig } from '../service/options.ts'
@@ -21,13 +22,21 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   const plan = await readPlanFile(path, process.env)
   const config = readRoutesConfig(plan.service, process.env)
   if (options.dryRun) return dryRun(terminal, path)
-  if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0)
-    throw usage(`${basename(path)} has nothing for a worker to do: it names neither rewards nor refundKey.`)
+  const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
   const stopped = untilStopped()
+  const converting = openConverting(priced, process.env)
+  const { wallets } = converting
+  if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0 && wallets.length === 0)
+    throw usage(
+      `${basename(path)} has nothing for a worker to do: it names neither rewards, nor refundKey, nor settlementKey.`,
+    )
   const routes = openRoutes(plan.service)
+  // What works beside requests keeps no process alive by itself.
+  const alive = setInterval(() => {}, 60_000)
   try {
     const { rewards } = config
-    terminal.result({ file: path, shares: rewards !== undefined, pays: rewards?.key !== undefined }, [
+    const facts = { shares: rewards !== undefined, pays: rewards?.key !== undefined, converts: wallets }
+    terminal.result({ file: path, ...facts }, [
       `Working for ${basename(path)}. Ctrl-C stops it.`,
       ...(rewards
         ? [
@@ -37,11 +46,14 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
           ]
         : []),
       ...(config.refundKey === undefined ? [] : ['Refunds are sent.']),
+      ...wallets.map((wallet) => `What ${wallet} gets in other tokens is converted.`),
     ])
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
+    clearInterval(alive)
+    await converting.close()
     await routes.close()
   }
 }

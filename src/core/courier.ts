@@ -44,7 +44,8 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly slot: number; readonly why: string }
   /** It is on no node that would know of it, and can no longer land. */
   | { readonly kind: 'expired' }
-  | { readonly kind: 'open'; readonly why: string }
+  /** `isThere`: every node has it in a block that is not final yet, so that it need not be sent again for now. */
+  | { readonly kind: 'open'; readonly why: string; readonly isThere?: boolean }
 
 /**
  * `missing` can be opened. `frozen`: by the issuer, or it would be as soon as it is opened. `unusable`: another owner, or it

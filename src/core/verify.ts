@@ -207,6 +207,27 @@ export function gainOf(effect: Effect, recipient: string, asset: Asset): bigint 
   return gain
 }
 
+/**
+ * What somebody sent to a wallet by a transaction, whatever it was for: the most that may ever go back to them for it.
+ *
+ * What others, or programs that owe the wallet something, paid in the same transaction is not theirs, and what the wallet
+ * itself took part in, such as an exchange, was no payment.
+ */
+export function creditOf(effect: Effect, recipient: string, asset: Asset, payer: string): bigint {
+  if (effect.failed || isOwnDoing(effect, recipient)) return 0n
+  const sent = effect.transfers.filter(
+    (transfer) => transfer.asset === asset && transfer.destinationOwner === recipient && transfer.authority === payer,
+  )
+  const [explicit, gained] = [sumOf(sent) - takenBack(effect, recipient, asset), gainOf(effect, recipient, asset)]
+  const credited = gained < explicit ? gained : explicit
+  return credited > 0n ? credited : 0n
+}
+
+/** Whether a wallet ordered a part of it itself. */
+export function isOwnDoing({ transfers }: Pick<Effect, 'transfers'>, wallet: string): boolean {
+  return transfers.some(({ authority }) => authority === wallet)
+}
+
 /** Nothing went where it should have: says the most helpful thing about where it went instead. */
 function explainAbsence(effect: Effect, quote: Quote): Refusal {
   const accepted = new Set<Asset>(quote.options.map((option) => option.asset))

@@ -101,7 +101,7 @@ async function share(
 ): Promise<() => Promise<void>> {
   const workers = running.get(service) ?? new Map<string, Shared>()
   running.set(service, workers)
-  const name = nameOf(route, conversion)
+  const name = nameOfConverting(route, conversion)
   const shared = workers.get(name) ?? { users: 0, route, conversion, opened: open() }
   workers.set(name, shared)
   shared.users += 1
@@ -137,7 +137,8 @@ export async function convertedIn(service: Service): Promise<readonly Converted[
   return (await Promise.all(all.map((one) => one.catch(() => [])))).flat()
 }
 
-function nameOf({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
+/** The same for routes that can share a worker. */
+export function nameOfConverting({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
   return JSON.stringify([recipient, rules, venue, key !== undefined], plain)
 }

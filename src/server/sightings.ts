@@ -8,6 +8,7 @@ import type { Journal, Mark, Sighting } from '../core/ports.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { Effect } from '../core/verify.ts'
+import { creditOf, isOwnDoing } from '../core/verify.ts'
 import type { RouteConfig } from './config.ts'
 import { endpointOf } from './endpoint.ts'
 import { claimableUntil, paymentWindow, usualProofTtlSeconds } from './quote.ts'
@@ -67,12 +68,14 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
   const account = first && service.watched.get(first.destination)
   if (!tx || !account || effect.failed) return undefined
   const { recipient, token, decimals } = account
-  const received = effect.transfers
-    .filter(({ destination, asset }) => destination === first.destination && asset === first.asset)
-    .reduce((sum, { units }) => sum + (units ?? 0n), 0n)
-  const requestId = effect.memos.find((memo) => isOurs(service, memo))
-  // What the owner of the wallet signed is no payment, but their own business: above all, what a conversion brought.
-  if (requestId === undefined && isOwnDoing(effect, recipient)) return undefined
+  // What the recipient did itself, such as an exchange, is no payment that could be sent back.
+  if (isOwnDoing(effect, recipient)) return undefined
+  const received = creditOf(effect, recipient, first.asset, first.authority)
+  const purposes = effect.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
+  // It can be claimed by any of them: so it is too little only where it is too little for all.
+  const meant = purposes.find(({ required }) => required !== undefined && received >= required) ?? purposes[0]
+  const { requestId, ...purpose } = meant ?? nothing
+  const until = Math.max(0, ...purposes.map((one) => one.claimableUntil))
   const sighting = {
     tx,
     recipient,
@@ -82,27 +85,32 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     received,
     slot: effect.slot,
     paidAt: effect.blockTime * 1000,
-    ...purposeOf(service, requestId, token),
+    ...purpose,
+    claimableUntil: until,
   }
   return { sighting, effect, requestId, decimals }
 }
 
-function isOwnDoing({ feePayer, transfers }: Effect, recipient: string): boolean {
-  return feePayer === recipient || transfers.some(({ authority }) => authority === recipient)
+interface Purpose extends Pick<Sighting, 'endpoint' | 'claimableUntil' | 'required' | 'payableUntil'> {
+  readonly requestId: string | undefined
 }
 
-/** What a payment is for, and until when it can be claimed, as far as its requestId tells. */
-function purposeOf(
-  service: Service,
-  requestId: string | undefined,
-  token: TokenCode,
-): Pick<Sighting, 'endpoint' | 'claimableUntil' | 'required' | 'payableUntil'> {
-  const request = requestId === undefined ? undefined : openRequest(requestId)
-  if (!request) return { endpoint: '', claimableUntil: 0, required: undefined, payableUntil: 0 }
+const nothing: Purpose = {
+  requestId: undefined,
+  endpoint: '',
+  claimableUntil: 0,
+  required: undefined,
+  payableUntil: 0,
+}
+
+/** What a payment with this memo is for, and until when it can be claimed. Undefined for what is no requestId of ours. */
+function purposeOf(service: Service, memo: string, token: TokenCode): Purpose | undefined {
+  const request = openRequest(memo)
+  if (!request || service.recognise(request).kind !== 'sealed') return undefined
   const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
   const payableUntil = paymentWindow(request).notAfter * 1000
   const required = request.amounts[token]
-  return { endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
+  return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
 }
 
 /** What may still turn out to be paid. */
@@ -137,9 +145,4 @@ export function notePending(
     required: received,
     payableUntil: paymentWindow(request).notAfter * 1000,
   })
-}
-
-function isOurs(service: Service, memo: string): boolean {
-  const request = openRequest(memo)
-  return request !== undefined && service.recognise(request).kind === 'sealed'
 }

@@ -81,8 +81,7 @@ export async function findSwapFault(
   const quoted = view.getBigUint64(8, true)
   const slippageBps = BigInt(view.getUint16(16, true))
   if (view.getBigUint64(0, true) !== units) return 'it sells another amount than was ordered'
-  if (slippageBps > wholeBps || (quoted * (wholeBps - slippageBps)) / wholeBps < minimum)
-    return 'it would be content with less than the minimum'
+  if ((quoted * (wholeBps - slippageBps)) / wholeBps < minimum) return 'it would be content with less than the minimum'
   if (view.getUint16(18, true) !== 0 || view.getUint16(20, true) !== 0) return 'somebody takes a fee from it'
   if (accounts.length > mostAccounts) return 'it names more accounts than can be'
   if (accounts.some(({ address, isSigner }) => isSigner && address !== wallet)) return 'somebody else has to sign it'

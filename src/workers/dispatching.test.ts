@@ -117,6 +117,15 @@ describe('a dispatch', () => {
     expect(scene.sent).toEqual(['s1', 's1', 's1'])
   })
 
+  it('is not sent again while every node has it in a block', async () => {
+    const scene = stage()
+    await scene.step()
+    const outcomeOf = async () => ({ kind: 'open', why: 'not final', isThere: true }) as const
+    const parts = { ...scene.parts, courier: { ...scene.parts.courier, outcomeOf } }
+    expect(await advance(scene.row(), scene.errand, parts)).toMatchObject({ kind: 'waiting', why: 'not final' })
+    expect(scene.sent).toEqual(['s1'])
+  })
+
   it.each(['expired', 'failed'] as const)('T148: is signed anew only once it %s', async (how) => {
     const scene = stage()
     await scene.step()

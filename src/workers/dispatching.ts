@@ -110,6 +110,7 @@ async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingPart
       return { kind: 'unsigned', dispatch: next, why }
     }
     case 'open':
+      if (outcome.isThere) return { kind: 'waiting', dispatch, why: outcome.why }
       return send(dispatch, signed, outcome.why, parts)
   }
 }

@@ -40,7 +40,7 @@ export interface PayoutLimits {
 
 const followMs = 1_000
 /** Transactions under way at the same time. */
-const mostOpen = 64
+const mostOpen = 128
 
 /** What a worker knows of its own; another who knows nothing of it does no harm. */
 interface Memory {

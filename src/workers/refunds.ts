@@ -41,9 +41,14 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
   if (!history) return { kind: 'unknown' }
   const ruling = judgeRefund(history, clock.now())
   if (ruling.kind === 'refused') return ruling
-  const { payer, token } = history.capture
-  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)
-  if (finding.kind !== 'found') return { kind: 'refused', why: `who paid cannot be told: ${finding.why}` }
+  const { payer, token, recipient } = history.capture
+  const mint = parts.mintOf(token)
+  if (mint === undefined) return { kind: 'refused', why: `there is no ${token} on this network` }
+  // Asked anew each time: what was written down may be the word of one node, and of a block that is not final.
+  const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
+  if (sent.kind !== 'sent') return { kind: 'refused', why: `who paid cannot be told: ${sent.why}` }
+  if (sent.units < ruling.units)
+    return { kind: 'refused', why: 'the chain says that less of it came from who would get it' }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
   const planning = await dispatches.plan({
     id: createDispatchId(),

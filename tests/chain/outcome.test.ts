@@ -26,7 +26,7 @@ const sign = async (units = 7n) => {
 }
 const pass = (slots: number) => office.localnet.advance(0, slots)
 const by = (scripts: readonly NodeScript[], signed: SignedBytes) => office.courierOf(scripts).outcomeOf(signed)
-const open = (why: string) => ({ kind: 'open', why: expect.stringContaining(why) })
+const open = (why: string, isThere = false) => ({ kind: 'open', why: expect.stringContaining(why), isThere })
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
 /** Several lies of one node. */
@@ -202,7 +202,7 @@ describe('expired', () => {
     const courier = office.courierOf([mute])
     expect(await courier.send(signed)).toMatchObject({ kind: 'unknown' })
     pass(1)
-    expect(await courier.outcomeOf(signed)).toEqual(open('final'))
+    expect(await courier.outcomeOf(signed)).toEqual(open('final', true))
     pass(200)
     expect((await courier.outcomeOf(signed)).kind).toBe('landed')
   })
@@ -215,7 +215,7 @@ describe('expired', () => {
     pass(90)
     expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
     pass(20)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
     pass(40)
     expect((await office.courier.outcomeOf(signed)).kind).toBe('landed')
   })
@@ -225,8 +225,11 @@ describe('landed', () => {
   it('T152: is told only of what is final, and one node is enough', async () => {
     const signed = await sign()
     await office.land(signed)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
-    expect(await by([statusOf({ confirmationStatus: 'processed' })], signed)).toEqual(open('final'))
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
+    expect(await by([statusOf({ confirmationStatus: 'processed' })], signed)).toEqual(open('final', true))
+    // Whoever does not have it yet gets it again.
+    const without = lying('getSignatureStatuses', withValue([null]))
+    expect(await by([honest, without], signed)).toEqual(open('final'))
     // A fork takes it back, and it comes again.
     office.localnet.rollback(2)
     expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
@@ -276,7 +279,7 @@ describe('failed', () => {
 
   it('on chain is told once it is final, with the reason', async () => {
     const signed = await failing()
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final'))
+    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
     pass(40)
     expect(await office.courier.outcomeOf(signed)).toMatchObject({
       kind: 'failed',

@@ -12,6 +12,7 @@ import { readRoutesConfig } from '../../src/service/options.ts'
 import { planRefund } from '../../src/workers/refunds.ts'
 import { auditRewards } from '../../src/workers/reward-audit.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
+import { memo, proofOf } from '../harness/world.ts'
 import { type House, openHouse } from './house.ts'
 
 let stand: Stand
@@ -183,6 +184,46 @@ describe('a refund', () => {
     expect((await house.claim(proof)).status).toBe(200)
     await untilDelivered(tx)
     expect(await refund(tx)).toEqual({ kind: 'refused', why: 'what it paid for was delivered' })
+  })
+
+  it('is not made of a payment that names two requests and can be claimed by one of them', async () => {
+    const { world, payer } = stand
+    const ledger = join(stand.directory, 'rewards.sqlite')
+    const dear = await openHouse(stand, { ledger, price: 1_000, watch: true, endpoint: '/dear' })
+    const [expensive, cheap] = [await dear.challenge(), await house.challenge()]
+    const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 100_000_000n)
+    const tx = await world.send([memo(expensive.requestId), memo(cheap.requestId), instruction], payer)
+    world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    expect(await refund(tx)).toEqual({ kind: 'refused', why: expect.stringContaining('the payer can still claim it') })
+    expect((await house.claim(proofOf(tx, cheap, payer))).status).toBe(200)
+    await untilDelivered(tx)
+    await dear.close()
+  })
+
+  it('gives nobody what somebody else has sent in the same transaction', async () => {
+    const { world, payer } = stand
+    const { address } = world.recipient
+    const first = await world.transfer(payer, address, 'USDC', 1_000n)
+    const others = await world.transfer(refundFrom, address, 'USDC', 5_000_000n)
+    const tx = await world.send([first, others], payer)
+    world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    expect(await refund(tx)).toMatchObject({ kind: 'planned', facts: { reason: 'unmatched', units: 1_000n } })
+    await untilDone()
+  })
+
+  it('is not made of what the recipient itself exchanged', async () => {
+    const { world, payer } = stand
+    const { recipient } = world
+    await world.localnet.fund(recipient.address, { SOL: 10n ** 9n })
+    const sold = await world.transfer(recipient, payer.address, 'SOL', 1_000_000n)
+    const bought = await world.transfer(payer, recipient.address, 'USDC', 2_000_000n)
+    const tx = await world.send([sold, bought], recipient)
+    const after = await world.send([await world.transfer(payer, recipient.address, 'USDC', 2_000n)], payer)
+    world.localnet.advanceSlots(40)
+    await untilSeen(after)
+    expect(await refund(tx)).toEqual({ kind: 'unknown' })
   })
 
   it('knows no payment that was never seen', async () => {

@@ -13,46 +13,56 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 /** Longer than anybody waits for an answer. */
 const tooLateMs = 2_500
 
+/** Whether all that is sent is lost, for longer than it could land. */
+let isDark = false
+const [lightMs, darkMs] = [4_000, 250 * slotMs]
+
 /** Each time it is looked at, it is another. */
 const badWeather = {
   get drop() {
-    return isSo(0.03)
+    return isSo(0.015)
   },
   get status() {
-    return isSo(0.03) ? 429 : undefined
+    return isSo(0.015) ? 429 : undefined
   },
   get latencyMs() {
-    return isSo(0.05) ? upTo(400) : 0
+    return isSo(0.05) ? upTo(300) : 0
   },
   get lagSlots() {
-    return isSo(0.15) ? upTo(64) : 0
+    return isSo(0.12) ? upTo(64) : 0
   },
   get lose() {
-    return isSo(0.25)
+    return isDark || isSo(0.3)
   },
-  // Some of them wait until their block is too old.
+  // Some of them wait until their block is too old, or nearly so.
   get delaySlots() {
-    return isSo(0.4) ? upTo(170) : 0
+    return isSo(0.3) ? upTo(170) : 0
   },
 }
 
 /** What was asked is done, and nobody hears of it, or hears that it was not. */
 async function interrupt(_method, _params, answer) {
-  if (isSo(0.01)) await pause(tooLateMs)
-  if (isSo(0.02)) return { error: { code: -32005, message: 'Node is unhealthy' } }
+  if (isSo(0.005)) await pause(tooLateMs)
+  if (isSo(0.01)) return { error: { code: -32005, message: 'Node is unhealthy' } }
   return answer
 }
 
-let storms
+let [storms, nights] = []
 let forks = 0
 function turn(isBad) {
   clearInterval(storms)
+  clearTimeout(nights)
   localnet.faults.clear()
   if (!isBad) return
+  const change = (next) => {
+    isDark = next
+    nights = setTimeout(() => change(!next), next ? darkMs : lightMs)
+  }
+  change(false)
   localnet.faults.set([badWeather])
   localnet.faults.intercept(interrupt)
   storms = setInterval(() => {
-    if (!isSo(0.3)) return
+    if (!isSo(0.2)) return
     try {
       localnet.rollback(1 + upTo(25))
       forks += 1

@@ -5,7 +5,15 @@ import { startMoneyOut } from '../../dist/service/assemble-rewards.js'
 import { readRoutesConfig } from '../../dist/service/options.js'
 
 const { notes: _notes, key, ...options } = JSON.parse(process.argv[2])
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
+const silent = process.env.DBG
+  ? Object.fromEntries(
+      ['info', 'warn', 'error'].map((k) => [
+        k,
+        (e, f) =>
+          process.stderr.write(`${Date.now() % 1000000} ${process.pid} ${e} ${JSON.stringify(f)?.slice(0, 160)}\n`),
+      ]),
+    )
+  : { info: () => {}, warn: () => {}, error: () => {} }
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const { rewards, ...config } = readRoutesConfig(
   { ...options, log: silent, rewards: { ...options.rewards, key: Uint8Array.from(key) } },
@@ -33,6 +41,6 @@ async function work() {
   const money = await startMoneyOut(await ready, { ...config, rewards: { ...rewards, everyMs: 1 } })
   for (;;) {
     await money.run()
-    await pause(5)
+    await pause(20)
   }
 }

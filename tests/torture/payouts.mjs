@@ -34,7 +34,7 @@ const { values } = parseArgs({
 })
 const cycles = Number(values.cycles)
 const slotMs = 20
-const killMs = 260
+const killMs = 450
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const say = (line) => values.json || process.stderr.write(`${line}\n`)

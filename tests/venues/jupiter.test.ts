@@ -318,8 +318,9 @@ describe('T156: a hostile instruction', () => {
 
   it('with lookup tables that are none, of others, or being closed is not taken', async () => {
     const closing = plantTable([], 5n)
-    const foreign = await accountOf(stranger.address, trade.world.usdc)
-    for (const table of [closing, foreign, (await newWallet()).address]) {
+    const foreign = plantTable([], undefined, jupiterProgram)
+    const cut = await accountOf(stranger.address, trade.world.usdc)
+    for (const table of [closing, foreign, cut, (await newWallet()).address]) {
       const answer: Mischief['answer'] = (honest) => ({ ...honest, addressLookupTableAddresses: [table] })
       await unsignable({ answer }, 'its lookup tables cannot be read')
     }
@@ -394,6 +395,20 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
       'it writes to an account of another token of the wallet',
       'SOL',
     )
+  })
+
+  it('that takes of another token of the wallet, which only a lookup table names', async () => {
+    const [own, theirs] = await Promise.all([wallet, stranger].map(({ address: one }) => accountOf(one, native())))
+    if (!own || !theirs) throw new Error('no accounts')
+    const table = plantTable([own, theirs])
+    jupiter.be({
+      steps: (honest) => [...honest, transfer(native(), own, theirs, wallet.address, 1n)],
+      answer: (honest) => ({ ...honest, addressLookupTableAddresses: [table] }),
+    })
+    expect(await swap('SOL', 'USDC', 1_000_000_000n)).toEqual({
+      kind: 'impossible',
+      why: 'it writes to an account of another token of the wallet',
+    })
   })
 
   it('that takes SOL beside the fee', async () => {
@@ -532,7 +547,11 @@ async function wrap(owner: Wallet, lamports: bigint): Promise<string> {
 let tables = 0
 
 /** Plants a lookup table. */
-function plantTable(entries: readonly string[], closedAt = 2n ** 64n - 1n): string {
+function plantTable(
+  entries: readonly string[],
+  closedAt = 2n ** 64n - 1n,
+  owner = 'AddressLookupTab1e1111111111111111111111111',
+): string {
   const keys = entries.map((one) => decodeAddress(one) ?? new Uint8Array())
   const head = new Uint8Array(56)
   const view = new DataView(head.buffer)
@@ -542,7 +561,7 @@ function plantTable(entries: readonly string[], closedAt = 2n ** 64n - 1n): stri
   const table = encodeBase58(new Uint8Array(32).fill(100 + tables))
   trade.world.localnet.setAccount(table, {
     lamports: 10_000_000n,
-    owner: 'AddressLookupTab1e1111111111111111111111111',
+    owner,
     data: new Uint8Array(Buffer.concat([head, ...keys])),
     executable: false,
     rentEpoch: 2n ** 64n - 1n,

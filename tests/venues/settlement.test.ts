@@ -12,7 +12,7 @@ import {
 } from '../../src/core/conversion.ts'
 import { createMeter } from '../../src/core/metrics.ts'
 import type { Dispatch } from '../../src/core/money-out.ts'
-import type { Ledger } from '../../src/core/ports.ts'
+import type { Ledger, Shelf } from '../../src/core/ports.ts'
 import { LedgerUnavailable } from '../../src/core/ports.ts'
 import { testRates } from '../../src/core/rates.ts'
 import type { Venue } from '../../src/core/venue.ts'
@@ -352,6 +352,54 @@ describe('exactly once', () => {
     expect(heard).toHaveLength(1)
   })
 
+  it('asks for no other quote while it is under way', async () => {
+    let asked = 0
+    const { turn } = openWorker({
+      venue: (honest) => ({
+        ...honest,
+        quote: (order) => {
+          asked += 1
+          return honest.quote(order)
+        },
+      }),
+    })
+    for (let time = 0; time < 3; time += 1) await turn()
+    expect(asked).toBe(1)
+  })
+
+  it('leaves what is kept for fees alone also when it is signed anew', async () => {
+    const { turn } = openWorker({
+      rules: { tokens: ['SOL'] },
+      courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
+    })
+    await turn()
+    trade.world.localnet.advanceSlots(200)
+    await turn()
+    const held = trade.world.localnet.getAccount(wallet.address)
+    if (!held) throw new Error('no account')
+    trade.world.localnet.setAccount(wallet.address, { ...held, lamports: 9_999_999_999n })
+    trade.world.localnet.advanceSlots(1)
+    await turn()
+    expect(await all()).toMatchObject([{ state: 'dropped', why: 'the wallet does not hold so much any more' }])
+  })
+
+  it('is not signed anew while it is paused', async () => {
+    let isPaused = false
+    const { turn } = openWorker({
+      parts: { isPaused: async () => isPaused },
+      courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
+    })
+    await turn()
+    trade.world.localnet.advanceSlots(200)
+    isPaused = true
+    await turn()
+    await turn()
+    expect(await all()).toMatchObject([{ state: 'planned', attempts: 1 }])
+    isPaused = false
+    await turn()
+    expect(await all()).toMatchObject([{ state: 'signed', attempts: 2 }])
+  })
+
   it('is followed while it is paused', async () => {
     let isPaused = false
     const { turn, heard } = openWorker({ parts: { isPaused: async () => isPaused } })
@@ -390,6 +438,13 @@ describe('what fails', () => {
     await createSettlement(parts([{ ...good, courier: broken }, good]))()
     expect(warned).toEqual(['settlement.failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
+    const shelf = {
+      ...(ledger.shelf as Shelf),
+      put: async () => {
+        throw new LedgerUnavailable('gone')
+      },
+    }
+    await expect(createSettlement({ ...parts([good]), shelf })()).rejects.toBeInstanceOf(LedgerUnavailable)
     await ledger.close()
     await expect(other.turn()).rejects.toBeInstanceOf(LedgerUnavailable)
   })

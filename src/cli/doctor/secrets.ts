@@ -48,11 +48,16 @@ function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
 function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {
-    const { accountKey } = config.route
+    const { accountKey, conversion } = config.route
     if (typeof accountKey === 'string') paths.set('accountKey', accountKey)
+    if (typeof conversion?.key === 'string') paths.set('settlementKey', conversion.key)
   }
   const faucetKey = plan?.service.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
   if (typeof faucetKey === 'string' && faucetKey) paths.set('faucetKey', faucetKey)
+  const refundKey = plan?.service.refundKey ?? environment['PAYSTILE_REFUND_KEY']
+  if (typeof refundKey === 'string' && refundKey) paths.set('refundKey', refundKey)
+  const payoutKey = plan?.service.rewards && (plan.service.rewards.key ?? environment['PAYSTILE_PAYOUT_KEY'])
+  if (typeof payoutKey === 'string' && payoutKey) paths.set('rewards.key', payoutKey)
   return [...paths].map(([name, path]) => {
     try {
       readKeyFile(path, environment[passphraseVariable] || undefined).fill(0)

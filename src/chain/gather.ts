@@ -1,0 +1,87 @@
+/**
+ * Questions that are put to a node in the same moment go out together: the same one once, and statuses in one call. None of
+ * them is answered by what was asked before it came, so what was told before and after stays apart.
+ */
+import { isFields } from './json.ts'
+import type { Answer, Call, Rpc } from './rpc.ts'
+
+interface Asked {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly resolve: (answer: Answer | Promise<Answer>) => void
+}
+
+/** The most signatures a node takes in one call. */
+const mostSignatures = 256
+const statuses = 'getSignatureStatuses'
+/** Those that only read, and that many ask for in the same words. */
+const shared: ReadonlySet<string> = new Set([
+  statuses,
+  'getBlockHeight',
+  'getFirstAvailableBlock',
+  'getGenesisHash',
+  'getLatestBlockhash',
+  'getMinimumBalanceForRentExemption',
+  'getMultipleAccounts',
+  'getSlot',
+])
+
+export function gatherCalls({ nodes, call, close }: Rpc): Rpc {
+  return { nodes: nodes.map((node) => ({ ...node, call: gather(node.call) })), call: gather(call), close }
+}
+
+export function gather(call: Call): Call {
+  let waiting: Asked[] = []
+  const flush = (): void => {
+    const asked = waiting
+    waiting = []
+    for (const same of groupBy(asked, ({ method, params }) =>
+      JSON.stringify(method === statuses ? [method, params[1]] : [method, params]),
+    )) {
+      if (same[0].method === statuses) askStatuses(call, same)
+      else tell(same, call(same[0].method, same[0].params))
+    }
+  }
+  return (method, params) => {
+    if (!shared.has(method)) return call(method, params)
+    return new Promise((resolve) => {
+      if (waiting.length === 0) setTimeout(flush, 0)
+      waiting.push({ method, params, resolve })
+    })
+  }
+}
+
+function askStatuses(call: Call, asked: Group): void {
+  const single = asked.filter(({ params: [names] }) => Array.isArray(names) && names.length === 1)
+  for (const one of asked) if (!single.includes(one)) tell([one], call(one.method, one.params))
+  for (let start = 0; start < single.length; start += mostSignatures) {
+    const part = single.slice(start, start + mostSignatures)
+    const names = part.map(({ params: [own] }) => (own as readonly unknown[])[0])
+    const answering = call(statuses, [names, ...(part[0]?.params.slice(1) ?? [])])
+    for (const [index, { resolve }] of part.entries()) resolve(answering.then((answer) => pick(answer, index, names)))
+  }
+}
+
+/** One status out of many. Where the list is not what was asked for, nothing in it is. */
+function pick(answer: Answer, index: number, { length }: readonly unknown[]): Answer {
+  if (answer.kind !== 'answered' || !isFields(answer.result)) return answer
+  const { value } = answer.result
+  const own = Array.isArray(value) && value.length === length ? [value[index]] : undefined
+  return { kind: 'answered', result: { ...answer.result, value: own } }
+}
+
+type Group = readonly [Asked, ...Asked[]]
+
+function groupBy(asked: readonly Asked[], nameOf: (one: Asked) => string): Iterable<Group> {
+  const groups = new Map<string, [Asked, ...Asked[]]>()
+  for (const one of asked) {
+    const group = groups.get(nameOf(one))
+    if (group) group.push(one)
+    else groups.set(nameOf(one), [one])
+  }
+  return groups.values()
+}
+
+function tell(asked: readonly Asked[], answer: Promise<Answer>): void {
+  for (const { resolve } of asked) resolve(answer)
+}

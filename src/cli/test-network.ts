@@ -1,0 +1,30 @@
+/** Nodes and chain of a test network, for commands that have no business on mainnet. */
+import { readGenesis } from '../chain/genesis.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { genesisHashes, type Network, parseNodes, publicNodes } from '../core/network.ts'
+import { runningLocalnet } from './network.ts'
+import { CommandError, exitCodes, usage } from './output.ts'
+
+export type TestNetwork = Exclude<Network, 'mainnet'>
+
+/** Those that were named, of the environment, of the chain that runs here, or the public ones. */
+export function nodesFor(network: TestNetwork, given: readonly string[]): readonly string[] {
+  const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
+  return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
+}
+
+/** The chain's own name on a localnet; elsewhere the one that is known. */
+export async function chainOf({ call }: Rpc, network: TestNetwork): Promise<string> {
+  const named = await readGenesis(call)
+  const known = genesisHashes[network]
+  if (named === undefined) {
+    throw new CommandError(
+      exitCodes.unreachable,
+      'chain_unavailable',
+      `No node of ${network} can be reached; name one with --rpc.`,
+    )
+  }
+  const isRight = known === undefined ? !Object.values(genesisHashes).includes(named) : named === known
+  if (isRight) return named
+  throw usage(`The node speaks for another chain than ${network}; name one of ${network} with --rpc.`)
+}
