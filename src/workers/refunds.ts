@@ -6,12 +6,13 @@ import type { Dispatch, Dispatches } from '../core/money-out.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { solDecimals } from '../core/network.ts'
 import type { Books, Clock } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
 import { convert } from '../core/rates.ts'
 import type { RefundFacts } from '../core/refunds.ts'
 import { formatRefund, judgeRefund, parseRefund, refundLane } from '../core/refunds.ts'
 import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
-import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
+import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import type { Addresses } from './payees.ts'
@@ -72,7 +73,11 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
-  const step = await advance(dispatch, { sign: (one) => sign(parts, one), mostAttempts: 10 }, parts)
+  const step = await advance(
+    dispatch,
+    { sign: (one) => sign(parts, one), conclude: (one) => concludeLanded(parts.courier, one), mostAttempts: 10 },
+    parts,
+  )
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: 'refund', outcome: step.kind })
   return step
@@ -85,7 +90,16 @@ export function startRefunds(parts: RefundParts): Loop {
   const work = async (): Promise<void> => {
     const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'refund')
     parts.meter.set('paystile_dispatches_open', open.length, { kind: 'refund' })
-    for (const dispatch of open) await advanceRefund(parts, dispatch)
+    for (const dispatch of open) {
+      try {
+        await advanceRefund(parts, dispatch)
+      } catch (error) {
+        if (error instanceof LedgerUnavailable) throw error
+        // One that cannot be read must not hold up the others.
+        const why = error instanceof Error ? error.message : String(error)
+        parts.log.error('refund failed', { id: dispatch.id, why })
+      }
+    }
   }
   return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
 }

@@ -33,7 +33,7 @@ export function OutBadge({
 }
 
 export function Transaction({ tx }: { readonly tx: string | null }) {
-  if (tx === null) return <span class="muted">none yet</span>
+  if (tx === null) return <span class="muted">none</span>
   return (
     <>
       <Name text={tx} />

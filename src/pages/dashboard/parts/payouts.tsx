@@ -65,7 +65,7 @@ function PayoutsTable({ payouts }: { readonly payouts: readonly Payout[] }) {
             <th scope="col" class="number wide">
               Payees
             </th>
-            <th scope="col" class="wide">
+            <th scope="col" class="wide fill">
               Transaction
             </th>
             <th scope="col" class="when wide">
