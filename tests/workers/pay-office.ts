@@ -1,0 +1,162 @@
+/** The product's payouts over a ledger in memory and a chain of one wallet, on which everything lands as it is told. */
+import { createHash, randomBytes } from 'node:crypto'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import type { AccountState, Courier, Outcome, Signing, TransferOrder } from '../../src/core/courier.ts'
+import { createMeter } from '../../src/core/metrics.ts'
+import type { Dispatches, Rewards } from '../../src/core/money-out.ts'
+import type { FrozenRates } from '../../src/core/rates.ts'
+import type { RewardRole } from '../../src/core/rewards.ts'
+import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import type { Loop } from '../../src/workers/loop.ts'
+import type { Finding } from '../../src/workers/payees.ts'
+import type { PayoutLimits, PayoutsParts } from '../../src/workers/payouts.ts'
+import { startPayouts } from '../../src/workers/payouts.ts'
+import { accrualOf } from '../ledger/dues.ts'
+
+export const dayMs = 86_400_000
+export const hourMs = 3_600_000
+export const minuteMs = 60_000
+export const fee = 5_000n
+
+export interface Office {
+  readonly parts: PayoutsParts
+  readonly rewards: Rewards
+  readonly dispatches: Dispatches
+  /** By payee: what landed for them. */
+  readonly got: Map<string, bigint>
+  /** The transfers of every transaction that was sent, the first time. */
+  readonly sent: (readonly string[])[]
+  /** Why nothing was paid, as it was logged. */
+  readonly told: string[]
+  /** What the world is like; may be changed at any time. */
+  readonly world: World
+  /** Owes more to people. */
+  owe(units: Readonly<Record<string, bigint>>, role?: RewardRole): Promise<void>
+  /** One turn of the worker; `count` for several. */
+  run(count?: number): Promise<void>
+  pass(ms: number): void
+  /** Another worker, who knows nothing of this one. */
+  another(changes?: Partial<PayoutsParts>): Loop
+  stop(): Promise<void>
+}
+
+export interface World {
+  units: bigint
+  lamports: bigint
+  isPaused: boolean
+  rates: FrozenRates | undefined
+  /** How many transfers go into one transaction. */
+  fit: number
+  accounts: Map<string, AccountState> | undefined
+  finding: (payee: string) => Finding
+  outcome: Outcome['kind']
+  signing: (order: TransferOrder) => Exclude<Signing, { kind: 'signed' }> | undefined
+}
+
+const rates: FrozenRates = {
+  table: { NATIVE: '0.5', USDC: '1', SOL: '150' },
+  source: 'fixed',
+  at: 0,
+  decimals: { NATIVE: 9, USDC: 6, SOL: 9 },
+}
+const addressOf = (name: string) => encodeBase58(createHash('sha256').update(name).digest())
+
+export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
+  let now = 1_790_000_000_000
+  const clock = { now: () => now, monotonic: () => now }
+  const { rewards, dispatches } = createMemoryLedger({ clock })
+  if (!rewards || !dispatches) throw new Error('the ledger keeps no rewards')
+  const world: World = {
+    units: 10n ** 18n,
+    lamports: 10n ** 12n,
+    isPaused: false,
+    rates,
+    fit: 3,
+    accounts: new Map(),
+    finding: (payee) => ({ kind: 'found', address: payee }),
+    outcome: 'landed',
+    signing: () => undefined,
+  }
+  const [got, sent, told]: [Office['got'], Office['sent'], string[]] = [new Map(), [], []]
+  const parts: PayoutsParts = {
+    rewards,
+    dispatches,
+    clock,
+    courier: createCourier(world, got, sent),
+    addresses: { find: async ({ payee }) => world.finding(payee) },
+    native: { address: addressOf('mint'), decimals: 9, tokenProgram: addressOf('program') },
+    rates: () => world.rates,
+    limits: { least: 10n, dailyCap: undefined, everyMs: hourMs, dailyFees: 10n ** 12n, fee, ...limits },
+    isPaused: async () => world.isPaused,
+    meter: createMeter(),
+    log: {
+      info: () => {},
+      warn: (event, facts) => void (event === 'payouts wait' && told.push(String(facts?.['why']))),
+      error: () => {},
+    },
+    sealer: { seal: (bytes) => Buffer.from(bytes).toString('base64'), open: (text) => Buffer.from(text, 'base64') },
+  }
+  const loops: Loop[] = []
+  const another: Office['another'] = (changes = {}) => {
+    const loop = startPayouts({ ...parts, ...changes })
+    loops.push(loop)
+    return loop
+  }
+  const own = another()
+  return {
+    ...{ parts, rewards, dispatches, got, sent, told, world, another },
+    owe: async (units, role = 'developer') => {
+      const accruals = Object.entries(units).map(([payee, amount]) => accrualOf({ [`${role}:${payee}`]: amount }))
+      const { last } = await rewards.ripe(0)
+      await rewards.accrue(last, accruals)
+    },
+    run: async (count = 1) => {
+      for (let turn = 0; turn < count; turn += 1) await own.run()
+    },
+    pass: (ms) => {
+      now += ms
+    },
+    stop: async () => {
+      await Promise.all(loops.map((loop) => loop.stop()))
+    },
+  }
+}
+
+function createCourier(world: World, got: Map<string, bigint>, sent: Office['sent']): Courier {
+  const orders = new Map<string, TransferOrder>()
+  const landed = new Set<string>()
+  return {
+    wallet: addressOf('wallet'),
+    holdings: async () => ({ lamports: world.lamports, units: [world.units] }),
+    accountsOf: async (owners) => owners.map((owner) => world.accounts?.get(owner) ?? 'ready'),
+    openingCost: async () => 2_000n,
+    fit: ({ transfers }) => Math.min(world.fit, transfers.length),
+    read: async () => undefined,
+    sign: async (order) => {
+      const refusal = world.signing(order)
+      if (refusal) return refusal
+      const signature = randomBytes(8).toString('hex')
+      orders.set(signature, order)
+      const wire = new TextEncoder().encode(signature)
+      return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight: 100, slot: 1 } }
+    },
+    send: async ({ signature }) => {
+      const { transfers = [] } = orders.get(signature) ?? {}
+      sent.push(transfers.map(({ owner }) => owner))
+      return { kind: 'sent' }
+    },
+    outcomeOf: async ({ signature }) => {
+      if (world.outcome === 'open') return { kind: 'open', why: 'it may still land', isThere: true }
+      if (world.outcome === 'failed') return { kind: 'failed', slot: 2, why: 'no reason' }
+      if (world.outcome === 'expired') return { kind: 'expired' }
+      if (!landed.has(signature)) {
+        landed.add(signature)
+        for (const { owner, units } of orders.get(signature)?.transfers ?? []) {
+          got.set(owner, (got.get(owner) ?? 0n) + units)
+          world.units -= units
+        }
+      }
+      return { kind: 'landed', slot: 2 }
+    },
+  }
+}

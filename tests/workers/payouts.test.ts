@@ -1,0 +1,351 @@
+/** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { preview } from '../../src/workers/payout-plan.ts'
+import type { PayoutLimits } from '../../src/workers/payouts.ts'
+import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
+
+let office: Office
+afterEach(() => office.stop())
+
+/** Two turns: what is planned and sent in the first has landed after the second. */
+const paidWith = async (limits: Partial<PayoutLimits>, owed: Readonly<Record<string, bigint>>) => {
+  office = openOffice(limits)
+  await office.owe(owed)
+  await office.run(2)
+  return Object.fromEntries(office.got)
+}
+
+describe('a limit', () => {
+  it.each<[string, Partial<PayoutLimits>, Readonly<Record<string, bigint>>, Readonly<Record<string, bigint>>]>([
+    ['none that bites', {}, { ann: 60n, bob: 10n }, { ann: 60n, bob: 10n }],
+    ['the least that is sent to anybody', { least: 50n }, { ann: 50n, bob: 49n }, { ann: 50n }],
+    [
+      'the most that is sent within a day',
+      { dailyCap: 100n },
+      { ann: 60n, bob: 50n, cat: 40n },
+      { ann: 60n, cat: 40n },
+    ],
+    ['a cap that is less than what is owed to one', { dailyCap: 30n }, { ann: 60n, bob: 20n }, { bob: 20n }],
+    [
+      'no fees for a second transaction',
+      { dailyFees: fee },
+      { a: 50n, b: 40n, c: 30n, d: 20n },
+      { a: 50n, b: 40n, c: 30n },
+    ],
+    ['no fees at all', { dailyFees: fee - 1n }, { ann: 60n }, {}],
+  ])('bites: %s', async (_name, limits, owed, paid) => {
+    expect(await paidWith(limits, owed)).toEqual(paid)
+  })
+
+  it('of a day is over after it', async () => {
+    await paidWith({ dailyCap: 100n }, { ann: 60n, bob: 50n })
+    expect(office.told).toEqual(['the most for 24 hours is reached'])
+    office.pass(dayMs - minuteMs)
+    await office.run(2)
+    expect(office.got.get('bob')).toBeUndefined()
+    office.pass(2 * minuteMs)
+    await office.run(2)
+    expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('of fees counts what was signed again, and is over after a day', async () => {
+    office = openOffice({ dailyFees: 2n * fee, everyMs: 1 })
+    await office.owe({ ann: 60n })
+    office.world.outcome = 'expired'
+    // Planned and signed; found to be expired; signed again.
+    await office.run(3)
+    office.world.outcome = 'landed'
+    await office.owe({ bob: 50n })
+    office.pass(minuteMs)
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
+    expect(office.told).toEqual(['the fees of 24 hours are spent'])
+    office.pass(dayMs)
+    await office.run(2)
+    expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('that is reached is looked at again after a minute, and not before', async () => {
+    office = openOffice({ dailyFees: fee - 1n })
+    await office.owe({ ann: 60n })
+    let looks = 0
+    const due: typeof office.rewards.due = (...asked) => {
+      looks += 1
+      return office.rewards.due(...asked)
+    }
+    const worker = office.another({ rewards: { ...office.rewards, due } })
+    for (let turn = 0; turn < 3; turn += 1) await worker.run()
+    expect(looks).toBe(1)
+    office.pass(minuteMs)
+    await worker.run()
+    expect(looks).toBe(2)
+  })
+
+  it('T146: of a day holds for two workers of whom neither knows what the other has planned', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    office.world.fit = 1
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    const dispatches = { ...office.dispatches, planned: async () => 0n }
+    const [one, other] = [office.another({ dispatches }), office.another({ dispatches })]
+    for (let turn = 0; turn < 3; turn += 1) {
+      await Promise.all([one.run(), other.run()])
+      office.pass(minuteMs)
+    }
+    expect([...office.got.values()].reduce((sum, units) => sum + units, 0n)).toBeLessThanOrEqual(100n)
+    expect(office.got.get('ann')).toBe(60n)
+  })
+
+  it('of the transactions that are under way holds back the rest until they land', async () => {
+    office = openOffice()
+    office.world.fit = 1
+    office.world.outcome = 'open'
+    await office.owe(Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`p${index}`, 100n])))
+    await office.run(3)
+    expect(await office.dispatches.open()).toHaveLength(128)
+    office.world.outcome = 'landed'
+    await office.run(2)
+    expect(office.got.size).toBe(200)
+  })
+})
+
+describe('paused', () => {
+  it('plans nothing and signs nothing, and what was sent is followed', async () => {
+    office = openOffice({ everyMs: 1 })
+    await office.owe({ ann: 60n })
+    await office.run()
+    office.world.isPaused = true
+    await office.owe({ bob: 50n })
+    office.pass(minuteMs)
+    await office.run(2)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
+    expect(await office.dispatches.list({ most: 10 })).toHaveLength(1)
+    office.world.isPaused = false
+    await office.run(2)
+    expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('leaves alone what is only planned', async () => {
+    office = openOffice()
+    office.world.signing = () => ({ kind: 'unavailable', why: 'no node answers' })
+    await office.owe({ ann: 60n })
+    await office.run()
+    office.world.isPaused = true
+    office.world.signing = () => undefined
+    await office.run(2)
+    expect(await office.dispatches.open()).toMatchObject([{ state: 'planned' }])
+    office.world.isPaused = false
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(60n)
+  })
+})
+
+describe('a wallet that holds too little', () => {
+  it('pays whom it can, says what it needs, and pays the others soon after it is filled', async () => {
+    office = openOffice()
+    office.world.units = 70n
+    await office.owe({ ann: 60n, bob: 50n, cat: 10n })
+    await office.run(2)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, cat: 10n })
+    expect(office.told[0]).toMatch(/holds 0.00000007 NATIVE and needs 0.00000012; send it there$/)
+    office.world.units = 50n
+    office.pass(minuteMs)
+    await office.run(2)
+    expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('does not count on what is reserved for what is under way', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.units = 70n
+    office.world.outcome = 'open'
+    await office.owe({ ann: 60n })
+    await office.run()
+    await office.owe({ bob: 50n })
+    office.pass(minuteMs)
+    await office.run()
+    expect(office.sent).toEqual([['ann']])
+  })
+
+  it('waits for SOL with what it has planned', async () => {
+    office = openOffice()
+    office.world.lamports = fee - 1n
+    await office.owe({ ann: 60n })
+    await office.run(2)
+    expect(office.sent).toEqual([])
+    expect(office.told).toEqual([expect.stringMatching(/holds 0.000004999 SOL and needs 0.000005 for fees/)])
+    office.world.lamports = fee
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(60n)
+  })
+
+  it('needs the rent of accounts that it opens as well', async () => {
+    office = openOffice()
+    office.world.accounts?.set('ann', 'missing')
+    office.world.lamports = fee + 1_999n
+    await office.owe({ ann: 10_000_000n })
+    await office.run(2)
+    expect(office.sent).toEqual([])
+    office.world.lamports = fee + 2_000n
+    await office.run(2)
+    // 2,000 lamports at 150 for NATIVE at 0.5.
+    expect(office.got.get('ann')).toBe(10_000_000n - 600_000n)
+  })
+})
+
+describe('who cannot be paid now', () => {
+  it.each<[string, (world: World) => void, number]>([
+    [
+      'whose payment no node tells of',
+      (world) => {
+        world.finding = () => ({ kind: 'unavailable', why: 'no node answers' })
+      },
+      minuteMs,
+    ],
+    [
+      'whose payment no node has',
+      (world) => {
+        world.finding = () => ({ kind: 'lost', why: 'no node has the payment' })
+      },
+      dayMs,
+    ],
+    [
+      'whose account is frozen',
+      (world) => {
+        world.accounts = new Map([['ann', 'frozen']])
+      },
+      dayMs,
+    ],
+    [
+      'whose account would cost too much',
+      (world) => {
+        world.accounts = new Map([['ann', 'missing']])
+      },
+      hourMs,
+    ],
+    [
+      'who alone cannot be sent anything',
+      (world) => {
+        world.signing = () => ({ kind: 'impossible', why: 'it would fail' })
+      },
+      hourMs,
+    ],
+    [
+      'who is to blame',
+      (world) => {
+        world.signing = () => ({ kind: 'impossible', why: 'it would fail', transfer: 0 })
+      },
+      dayMs,
+    ],
+  ])('T155: is looked at again after a while: %s', async (_name, spoil, forMs) => {
+    office = openOffice({ everyMs: 1 })
+    const sound = { ...office.world }
+    spoil(office.world)
+    await office.owe({ ann: 60n })
+    await office.run(2)
+    expect(await office.rewards.payee({ role: 'developer', payee: 'ann' })).toMatchObject({
+      why: expect.stringMatching(/./),
+    })
+    Object.assign(office.world, sound, { accounts: new Map() })
+    office.pass(forMs - 1_000)
+    await office.run(2)
+    expect(office.got.get('ann')).toBeUndefined()
+    office.pass(1_001)
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(60n)
+  })
+
+  it('holds up nobody: where nobody is known to be to blame, each is tried alone', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.signing = ({ transfers }) =>
+      transfers.some(({ owner }) => owner === 'bob') ? { kind: 'impossible', why: 'it would fail' } : undefined
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    for (let turn = 0; turn < 4; turn += 1) {
+      office.pass(minuteMs)
+      await office.run()
+    }
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, cat: 40n })
+    expect(await office.rewards.payee({ role: 'developer', payee: 'bob' })).toMatchObject({
+      why: 'it would fail',
+      reserved: 0n,
+    })
+    // Whoever was paid alone is paid among others again.
+    await office.owe({ ann: 60n, cat: 40n })
+    office.pass(minuteMs)
+    await office.run()
+    expect(office.sent.at(-1)).toEqual(['ann', 'cat'])
+  })
+
+  it('does not hide those behind, however many they are', async () => {
+    office = openOffice()
+    const lost = Array.from({ length: 1_100 }, (_, index) => [`lost${index}`, 100n] as const)
+    await office.owe({ ...Object.fromEntries(lost), ann: 60n })
+    office.world.finding = (payee) =>
+      payee === 'ann' ? { kind: 'found', address: 'ann' } : { kind: 'lost', why: 'no node has the payment' }
+    await office.run(2)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
+  })
+
+  it('is nobody while there is no fresh rate, and that is asked again soon', async () => {
+    office = openOffice()
+    const { rates } = office.world
+    office.world.rates = undefined
+    await office.owe({ ann: 60n })
+    await office.run(2)
+    expect(office.told).toEqual(['there is no fresh rate of NATIVE'])
+    office.world.rates = rates
+    office.pass(minuteMs)
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(60n)
+  })
+})
+
+it('however many there are, they go into as few transactions as can be', async () => {
+  office = openOffice()
+  office.world.fit = 18
+  await office.owe(Object.fromEntries(Array.from({ length: 1_997 }, (_, index) => [`p${index}`, 100n])))
+  await office.run(2)
+  expect(office.got.size).toBe(1_997)
+  expect(office.sent).toHaveLength(Math.ceil(1_997 / 18))
+})
+
+it('looks only every so often whether anybody is to be paid', async () => {
+  office = openOffice({ everyMs: hourMs })
+  await office.run()
+  await office.owe({ ann: 60n })
+  office.pass(hourMs - 1)
+  await office.run(2)
+  expect(office.sent).toEqual([])
+  office.pass(1)
+  await office.run(2)
+  expect(office.got.get('ann')).toBe(60n)
+})
+
+describe('a dry run', () => {
+  it('tells whom nothing would be paid as well, and why, and changes nothing', async () => {
+    office = openOffice()
+    office.world.accounts?.set('bob', 'frozen')
+    office.world.finding = (payee) =>
+      payee === 'cat' ? { kind: 'lost', why: 'it is lost' } : { kind: 'found', address: payee }
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    const before = await office.rewards.payees({ most: 10 })
+    const found = await preview(office.parts, false)
+    expect(found).toEqual({
+      lines: [{ role: 'developer', payee: 'ann', from: 0, upto: 1, gross: 60n, units: 60n, opening: 0n }],
+      others: [
+        { role: 'developer', payee: 'cat', why: 'it is lost' },
+        { role: 'developer', payee: 'bob', why: 'the token account is frozen by the issuer of the token' },
+      ],
+      why: undefined,
+      isAll: true,
+    })
+    expect(await office.rewards.payees({ most: 10 })).toEqual(before)
+    expect(await office.dispatches.list({ most: 10 })).toEqual([])
+    expect(office.sent).toEqual([])
+  })
+
+  it('says when nobody could be paid', async () => {
+    office = openOffice()
+    office.world.rates = undefined
+    await office.owe({ ann: 60n })
+    expect(await preview(office.parts, false)).toMatchObject({ lines: [], why: 'there is no fresh rate of NATIVE' })
+  })
+})
