@@ -49,6 +49,7 @@ async function takePictures(url) {
     ['checkout', '/api/play', { width: 480, height: 860 }, '#wallets button'],
     ['dashboard', '/dashboard?period=24h', { width: 1280, height: 900 }, 'canvas'],
     ['payments', '/dashboard/payments', { width: 1280, height: 720 }, 'tbody tr'],
+    ['rewards', '/dashboard/rewards', { width: 1280, height: 900 }, '.badge.good'],
   ]
   for (const colorScheme of ['light', 'dark']) {
     for (const [name, path, viewport, sign] of scenes) {

@@ -151,7 +151,7 @@ export interface DispatchPlan {
   readonly about: string
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
-  /** The most that payouts may have planned to send since a time, this one included, not counting what was dropped. */
+  /** The most that payouts may send that were planned since a time or are under way, this one included. */
   readonly cap?: { readonly since: number; readonly units: bigint }
   /**
    * Refunds of payments that brought nothing: it must still have brought nothing, and cannot be used from then on, until the
@@ -268,7 +268,7 @@ export interface Dispatches {
   }): Promise<readonly Dispatch[]>
   /** What a payee was paid, or is about to be, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
-  /** What payouts planned since a time send, without those that were dropped. */
+  /** What payouts send that were planned since a time and not dropped, or are still under way: those may land any time. */
   planned(since: number): Promise<bigint>
 }
 

@@ -50,7 +50,8 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
   }
   const planned = (since: number): bigint => {
     const kept = [...dispatches.values()].filter(
-      ({ dispatch: { kind, state, at } }) => kind === 'payout' && state !== 'dropped' && at >= since,
+      ({ dispatch: { kind, state, at } }) =>
+        kind === 'payout' && state !== 'dropped' && (at >= since || state !== 'landed'),
     )
     return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
   }

@@ -59,8 +59,9 @@ const insertLines = `INSERT INTO paystile_payout_lines (dispatch, place, at, ${l
 const lines = `SELECT ${lineColumns} FROM paystile_payout_lines WHERE dispatch = $1 ORDER BY place`
 const linesOf = `SELECT ${lineColumns}, dispatch FROM paystile_payout_lines WHERE role = $1 AND payee = $2
   ORDER BY at DESC, dispatch DESC LIMIT $3`
-const planned = `SELECT coalesce(sum(sent), 0) AS total FROM paystile_dispatches
-  WHERE kind = 'payout' AND at >= $1 AND state <> 'dropped'`
+const planned = `SELECT coalesce(sum(sent), 0) AS total FROM (
+    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND at >= $1 AND state <> 'dropped' UNION ALL
+    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND ${isOpen} AND at < $1) AS counted`
 const isNamed = 'kept.role = given.role AND kept.payee = given.payee'
 /** As they stand, each with what its accruals of a line come to. */
 const standing = `SELECT kept.*, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS shared WHERE shared.role = given.role

@@ -141,7 +141,8 @@ function prepareDispatches(db: DatabaseSyncInstance) {
   const lines = db.prepare(`SELECT ${lineColumns} FROM payout_lines WHERE dispatch = ? ORDER BY place`)
   const voids = db.prepare('SELECT voids FROM dispatches WHERE id = ?')
   const planned = db.prepare(`
-    SELECT ${totalOf('sent')} FROM dispatches WHERE kind = 'payout' AND at >= ? AND state <> 'dropped'`)
+    SELECT ${totalOf('sent')} FROM (SELECT sent FROM dispatches WHERE kind = 'payout' AND at >= ?1 AND state <> 'dropped'
+      UNION ALL SELECT sent FROM dispatches WHERE kind = 'payout' AND ${isOpen} AND at < ?1)`)
   planned.setReadBigInts(true)
 
   return {

@@ -5,6 +5,7 @@
 
 import type { MintTable } from '../core/network.ts'
 import { decimalsOf, knownMints } from '../core/network.ts'
+import type { Clock } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { createBudget } from '../server/budget.ts'
 import type { Catalog } from '../server/catalog.ts'
@@ -83,13 +84,19 @@ export function createRoutes(parts: RoutesParts): Routes {
     owns: isOwnPath,
     handle: async (request, visitor) => {
       try {
-        return await dispatch(table, visit(request, visitor))
+        return dated(await dispatch(table, visit(request, visitor)), clock)
       } catch (error) {
         return failed(service, error)
       }
     },
     close: async () => stream?.close(),
   }
+}
+
+/** With the time by which the service goes: on a chain of its own that may be another than the machine's. */
+function dated(response: Response, clock: Clock): Response {
+  response.headers.set('Date', new Date(clock.now()).toUTCString())
+  return response
 }
 
 /** Undefined where the ledger keeps nothing of what goes out. */

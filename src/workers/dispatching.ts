@@ -48,6 +48,14 @@ export type Step =
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
 
+/** Believes that it landed when the nodes agree on what it did, and not one of them alone. */
+export async function concludeLanded({ read }: Pick<Courier, 'read'>, { signed }: Dispatch): Promise<Conclusion> {
+  const effect = await read(signed?.signature ?? '')
+  if (effect === undefined || effect === 'missing')
+    return { kind: 'unknown', why: 'not all nodes know yet that it landed' }
+  return effect.failed ? { kind: 'unknown', why: 'the nodes do not agree on what became of it' } : { kind: 'known' }
+}
+
 const idBytes = 12
 
 /** A name that nobody has used before. */

@@ -61,7 +61,8 @@ async function readPayment(
   { readonly kind: 'read'; readonly effect: Effect; readonly address: string } | Exclude<Finding, { kind: 'found' }>
 > {
   const reading = await chain.read(encodeBase58(payment), 0, { commitment: 'finalized' })
-  if (reading.kind === 'missing') return { kind: 'lost', why: 'no node has the payment by which it was earned' }
+  if (reading.kind === 'missing')
+    return { kind: 'lost', why: 'no node has the payment as final: it is too young or too old' }
   if (reading.kind !== 'found') return { kind: 'unavailable', why: reading.why }
   const { effect } = reading
   const { transfers, feePayer } = effect

@@ -10,8 +10,9 @@ import type { Meter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Dispatch, Dispatches, PayeeName, PayoutLine } from '../core/money-out.ts'
 import { solDecimals } from '../core/network.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
 import type { DispatchingParts, DispatchSigning, Errand } from './dispatching.ts'
-import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
+import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import { paymentOf } from './payees.ts'
@@ -71,7 +72,14 @@ async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): P
   const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'payout')
   const left = await mapAtOnce(open, askedAtOnce, async (dispatch) => {
     if (isPaused && dispatch.state === 'planned') return true
-    return step(parts, memory, dispatch)
+    try {
+      return await step(parts, memory, dispatch)
+    } catch (error) {
+      if (error instanceof LedgerUnavailable) throw error
+      // One that cannot be read must not hold up the others.
+      parts.log.error('payout failed', { id: dispatch.id, why: error instanceof Error ? error.message : String(error) })
+      return true
+    }
   })
   const count = left.filter(Boolean).length
   parts.meter.set('paystile_dispatches_open', count, { kind: 'payout' })
@@ -87,6 +95,7 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
       if (signing.kind === 'impossible') blamed = signing.transfer
       return signing
     },
+    conclude: (one) => concludeLanded(parts.courier, one),
     mostAttempts: Number.POSITIVE_INFINITY,
   }
   const taken = await advance(dispatch, errand, parts)

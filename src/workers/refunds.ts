@@ -4,11 +4,15 @@ import type { Courier } from '../core/courier.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Dispatch, Dispatches } from '../core/money-out.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
+import { solDecimals } from '../core/network.ts'
 import type { Books, Clock } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import type { FrozenRates } from '../core/rates.ts'
+import { convert } from '../core/rates.ts'
 import type { RefundFacts } from '../core/refunds.ts'
 import { formatRefund, judgeRefund, parseRefund, refundLane } from '../core/refunds.ts'
 import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
-import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
+import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import type { Addresses } from './payees.ts'
@@ -20,6 +24,8 @@ export interface RefundParts extends DispatchingParts {
   readonly addresses: Addresses
   /** Undefined for a token that there is none of; null for SOL, which needs none. */
   readonly mintOf: (token: TokenCode) => Mint | null | undefined
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
   readonly clock: Clock
   readonly meter: Meter
 }
@@ -67,7 +73,11 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
-  const step = await advance(dispatch, { sign: (one) => sign(parts, one), mostAttempts: 10 }, parts)
+  const step = await advance(
+    dispatch,
+    { sign: (one) => sign(parts, one), conclude: (one) => concludeLanded(parts.courier, one), mostAttempts: 10 },
+    parts,
+  )
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: 'refund', outcome: step.kind })
   return step
@@ -80,7 +90,16 @@ export function startRefunds(parts: RefundParts): Loop {
   const work = async (): Promise<void> => {
     const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'refund')
     parts.meter.set('paystile_dispatches_open', open.length, { kind: 'refund' })
-    for (const dispatch of open) await advanceRefund(parts, dispatch)
+    for (const dispatch of open) {
+      try {
+        await advanceRefund(parts, dispatch)
+      } catch (error) {
+        if (error instanceof LedgerUnavailable) throw error
+        // One that cannot be read must not hold up the others.
+        const why = error instanceof Error ? error.message : String(error)
+        parts.log.error('refund failed', { id: dispatch.id, why })
+      }
+    }
   }
   return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
 }
@@ -101,6 +120,27 @@ async function sign(parts: RefundParts, { id, about }: Dispatch): Promise<Dispat
   if (account === undefined) return { kind: 'unavailable', why: 'no node tells of the token account' }
   if (account === 'frozen' || account === 'unusable')
     return { kind: 'impossible', why: 'the token account of the payer takes nothing' }
-  const transfers = [{ owner: finding.address, units, opens: account === 'missing' }]
+  const opens = account === 'missing'
+  // Who closes the account after paying dust would otherwise be given the rent of a new one each time.
+  if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
+    return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
+  const transfers = [{ owner: finding.address, units, opens }]
   return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id) })
+}
+
+/** Whether opening a token account costs more than what is sent there, as far as rates tell. */
+async function isDearer(
+  { courier, rates }: RefundParts,
+  mint: Mint,
+  token: TokenCode,
+  units: bigint,
+): Promise<boolean> {
+  const [lamports, table] = [await courier.openingCost(mint), rates()?.table]
+  if (lamports === undefined || !table) return false
+  const cost = convert(
+    { token: 'SOL', units: lamports, decimals: solDecimals },
+    { token, decimals: mint.decimals },
+    table,
+  )
+  return cost !== undefined && cost > units
 }

@@ -72,7 +72,10 @@ describe.each(stores)('what is owed in the %s ledger', (name, open) => {
       fc.asyncProperty(story, async (steps) => {
         turn += 1
         clock.advance(1)
-        const scene = { turn, clock, ledgers, book: createBook(), since: clock.now(), seen: new Map(), ids: [] }
+        const since = clock.now()
+        // What earlier stories have left under way counts as well.
+        const before = await dispatchesOf(shelf.ledger).planned(since)
+        const scene = { turn, clock, ledgers, book: createBook(), since, before, seen: new Map(), ids: [] }
         for (const step of steps) await play(step, scene)
         await check(scene)
       }),
@@ -87,6 +90,7 @@ interface Scene {
   readonly ledgers: readonly Ledger[]
   readonly book: Book
   readonly since: number
+  readonly before: bigint
   readonly seen: Map<number, PayoutLine>
   readonly ids: string[]
 }
@@ -160,7 +164,7 @@ async function pay({ payees, less, cap }: Extract<Step, { act: 'pay' }>, scene: 
     return line ? [{ ...line, units: line.gross > less ? line.gross - less : 0n }] : []
   })
   if (lines.length === 0) return
-  const limit = cap ? { cap: { since: scene.since, units: most } } : {}
+  const limit = cap ? { cap: { since: scene.since, units: scene.before + most } } : {}
   const planning = await plan({ kind: 'payout', lane: '', about: '', lines, ...limit }, scene)
   if (planning === 'capped') equal(scene.book.planned() + sum(lines.map(({ units }) => units)) > most, true)
   if (planning !== 'planned') return
@@ -228,7 +232,7 @@ async function check(scene: Scene): Promise<void> {
   await ask(scene, (ledger) => rewardsOf(ledger).sums())
   await ask(scene, (ledger) => dispatchesOf(ledger).open())
   await ask(scene, (ledger) => dispatchesOf(ledger).list({ most: 50 }))
-  equal(await ask(scene, (ledger) => dispatchesOf(ledger).planned(scene.since)), scene.book.planned())
+  equal(await ask(scene, (ledger) => dispatchesOf(ledger).planned(scene.since)), scene.before + scene.book.planned())
   for (const ledger of scene.ledgers) deepEqual(await rewardsOf(ledger).audit(), [])
 }
 

@@ -1,5 +1,6 @@
 /** Answers of a service with some history, given in its place: every part of them that a screen shows. */
 import type { Page, Route } from 'playwright-core'
+import { outgoingAnswers, refundAnswer } from './contract-outgoing.ts'
 
 const hourMs = 3_600_000
 
@@ -47,9 +48,12 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     tx: name,
     note: name,
     next: name,
+    refundable: { token: 'USDC', amount: '0.25', reason: 'underpaid' },
   }
-  const late = { ...record, id: 'r2', kind: 'late', received: '0.25', note: name, next: name }
+  const { payment: _payment, ...refund } = refundAnswer(name, at)
+  const late = { ...record, id: 'r2', kind: 'late', received: '0.25', note: name, next: name, refund }
   const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
+    ...outgoingAnswers(name, at),
     '/api/analytics': () => ({
       ...base,
       ...totals,

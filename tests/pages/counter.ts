@@ -1,8 +1,17 @@
 /** A stall with some sales, a browser, and those who look at its dashboard. */
 import { type Gallery, openGallery, type Viewer } from '../harness/gallery.ts'
-import { openStall, type Stall } from './stall.ts'
+import { openStall, type Stall, type StallOptions } from './stall.ts'
 
-export const screens = ['', '/payments', '/endpoints', '/payers', '/problems', '/sign-in'] as const
+export const screens = [
+  '',
+  '/payments',
+  '/endpoints',
+  '/payers',
+  '/rewards',
+  '/settlement',
+  '/problems',
+  '/sign-in',
+] as const
 
 export interface Counter {
   readonly stall: Stall
@@ -13,8 +22,8 @@ export interface Counter {
   close(): Promise<void>
 }
 
-export async function openCounter(): Promise<Counter> {
-  const [stall, gallery] = await Promise.all([openStall(), openGallery()])
+export async function openCounter(options: StallOptions = {}): Promise<Counter> {
+  const [stall, gallery] = await Promise.all([openStall(options), openGallery()])
   await stall.buy('/api/moon')
   await stall.buy('/api/weather')
   await stall.buy('/api/moon', 'SOL')

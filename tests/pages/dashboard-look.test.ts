@@ -3,6 +3,7 @@ import { signBytes } from '@solana/kit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newSigner } from '../harness/world.ts'
 import { contractAnswers } from './contract.ts'
+import { wallet } from './contract-outgoing.ts'
 import { type Counter, openCounter, screens } from './counter.ts'
 import type { Stall } from './stall.ts'
 import { lendKeys, walletScript } from './wallet.ts'
@@ -17,6 +18,13 @@ afterEach(async () => {
 })
 
 const phone = { viewport: { width: 360, height: 740 } }
+/** What opens above a screen. */
+const drawers = [
+  '/payments?payment=r1',
+  '/rewards?payout=payout-1',
+  `/rewards?payee=partner~${wallet}`,
+  '/settlement?conversion=conversion-1',
+]
 /** As an owner sees it who does not sit at the machine. */
 const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
 
@@ -40,7 +48,7 @@ describe('the look', () => {
   it('fits a phone: nothing is wider than the window', async () => {
     const { page } = await counter.visit('/sign-in', phone)
     await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
-    for (const screen of [...screens, '/payments?payment=r1']) {
+    for (const screen of [...screens, ...drawers]) {
       await page.goto(`${counter.stall.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
@@ -62,7 +70,7 @@ describe('the look', () => {
     const viewer = await counter.visit('/sign-in')
     const { page } = viewer
     await contractAnswers(page)
-    for (const screen of [...screens, '/payments?payment=r1', '/problems?kind=underpaid']) {
+    for (const screen of [...screens, ...drawers, '/problems?kind=underpaid']) {
       await page.goto(`${counter.stall.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')

@@ -6,6 +6,7 @@ import { create402Middleware } from '../../src/adapters/node.ts'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
 import type { TokenCode } from '../../src/core/network.ts'
+import type { RoutesOptions } from '../../src/service/options.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
 
@@ -22,11 +23,20 @@ export interface Stall {
 
 const prices = { '/api/moon': '0.001', '/api/weather': '0.0125' } as const
 
-export async function openStall(): Promise<Stall> {
+export interface StallOptions {
+  /** What the service's own addresses are opened with. */
+  readonly routes?: (stand: Stand) => Promise<Partial<RoutesOptions>>
+  /** Sees payments that nobody claims. */
+  readonly watch?: boolean
+  /** What is for sale besides. */
+  readonly prices?: Readonly<Record<string, string>>
+}
+
+export async function openStall({ routes: ask, watch = false, prices: more }: StallOptions = {}): Promise<Stall> {
   const stand = await createStand()
   const { world, log, payer } = stand
-  const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch: false, log } as const
-  const paywalls = Object.entries(prices).map(([endpoint, price]) => {
+  const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch, log } as const
+  const paywalls = Object.entries({ ...prices, ...more }).map(([endpoint, price]) => {
     const paid = create402Middleware({
       ...shared,
       price,
@@ -39,7 +49,7 @@ export async function openStall(): Promise<Stall> {
     })
     return [endpoint, paid] as const
   })
-  const routes = createPaystileRoutes(shared)
+  const routes = createPaystileRoutes({ ...shared, ...(await ask?.(stand)) })
   const server = createServer((request, response) =>
     routes.listener(request, response, () => {
       const paid = paywalls.find(([endpoint]) => endpoint === request.url)?.[1]
@@ -58,6 +68,8 @@ export async function openStall(): Promise<Stall> {
     buy: async (path, token = 'USDC') => {
       const challenge = (await (await fetch(`${url}${path}`)).json()) as Challenge
       const tx = await world.pay(challenge, payer, token)
+      // What is dear is sold only once it is final.
+      if (more) world.localnet.advanceSlots(40)
       const response = await fetch(`${url}${path}`, { headers: { 'Payment-Proof': proofOf(tx, challenge, payer) } })
       if (response.status !== 200) throw new Error(`not sold: ${response.status} ${await response.text()}`)
       await response.text()

@@ -343,6 +343,33 @@ describe('GET /analytics/problems', () => {
   })
 })
 
+describe('what an owner exchanges', () => {
+  it('is no payment, and can never be sent back', async () => {
+    const { world, payer } = stand
+    const recipient = await world.person()
+    const watching = await openHouse(stand, { watch: true, recipient: recipient.address })
+    const exchange = async (feePayer: typeof payer) =>
+      world.send(
+        [
+          await world.transfer(payer, recipient.address, 'USDC', 500n),
+          await world.transfer(recipient, payer.address, 'NATIVE', 5_000n),
+        ],
+        feePayer,
+      )
+    await exchange(recipient)
+    await exchange(payer)
+    // Whoever only pays the fee has exchanged nothing.
+    await world.send([await world.transfer(payer, recipient.address, 'USDC', 77n)], recipient)
+    await world.send([await world.transfer(payer, recipient.address, 'USDC', 78n)], payer)
+    const { records } = await eventually(
+      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      (list) => list.records.filter(({ received }) => received.startsWith('0.00007')).length === 2,
+    )
+    expect(records.map(({ received }) => received).toSorted()).toEqual(['0.000077', '0.000078'])
+    await watching.close()
+  })
+})
+
 describe('who may read', () => {
   it.each(privates)('T136: %s is for owners: others are told how to sign in', async (path) => {
     const { status, headers, body } = await json(house.visit(path))

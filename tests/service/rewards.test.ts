@@ -2,7 +2,8 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
-import { createKeyPairSignerFromBytes } from '@solana/kit'
+import { address, createKeyPairSignerFromBytes } from '@solana/kit'
+import { getCloseAccountInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
 import type { Mint } from '../../src/core/network.ts'
@@ -203,14 +204,30 @@ describe('a refund', () => {
 
   it('gives nobody what somebody else has sent in the same transaction', async () => {
     const { world, payer } = stand
-    const { address } = world.recipient
-    const first = await world.transfer(payer, address, 'USDC', 1_000n)
-    const others = await world.transfer(refundFrom, address, 'USDC', 5_000_000n)
+    const first = await world.transfer(payer, world.recipient.address, 'USDC', 1_000n)
+    const others = await world.transfer(refundFrom, world.recipient.address, 'USDC', 5_000_000n)
     const tx = await world.send([first, others], payer)
     world.localnet.advanceSlots(40)
     await untilSeen(tx)
     expect(await refund(tx)).toMatchObject({ kind: 'planned', facts: { reason: 'unmatched', units: 1_000n } })
     await untilDone()
+  })
+
+  it('opens no account that costs more than what is sent back', async () => {
+    const { world } = stand
+    const poor = await createKeyPairSignerFromBytes(newBytes())
+    await world.localnet.fund(poor.address, { SOL: 10n ** 9n, USDC: 1_000n })
+    const dust = await world.transfer(poor, world.recipient.address, 'USDC', 1_000n)
+    const account = address(await world.tokenAccount(poor.address, world.usdc))
+    const closing = getCloseAccountInstruction({ account, destination: poor.address, owner: poor })
+    const tx = await world.send([dust, closing], poor)
+    world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    const planning = await refund(tx)
+    if (planning.kind !== 'planned') expect.fail(planning.kind)
+    await untilDone()
+    const why = expect.stringContaining('opening one costs more')
+    expect(await ledgerOf().dispatches.get(planning.dispatch.id)).toMatchObject({ state: 'dropped', why })
   })
 
   it('is not made of what the recipient itself exchanged', async () => {

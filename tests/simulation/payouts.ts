@@ -221,7 +221,12 @@ function createCourier(stage: Stage): Courier {
       (await travel()) ? owners.map((owner) => chain.accounts.get(owner) ?? 'ready') : undefined,
     openingCost: async () => ((await travel()) ? openingCost : undefined),
     fit: ({ transfers }) => Math.min(3, transfers.length),
-    read: async () => undefined,
+    read: async (signature) => {
+      const block = (await travel()) ? chain.blocks.get(signature) : undefined
+      if (!block) return undefined
+      const nobody = { feePayer: '', fee: 0n, memos: [], transfers: [], holdings: [] }
+      return { signature, slot: block.height, blockTime: 1, failed: block.failed, ...nobody }
+    },
     sign: async ({ transfers }) => {
       if (!(await travel())) return { kind: 'unavailable', why: 'no node answers' }
       const bad = transfers.find(({ owner }) => chain.accounts.get(owner) === 'frozen')

@@ -83,7 +83,10 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
     dispatches,
     clock,
     courier: createCourier(world, got, sent),
-    addresses: { find: async ({ payee }) => world.finding(payee) },
+    addresses: {
+      find: async ({ payee }) => world.finding(payee),
+      sent: async () => ({ kind: 'lost', why: 'nobody is refunded here' }),
+    },
     native: { address: addressOf('mint'), decimals: 9, tokenProgram: addressOf('program') },
     rates: () => world.rates,
     limits: { least: 10n, dailyCap: undefined, everyMs: hourMs, dailyFees: 10n ** 12n, fee, ...limits },
@@ -131,7 +134,10 @@ function createCourier(world: World, got: Map<string, bigint>, sent: Office['sen
     accountsOf: async (owners) => owners.map((owner) => world.accounts?.get(owner) ?? 'ready'),
     openingCost: async () => 2_000n,
     fit: ({ transfers }) => Math.min(world.fit, transfers.length),
-    read: async () => undefined,
+    read: async (signature) => {
+      const nobody = { feePayer: '', fee: 0n, memos: [], transfers: [], holdings: [] }
+      return landed.has(signature) ? { signature, slot: 2, blockTime: 1, failed: false, ...nobody } : undefined
+    },
     sign: async (order) => {
       const refusal = world.signing(order)
       if (refusal) return refusal

@@ -81,7 +81,7 @@ describe('a limit', () => {
     expect(looks).toBe(2)
   })
 
-  it('T146: of a day holds for two workers of whom neither knows what the other has planned', async () => {
+  it('T150: of a day holds for two workers of whom neither knows what the other has planned', async () => {
     office = openOffice({ dailyCap: 100n, everyMs: 1 })
     office.world.fit = 1
     await office.owe({ ann: 60n, bob: 50n, cat: 40n })

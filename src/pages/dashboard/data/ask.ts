@@ -1,4 +1,7 @@
 /** Asking the service. Whatever it answers, or does not, is one of a few outcomes that a screen knows how to show. */
+import { takeTime } from '../../look/clock.ts'
+import { catchUp } from './settings.ts'
+
 export type Trouble =
   /** Somebody has to sign in. */
   | { readonly kind: 'signed-out' }
@@ -21,6 +24,8 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
   let body: unknown
   try {
     response = await fetch(path, { ...init, signal, credentials: 'same-origin', cache: 'no-store' })
+    takeTime(response.headers.get('date'))
+    catchUp()
     body = await response.json()
   } catch {
     return { kind: 'unreachable' }

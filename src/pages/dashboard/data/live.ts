@@ -1,6 +1,6 @@
 /** Payments as they happen, over server-sent events: connected once for the page, and again whenever it breaks. */
 import { batch, signal } from '@preact/signals'
-import { now } from '../../look/clock.ts'
+import { monotonic } from '../../look/clock.ts'
 import { gaps, news } from './answer.ts'
 import type { FeedRecord } from './answers.ts'
 import { ask } from './ask.ts'
@@ -10,7 +10,7 @@ export type Line = 'connecting' | 'live' | 'reconnecting'
 
 export interface Row {
   readonly record: FeedRecord
-  /** When it came over the stream; undefined for what was there before. */
+  /** When it came over the stream, since the page was asked for; undefined for what was there before. */
   readonly arrivedAt: number | undefined
 }
 
@@ -47,7 +47,7 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
 /** The list as the service has it. What is in a later one and was not in the first is as new as what is streamed. */
 export function takeList(records: readonly FeedRecord[]): void {
   if (isPaused.value) return
-  rows.value = merge(rows.value, records, rows.value.length === 0 ? undefined : now())
+  rows.value = merge(rows.value, records, rows.value.length === 0 ? undefined : monotonic())
 }
 
 function takeRecord(record: FeedRecord): void {
@@ -57,13 +57,13 @@ function takeRecord(record: FeedRecord): void {
   }
   if (!rows.value.some((row) => row.record.id === record.id))
     spoken.value = `New payment: ${record.amount} ${record.token} for ${record.endpoint}`
-  rows.value = merge(rows.value, [record], now())
+  rows.value = merge(rows.value, [record], monotonic())
 }
 
 export function resume(): void {
   batch(() => {
     isPaused.value = false
-    rows.value = merge(rows.value, held.value, now())
+    rows.value = merge(rows.value, held.value, monotonic())
     held.value = []
     // More may have come than was held.
     gaps.value += 1
@@ -88,10 +88,10 @@ function announce(): void {
     // Nobody looks: it can wait until somebody does.
     if (document.hidden) return document.addEventListener('visibilitychange', tell, { once: true })
     isAnnounced = false
-    lastNews = now()
+    lastNews = monotonic()
     news.value += 1
   }
-  setTimeout(tell, Math.max(soonMs, lastNews + restMs - now()))
+  setTimeout(tell, Math.max(soonMs, lastNews + restMs - monotonic()))
 }
 
 function fillGap(): void {

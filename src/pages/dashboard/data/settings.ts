@@ -23,9 +23,15 @@ function keep(name: string, value: string): void {
 
 export const theme = signal<Theme>(themes.find((one) => one === recall('theme')) ?? 'system')
 export const zone = signal<Zone>(recall('zone') === 'utc' ? 'utc' : 'local')
+const tickMs = 10_000
 /** Moves on every ten seconds, so that what was a moment ago does not stay one. */
 export const tick = signal(now())
 export const isOnline = signal(true)
+
+/** Where the service has told another time than was thought, all moments are told anew. */
+export function catchUp(): void {
+  if (Math.abs(now() - tick.value) > 2 * tickMs) tick.value = now()
+}
 
 export function startSettings(): void {
   effect(() => {
@@ -36,7 +42,7 @@ export function startSettings(): void {
   effect(() => keep('zone', zone.value))
   setInterval(() => {
     tick.value = now()
-  }, 10_000)
+  }, tickMs)
   isOnline.value = navigator.onLine
   addEventListener('online', () => {
     isOnline.value = true

@@ -60,7 +60,7 @@ export function ConversionsTable({ conversions }: { readonly conversions: readon
             <th scope="col" class="wide">
               Venue
             </th>
-            <th scope="col" class="wide">
+            <th scope="col" class="wide fill">
               Transaction
             </th>
             <th scope="col" class="when wide">

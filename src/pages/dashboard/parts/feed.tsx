@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/network.ts'
-import { now } from '../../look/clock.ts'
+import { monotonic } from '../../look/clock.ts'
 import { gaps, useAnswer } from '../data/answer.ts'
 import { type Analytics, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
@@ -22,7 +22,8 @@ const newMs = 20_000
 const lineWords = { connecting: 'Connecting…', live: 'Live', reconnecting: 'Reconnecting…' } as const
 
 function isNew({ arrivedAt }: Row): boolean {
-  return arrivedAt !== undefined && Math.max(now(), tick.value) - arrivedAt < newMs
+  // With every tick it is looked at again.
+  return arrivedAt !== undefined && tick.value > 0 && monotonic() - arrivedAt < newMs
 }
 
 export function Feed() {

@@ -33,7 +33,7 @@ export function OutBadge({
 }
 
 export function Transaction({ tx }: { readonly tx: string | null }) {
-  if (tx === null) return <span class="muted">none yet</span>
+  if (tx === null) return <span class="muted">none</span>
   return (
     <>
       <Name text={tx} />
@@ -98,7 +98,7 @@ const lastWords = { signed: 'Signed', landed: 'Final', dropped: 'Given up' } as 
 
 /** How anybody finds out what a transaction did, without a word of this service. */
 export function checkCommand(tx: string): string {
-  const params = JSON.stringify([tx, { maxSupportedTransactionVersion: 0 }])
+  const params = JSON.stringify([tx, { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 }])
   const body = `{"jsonrpc":"2.0","id":1,"method":"getTransaction","params":${params}}`
   return `curl -s $RPC -H 'Content-Type: application/json' -d '${body}'`
 }

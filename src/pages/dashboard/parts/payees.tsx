@@ -116,7 +116,7 @@ function PayeesTable({ payees, rewards }: PayeesTableProps) {
             <th scope="col" class="number wide">
               Under way
             </th>
-            <th scope="col" class="number">
+            <th scope="col" class="number trail">
               Due
             </th>
             <th scope="col" class="wide">
@@ -137,7 +137,7 @@ function PayeesTable({ payees, rewards }: PayeesTableProps) {
                 <td class="number wide">{figure(one.accrued)}</td>
                 <td class="number">{figure(one.paid)}</td>
                 <td class="number wide">{figure(one.underWay)}</td>
-                <td class="number">{figure(one.due)}</td>
+                <td class="number trail">{figure(one.due)}</td>
                 <td class="wide waits muted">
                   {wait?.text} {wait?.until && <Again at={wait.until} />}
                 </td>

@@ -65,7 +65,7 @@ function PayoutsTable({ payouts }: { readonly payouts: readonly Payout[] }) {
             <th scope="col" class="number wide">
               Payees
             </th>
-            <th scope="col" class="wide">
+            <th scope="col" class="wide fill">
               Transaction
             </th>
             <th scope="col" class="when wide">
@@ -222,7 +222,7 @@ function Check({ tx }: { readonly tx: string }) {
       <p class="muted">
         Ask any node what the transaction did, with its address in <code>RPC</code>. Of every payee, the balance after (
         <code>postTokenBalances</code>) less the balance before (<code>preTokenBalances</code>) is what stands above as
-        sent, and its log holds the memo.
+        sent, and the memo is among the instructions.
       </p>
       <Command text={checkCommand(tx)} />
       <p class="muted">All payouts are reckoned anew, and compared with the chain, by</p>

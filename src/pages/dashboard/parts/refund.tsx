@@ -174,7 +174,7 @@ export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refund
               <th scope="col" class="wide">
                 Payment
               </th>
-              <th scope="col" class="wide">
+              <th scope="col" class="wide fill">
                 Transaction
               </th>
               <th scope="col" class="when wide">

@@ -61,7 +61,7 @@ const columns = [
   ['accrued', 'Accrued', 'wide'],
   ['paid', 'Paid', ''],
   ['underWay', 'Under way', 'wide'],
-  ['due', 'Due', ''],
+  ['due', 'Due', 'trail'],
   ['taken', 'Rate, rent', 'wide'],
 ] as const
 

@@ -19,13 +19,13 @@ function listed(items: readonly ComponentChildren[]): ComponentChildren {
   ))
 }
 
-function cashbackWords(tiers: RewardsRules['cashback']): string {
-  const words = tiers.map(({ from, share }) =>
-    from === '0'
-      ? percent(share)
-      : `${percent(share)} once they spent ${formatAmount(from, pageLocale(), 0)} USDC within 7 days`,
+function Tier({ from, share }: RewardsRules['cashback'][number]) {
+  return (
+    <>
+      <b>{percent(share)}</b>
+      {from !== '0' && ` from ${formatAmount(from, pageLocale(), 0)} USDC on`}
+    </>
   )
-  return words.join(', ')
 }
 
 export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
@@ -42,12 +42,13 @@ export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
       ))}
       {Number(developers) > 0 && (
         <li>
-          Who is verified for an endpoint’s host gets <b>{percent(developers)}</b> of it.
+          Verified developers get <b>{percent(developers)}</b> of what passes through their endpoints.
         </li>
       )}
       {cashback.length > 0 && (
         <li>
-          Payers get back <b>{cashbackWords(cashback)}</b>.
+          Payers get back {listed(cashback.map((tier) => <Tier key={tier.from} {...tier} />))}
+          {cashback.some(({ from }) => from !== '0') && ' that they spent within 7 days'}.
         </li>
       )}
       <li>

@@ -1,5 +1,6 @@
 /** What stands around every screen: the way between them, the settings, and what has to be said above all. */
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
 import mark from '../../look/mark.svg'
 import { addressOf, place, type Screen } from '../data/route.ts'
@@ -22,6 +23,12 @@ const entries = [
 ] as const satisfies readonly (readonly [Screen, string])[]
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const ways = useRef<HTMLUListElement>(null)
+  const { screen } = place.value
+  // On a phone there are more of them than fit.
+  useEffect(() => {
+    ways.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [screen])
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -38,11 +45,11 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         </div>
       </header>
       <nav class="ways" aria-label="Screens">
-        <ul>
-          {entries.map(([screen, name]) => (
-            <li key={screen}>
-              <Link href={addressOf(screen)} isCurrent={place.value.screen === screen}>
-                <Icon name={screen} />
+        <ul ref={ways}>
+          {entries.map(([one, name]) => (
+            <li key={one}>
+              <Link href={addressOf(one)} isCurrent={one === screen}>
+                <Icon name={one} />
                 <span>{name}</span>
               </Link>
             </li>

@@ -219,7 +219,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
         <thead>
           <tr>
             <th scope="col">Problem</th>
-            <th scope="col" class="number">
+            <th scope="col" class="number trail">
               Received
             </th>
             <th scope="col" class="wide">

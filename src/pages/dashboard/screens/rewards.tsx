@@ -96,29 +96,33 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
       )}
       <Figures sums={sums} rewards={rewards} />
       <div class="grid">
-        <section class="card grid-main" aria-labelledby="roles">
-          <header class="card-head">
-            <h2 id="roles">By role</h2>
-          </header>
-          <RolesTable roles={roles} token={token} />
-        </section>
-        <section class="card" aria-labelledby="wallet">
-          <header class="card-head">
-            <h2 id="wallet">Paid from</h2>
-          </header>
-          <PayingWallet wallet={wallet} due={addDecimals([sums.due, ...unsent])} threshold={threshold} />
-        </section>
+        <div class="stack">
+          <section class="card" aria-labelledby="roles">
+            <header class="card-head">
+              <h2 id="roles">By role</h2>
+            </header>
+            <RolesTable roles={roles} token={token} />
+          </section>
+          <PayoutsCard />
+        </div>
+        <div class="stack">
+          <section class="card" aria-labelledby="wallet">
+            <header class="card-head">
+              <h2 id="wallet">Paid from</h2>
+            </header>
+            <PayingWallet wallet={wallet} due={addDecimals([sums.due, ...unsent])} threshold={threshold} />
+          </section>
+          {rules && (
+            <section class="card" aria-labelledby="rules">
+              <header class="card-head">
+                <h2 id="rules">The rules</h2>
+              </header>
+              <RulesInWords rules={rules} />
+            </section>
+          )}
+        </div>
       </div>
-      <PayoutsCard />
       <PayeesCard rewards={rewards} />
-      {rules && (
-        <section class="card" aria-labelledby="rules">
-          <header class="card-head">
-            <h2 id="rules">The rules</h2>
-          </header>
-          <RulesInWords rules={rules} />
-        </section>
-      )}
       <PayoutDrawer />
       <PayeeDrawer rewards={rewards} />
     </div>
@@ -153,7 +157,7 @@ function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: Rew
         <span class="trend muted">
           {compareDecimals(taken, '0') > 0
             ? `${formatRounded(taken, locale)} less, by lower rates and rent`
-            : 'to the last base unit'}
+            : 'nothing was taken off'}
         </span>
       </Tile>
     </dl>

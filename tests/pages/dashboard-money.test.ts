@@ -1,0 +1,338 @@
+/** Money that goes out, as the dashboard shows it and as one orders it there: rewards, settlement and refunds. */
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { encodeBase58 } from '../../src/core/base58.ts'
+import type { Mint } from '../../src/core/network.ts'
+import * as answers from '../../src/service/rewards-answers.ts'
+import type { Viewer } from '../harness/gallery.ts'
+import type { Stand } from '../harness/stand.ts'
+import { contractAnswers } from './contract.ts'
+import { outgoingAnswers, refundAnswer, rewardsAnswer } from './contract-outgoing.ts'
+import { type Counter, openCounter } from './counter.ts'
+
+/** 64 bytes: the seed, and the public key behind it. */
+function newKey(): Uint8Array {
+  const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  return new Uint8Array([...Buffer.from(d, 'base64url'), ...Buffer.from(x, 'base64url')])
+}
+const addressOf = (key: Uint8Array): string => encodeBase58(key.subarray(32))
+
+const [payoutKey, refundKey] = [newKey(), newKey()]
+const partner = addressOf(newKey())
+const treasury = addressOf(newKey())
+
+async function moneyOut({ world }: Stand) {
+  const { localnet, recipient } = world
+  await localnet.fund(addressOf(payoutKey), { SOL: 10n ** 9n, NATIVE: 10n ** 13n })
+  await localnet.fund(addressOf(refundKey), { SOL: 10n ** 9n, USDC: 10n ** 9n })
+  await localnet.fund(partner, { NATIVE: 0n })
+  return {
+    refundKey,
+    rewards: {
+      collector: recipient.address,
+      cashback: { 0: 1 },
+      treasury: { wallet: treasury, weight: 2 },
+      buyback: { wallet: addressOf(newKey()), weight: 1 },
+      incentives: { wallet: addressOf(newKey()), weight: 1 },
+      partners: [{ name: 'acme', wallet: partner, share: 85, endpoints: ['/api/report'] }],
+      key: payoutKey,
+      threshold: '0.5',
+      everySeconds: 1,
+    },
+  }
+}
+
+let counter: Counter
+beforeAll(async () => {
+  counter = await openCounter({ routes: moneyOut, watch: true, prices: { '/api/report': '100' } })
+})
+afterAll(() => counter?.close())
+afterEach(async () => {
+  expect(await counter.leave()).toEqual([])
+})
+
+/** As a service with some history would answer; `more` in the place of some of it. */
+async function visitHistory(path: string, more: Readonly<Record<string, unknown>> = {}): Promise<Page> {
+  return (await viewHistory(path, more)).page
+}
+
+async function viewHistory(path: string, more: Readonly<Record<string, unknown>> = {}): Promise<Viewer> {
+  const viewer = await counter.visit('/sign-in')
+  // What a test answers with trouble, or not at all.
+  viewer.forgive(/status of 409|ERR_FAILED/)
+  const { page } = viewer
+  await contractAnswers(page)
+  for (const [address, json] of Object.entries(more)) {
+    await page.route(
+      (url) => url.pathname === address,
+      (route) => route.fulfill({ json }),
+    )
+  }
+  await page.goto(`${counter.stall.url}/dashboard${path}`)
+  return viewer
+}
+const now = () => new Date().toISOString()
+
+it('what stands for the answers of a service has their shape', () => {
+  const schemas: Readonly<Record<string, z.ZodType>> = {
+    '/api/rewards': answers.rewards,
+    '/api/rewards/payouts': answers.payouts,
+    '/api/rewards/payees': answers.payees,
+    '/api/refunds': answers.refunds,
+    '/api/settlement': answers.settlement,
+  }
+  for (const [path, give] of Object.entries(outgoingAnswers('name', now()))) {
+    const schema =
+      schemas[path] ?? (path.startsWith('/api/rewards/payouts/') ? answers.payoutDetail : answers.payeeDetail)
+    expect([path, schema.safeParse(give(new URLSearchParams())).error]).toEqual([path, undefined])
+  }
+})
+
+describe('rewards', () => {
+  it('say at the top what is due and paid, what is wrong, and by which rules', async () => {
+    const page = await visitHistory('/rewards')
+    const tile = (name: string) => page.locator('.tile').filter({ hasText: name }).locator('.tile-value').textContent()
+    await page.getByRole('heading', { name: 'By role' }).waitFor()
+    expect([await tile('Accrued'), await tile('Due'), await tile('Paid')]).toEqual([
+      '1,020.00 NATIVE',
+      '60.00 NATIVE',
+      '450.00 NATIVE',
+    ])
+    await page.getByText('3 payments ripen').waitFor()
+    await page.getByText('Payouts are paused on all servers.').waitFor()
+    // 60 are due, 30 are planned and not sent, and 12.5 are there.
+    await page.getByRole('alert').getByText('Send at least 77.50 NATIVE to this wallet').waitFor()
+    await page.getByRole('alert').getByText('Little SOL is left.').waitFor()
+    const rules = await page.getByRole('region', { name: 'The rules' }).textContent()
+    expect(rules).toContain('gets 90 % of /api/weather and /api/*')
+    expect(rules).toContain('Verified developers get 4 %')
+    expect(rules).toContain('Payers get back 1 % and 5 % from 100 USDC on that they spent within 7 days.')
+    expect(rules).toMatch(/treasury .*, buyback .* and incentives .* by 2 : 1 : 1\./)
+  })
+
+  it('warn of nothing where the wallet holds enough and nobody has paused them', async () => {
+    const calm = rewardsAnswer('acme', now())
+    const wallet = { ...calm.wallet, native: '90', sol: '1' }
+    const page = await visitHistory('/rewards', { '/api/rewards': { ...calm, paused: false, wallet } })
+    await page.getByRole('heading', { name: 'By role' }).waitFor()
+    expect(await page.locator('.note').count()).toBe(0)
+  })
+
+  it('show a payout line by line, and from there a payee and back, with the keyboard alone', async () => {
+    const page = await visitHistory('/rewards')
+    await page.locator('[data-row="payout-1"]').focus()
+    await page.keyboard.press('Enter')
+    const drawer = page.getByRole('dialog', { name: 'Payout' })
+    await drawer.getByText('Owed').first().waitFor()
+    const line = await drawer.locator('.lines li').first().innerText()
+    expect(line.replace(/\s+/g, ' ')).toMatch(
+      /Partner GfEsNw…iYbT .*Owed 170\.00 NATIVE Less, as NATIVE is worth more than when it was earned −19\.50 NATIVE Less, for the rent of a token account that there was not −3\.00 NATIVE Sent 147\.50 NATIVE/i,
+    )
+    expect(await drawer.locator('.line-sum').innerText()).toContain('147.50')
+    await drawer.getByText('paystile:payout-1').waitFor()
+    expect(await drawer.locator('.command').first().textContent()).toContain('"method":"getTransaction"')
+    await drawer.getByRole('link', { name: 'GfEsNw…iYbT' }).press('Enter')
+    const payee = page.getByRole('dialog', { name: 'Payee' })
+    await payee.getByText('The token account is frozen by the issuer of the token.').waitFor()
+    await payee.locator('.lines a').press('Enter')
+    await drawer.waitFor()
+    expect(new URL(page.url()).search).toBe('?payout=payout-1')
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+  })
+
+  it('list payees by role, with what waits and why', async () => {
+    const page = await visitHistory('/rewards')
+    const payees = page.getByRole('region', { name: 'Payees' })
+    await payees.getByText('Looked at again').waitFor()
+    await payees.getByText('Less than 0.50 NATIVE is not sent yet.').waitFor()
+    await payees.getByRole('link', { name: 'Cashback 2' }).click()
+    await expect.poll(() => payees.locator('tbody tr').count()).toBe(1)
+    expect(new URL(page.url()).searchParams.get('role')).toBe('cashback')
+  })
+
+  it('are one sentence where they are off', async () => {
+    const off = { ...rewardsAnswer('', now()), isOn: false, rules: null, threshold: null, wallet: null }
+    const none = off.roles.map((line) => ({ ...line, payees: 0 }))
+    const page = await visitHistory('/rewards', { '/api/rewards': { ...off, roles: none } })
+    await page.getByRole('heading', { name: 'Rewards are off' }).waitFor()
+    await page.getByText('docs/rewards.md').waitFor()
+    expect(await page.locator('tbody').count()).toBe(0)
+  })
+
+  it('go by the time of the service, and not by that of the browser', async () => {
+    const ahead = new Date(Date.now() + 6 * 86_400_000)
+    const { page } = await counter.visit('/sign-in')
+    await page.route(
+      (url) => outgoingAnswers('', '')[url.pathname] !== undefined,
+      (route) => {
+        const give = outgoingAnswers('acme', ahead.toISOString())[new URL(route.request().url()).pathname]
+        return route.fulfill({ json: give?.(new URLSearchParams()), headers: { date: ahead.toUTCString() } })
+      },
+    )
+    await page.goto(`${counter.stall.url}/dashboard/rewards`)
+    const when = page.getByRole('region', { name: 'Payouts' }).locator('tbody .when').first()
+    await expect.poll(() => when.textContent().catch(() => '')).toBe('now')
+  })
+
+  it('are paid on a real chain, and every number of the payout can be found there', async () => {
+    const { stand, buy, url } = counter.stall
+    await buy('/api/report')
+    const viewer = await counter.visit('/rewards')
+    const { page } = viewer
+    const payouts = page.getByRole('region', { name: 'Payouts' })
+    const isPaid = async () => {
+      stand.world.localnet.advanceSlots(40)
+      return (await payouts.locator('tbody .badge.good').count()) > 0
+    }
+    await expect.poll(isPaid, { interval: 50 }).toBe(true)
+    await payouts.locator('tbody tr').filter({ hasText: 'Paid' }).first().locator('.row-link').click()
+    const drawer = page.getByRole('dialog', { name: 'Payout' })
+    const sentTo = async (role: string) => {
+      const line = drawer.locator('.lines li').filter({ hasText: role })
+      await line.waitFor()
+      return (await line.locator('.is-sum .amount').innerText()).replace(/[^\d.]/g, '')
+    }
+    const inBaseUnits = (text: string) => BigInt(Math.round(Number(text) * 1e9))
+    expect(inBaseUnits(await sentTo('Partner'))).toBe(await balanceOf(partner, stand.world.native))
+    expect(inBaseUnits(await sentTo('Treasury'))).toBe(await balanceOf(treasury, stand.world.native))
+    expect(await viewer.violations()).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByText('Export', { exact: true }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'CSV' }).click(),
+    ])
+    expect(readFileSync(await download.path(), 'utf8')).toContain(`,partner,${partner},NATIVE,850,0,0,850`)
+    expect((await fetch(`${url}/api/rewards`)).status).toBe(200)
+  })
+})
+
+async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
+  const { world } = counter.stall.stand
+  const account = await world.tokenAccount(owner, mint)
+  const answer = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
+    account,
+    { commitment: 'processed' },
+  ])
+  return BigInt(answer.value.amount)
+}
+
+describe('settlement', () => {
+  it('shows how far the next conversion is, and what was quoted beside what came', async () => {
+    const page = await visitHistory('/settlement')
+    await page.getByText('50% of the way to the next conversion · 0.05 SOL are kept').waitFor()
+    await page.getByText('How far it is cannot be told now').waitFor()
+    await page.getByRole('alert').getByText('Nobody converts for this wallet.').waitFor()
+    const row = page.getByRole('row').filter({ hasText: 'Converted' })
+    expect((await row.innerText()).replace(/\s+/g, ' ')).toMatch(
+      /2\.000005 SOL 300\.00 USDC 299\.40 USDC 0\.2% less Converted \/api\/weather 5VERv8…kQUW/,
+    )
+    await row.getByRole('link').click()
+    const drawer = page.getByRole('dialog', { name: 'Conversion' })
+    expect((await drawer.innerText()).replace(/\s+/g, ' ')).toMatch(
+      /299\.40 USDC .*To be sold 2\.00 SOL Sold 2\.000005 SOL with fees Quoted 300\.00 USDC At the least 298\.50 USDC Received 299\.40 USDC \(0\.2% less\)/,
+    )
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+  })
+
+  it('is one sentence where nothing is converted', async () => {
+    const { page } = await counter.visit('/settlement')
+    await page.getByRole('heading', { name: 'Nothing is converted' }).waitFor()
+  })
+})
+
+describe('refunds', () => {
+  const ask = async (page: Page) => {
+    await page.getByRole('button', { name: 'Refund…' }).first().click()
+    return page.getByRole('dialog', { name: 'Refund' })
+  }
+
+  it('are ordered from the problems, after a question, and followed until they have landed', async () => {
+    const { stand } = counter.stall
+    const { world, payer } = stand
+    const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)], payer)
+    world.localnet.advanceSlots(40)
+    const { page } = await counter.visit('/problems?kind=unmatched')
+    const problems = page.getByRole('region', { name: 'All problems' })
+    const row = problems.getByRole('row').filter({ hasText: '3.00 USDC' })
+    const isSeen = async () => {
+      if ((await row.count()) > 0) return true
+      await page.reload()
+      await page.locator('.kinds').waitFor()
+      return false
+    }
+    await expect.poll(isSeen, { interval: 50 }).toBe(true)
+    const before = await balanceOf(payer.address, world.usdc)
+    const dialog = await ask(page)
+    await dialog.getByText('is sent back to the wallet that paid').waitFor()
+    await dialog.getByText('It is sent once, and cannot be undone.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await ask(page)
+    await dialog.getByRole('button', { name: 'Send 3.00 USDC back' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const isDone = async () => {
+      world.localnet.advanceSlots(40)
+      return row.getByText('Sent back').count()
+    }
+    await expect.poll(isDone, { interval: 50 }).toBe(1)
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
+    expect(await row.getByRole('button', { name: 'Refund…' }).count()).toBe(0)
+    const refunds = page.getByRole('region', { name: 'Refunds' })
+    await refunds.getByTitle(tx).waitFor()
+    expect(await refunds.locator('tbody tr').count()).toBe(1)
+  })
+
+  it('say in one sentence what is wrong, and can be ordered again', async () => {
+    const viewer = await viewHistory('/problems')
+    const { page } = viewer
+    let answer: { status: number; json: unknown } | undefined
+    await page.route('**/api/refunds', (route) => {
+      if (route.request().method() !== 'POST') return route.fallback()
+      return answer ? route.fulfill(answer) : route.abort()
+    })
+    const dialog = await ask(page)
+    const send = dialog.getByRole('button', { name: 'Send 0.25 USDC back' })
+    await send.click()
+    await dialog.getByRole('alert').getByText('ordering it again does no harm').waitFor()
+    answer = { status: 409, json: { code: 'refund_refused', detail: 'It cannot be refunded: it was delivered.' } }
+    await send.click()
+    await dialog.getByRole('alert').getByText('It cannot be refunded: it was delivered.').waitFor()
+    expect(await viewer.violations()).toEqual([])
+  })
+
+  it('name the command where this server has no key', async () => {
+    const keyless = { canSend: false, refunds: [] }
+    const viewer = await viewHistory('/problems', { '/api/refunds': keyless })
+    const dialog = await ask(viewer.page)
+    expect(await viewer.violations()).toEqual([])
+    await dialog.getByText('This server has no key that sends refunds.').waitFor()
+    expect(await dialog.locator('.command code').textContent()).toBe('npx paystile refund /api/weather')
+    expect(await dialog.getByRole('button', { name: /back/ }).count()).toBe(0)
+  })
+
+  it('that were given up say why, and are offered again', async () => {
+    const page = await visitHistory('/problems')
+    const refund = { ...refundAnswer('payment', now()), id: 'refund-2', state: 'planned', tx: null, slot: null }
+    let state = refund
+    await page.route(
+      (url) => url.pathname === '/api/refunds',
+      (route) => {
+        const isOrder = route.request().method() === 'POST'
+        const json = isOrder ? refund : { canSend: true, refunds: [state] }
+        if (isOrder) state = { ...refund, state: 'dropped', why: 'the token account of the payer takes nothing' }
+        return route.fulfill({ json, status: isOrder ? 202 : 200 })
+      },
+    )
+    const dialog = await ask(page)
+    await dialog.getByRole('button', { name: /back/ }).click()
+    const row = page.locator('tbody tr').filter({ hasText: 'Underpaid' })
+    await row.getByText('The token account of the payer takes nothing.').waitFor()
+    await row.getByRole('button', { name: 'Refund…' }).waitFor()
+  })
+})
