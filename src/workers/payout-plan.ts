@@ -15,7 +15,7 @@ import type { Addresses, Finding } from './payees.ts'
 export interface PayoutPlanParts {
   readonly rewards: Rewards
   readonly courier: Pick<Courier, 'wallet' | 'accountsOf' | 'openingCost' | 'fit'>
-  readonly addresses: Pick<Addresses, 'find'>
+  readonly addresses: Addresses
   readonly native: Mint
   /** What tokens are worth now; undefined while nobody knows. */
   readonly rates: () => FrozenRates | undefined
