@@ -215,6 +215,11 @@ export function writeBody(tie: Tie, chunk: unknown, second?: unknown, third?: un
   return original.write.call(response, openWith(tie, chunk, encoding), second, third)
 }
 
+/** Whether so many bytes are all that is left of a body whose length was announced, and may go out as they are. */
+export function isRest({ outlet, bodyBytes, due }: Tie, bytes: number): boolean {
+  return !outlet && bodyBytes + bytes === due
+}
+
 function openWith(tie: Tie, chunk: Chunk, encoding: BufferEncoding | undefined): Chunk {
   if (!tie.wrapping || tie.isOpened) return chunk
   tie.isOpened = true

@@ -10,7 +10,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { tearDown } from '../adapters/break.ts'
 import { sendAnswer } from '../adapters/bridge.ts'
 import type { Tie } from '../adapters/tie.ts'
-import { endBody, wrap, writeBody, writeHead } from '../adapters/tie.ts'
+import { endBody, isRest, wrap, writeBody, writeHead } from '../adapters/tie.ts'
 import type { Paywall } from '../server/paywall.ts'
 import { passesToClient, passingHeaders } from './headers.ts'
 import type { UpstreamPlan } from './plan.ts'
@@ -72,6 +72,8 @@ interface Attempt {
   abort: ((reason: Error) => void) | undefined
   resume: (() => void) | undefined
   isOver: boolean
+  /** All that is left of the body, and short: it waits for its end, with which it goes out as one. */
+  rest: Buffer | undefined
   onConnect(this: Attempt, abort: (reason: Error) => void): void
   onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean
   onData(this: Attempt, chunk: Buffer): boolean
@@ -87,6 +89,7 @@ function send(errand: Errand, options: Dispatcher.DispatchOptions, again: boolea
     abort: undefined,
     resume: undefined,
     isOver: false,
+    rest: undefined,
     onConnect,
     onHeaders,
     onData,
@@ -117,9 +120,15 @@ function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], re
   return true
 }
 
+const shortBytes = 8_192
+
 /** False makes undici wait. */
 function onData(this: Attempt, chunk: Buffer): boolean {
   const { response, tie } = this.errand
+  if (tie && chunk.length <= shortBytes && isRest(tie, chunk.length)) {
+    this.rest = chunk
+    return true
+  }
   if (tie ? writeBody(tie, chunk) : response.write(chunk)) return true
   response.once('drain', () => this.resume?.())
   return false
@@ -127,12 +136,14 @@ function onData(this: Attempt, chunk: Buffer): boolean {
 
 function onComplete(this: Attempt): void {
   this.isOver = true
-  finish(this.errand)
+  finish(this.errand, this.rest)
 }
 
-function finish({ response, tie }: Errand): void {
-  if (tie) endBody(tie)
-  else response.end()
+function finish({ response, tie }: Errand, rest?: Buffer): void {
+  if (!tie) response.end()
+  // As text of the same bytes Node sends it with the head in one piece.
+  else if (rest) endBody(tie, rest.toString('latin1'), 'latin1')
+  else endBody(tie)
 }
 
 function onError(this: Attempt, error: Error): void {

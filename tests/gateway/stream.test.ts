@@ -63,6 +63,36 @@ describe('server-sent events', () => {
   })
 })
 
+describe('every byte there is', () => {
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, value) => value))
+
+  it.each([
+    ['at once, with its length', true, [bytes]],
+    ['in pieces, with its length', true, [bytes.subarray(0, 100), bytes.subarray(100)]],
+    ['in pieces, without', false, [bytes.subarray(0, 100), bytes.subarray(100)]],
+    ['with a last piece that is long', true, [bytes, Buffer.concat(Array.from({ length: 100 }, () => bytes))]],
+  ])('goes through %s', async (_how, isTold, pieces) => {
+    const whole = Buffer.concat(pieces)
+    const sent: (() => void)[] = []
+    scene.upstream.answer((_request, response) => {
+      response.writeHead(200, isTold ? { 'Content-Length': whole.length } : {})
+      for (const piece of pieces) sent.push(() => void response.write(piece))
+      sent.push(() => void response.end())
+      sent.shift()?.()
+    })
+    const response = await gate.claim(await gate.buy('/data'), '/data')
+    const received: Uint8Array[] = []
+    const reader = response.body?.getReader()
+    for (let next = sent.shift(); next; next = sent.shift()) {
+      const read = received.length < pieces.length - 1 ? await reader?.read() : undefined
+      if (read?.value) received.push(read.value)
+      next()
+    }
+    for (let read = await reader?.read(); !read?.done; read = await reader?.read()) if (read) received.push(read.value)
+    expect(Buffer.concat(received).equals(whole)).toBe(true)
+  })
+})
+
 describe('fifty megabytes', () => {
   it.each(['/data', '/free'])('of %s go to a slow reader without being kept', async (path) => {
     let sent = 0
