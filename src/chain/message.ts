@@ -7,6 +7,7 @@ import {
   appendTransactionMessageInstructions,
   type Blockhash,
   compileTransaction,
+  compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
   getPublicKeyFromAddress,
   type Instruction,
@@ -19,6 +20,7 @@ import {
 import { signatureBytes } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { Wallet } from './keypair.ts'
+import type { LookupTable } from './lookup-tables.ts'
 import { decodeTransaction, openTransaction, placeOf } from './transaction.ts'
 
 /** Until when a transaction can land. */
@@ -27,17 +29,22 @@ export interface Lifetime {
   readonly lastValidBlockHeight: number
 }
 
-/** The message bytes that its signers have to sign: version 0, without lookup tables. */
-export function composeMessage(instructions: readonly Instruction[], lifetime: Lifetime, feePayer: string): Uint8Array {
-  const until = {
-    blockhash: lifetime.blockhash as Blockhash,
-    lastValidBlockHeight: BigInt(lifetime.lastValidBlockHeight),
-  }
+/** The message bytes that its signers have to sign, of version 0. */
+export function composeMessage(
+  instructions: readonly Instruction[],
+  { blockhash }: Pick<Lifetime, 'blockhash'>,
+  feePayer: string,
+  tables: readonly LookupTable[] = [],
+): Uint8Array {
+  // How long a blockhash lives is not part of the message.
+  const until = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }
+  const entries = Object.fromEntries(tables.map((table) => [table.address, table.entries.map((one) => address(one))]))
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (draft) => setTransactionMessageFeePayer(address(feePayer), draft),
     (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
     (draft) => appendTransactionMessageInstructions(instructions, draft),
+    (draft) => compressTransactionMessageUsingAddressLookupTables(draft, entries),
   )
   return new Uint8Array(compileTransaction(message).messageBytes)
 }

@@ -111,7 +111,7 @@ async function giving({ recipient, units, mints }: MintingOrder, payer: string):
     if (amount === undefined || !mint) continue
     const account = await findTokenAccount(recipient, mint.address, mint.tokenProgram)
     instructions.push(
-      openInstruction(payer, account, recipient, mint),
+      await openInstruction(payer, recipient, mint),
       getMintToCheckedInstruction(
         {
           mint: address(mint.address),

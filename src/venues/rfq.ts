@@ -6,8 +6,9 @@
  */
 import { readFunds } from '../chain/balances.ts'
 import type { ExchangeTerms } from '../chain/exchange.ts'
-import { composeExchange, exchangeComputeUnits, exchangeMicroLamports } from '../chain/exchange.ts'
+import { composeExchange, exchangeComputeUnits } from '../chain/exchange.ts'
 import { attachSignature, unsigned } from '../chain/message.ts'
+import { usualMicroLamports } from '../chain/payment.ts'
 import { readRecentBlock } from '../chain/send.ts'
 import { decodeAddress, decodeSignature } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
@@ -116,7 +117,7 @@ async function sign(
     sell: { mint: sell, units: order.units },
     buy: { mint: buy, units },
   }
-  const budget = { computeUnits: exchangeComputeUnits, microLamports: exchangeMicroLamports }
+  const budget = { computeUnits: exchangeComputeUnits, microLamports: usualMicroLamports }
   const message = await composeExchange(terms, { blockhash, memo, opens, ...budget })
   const answer = await ask('sign', { quote, message: encodeBase64url(message) })
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
