@@ -12,7 +12,7 @@ import {
 import { encodeBase58 } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
 import { composeMessage, unsigned } from './message.ts'
-import { budgetOf, memoInstruction, openInstruction, type Transfer, transferInstruction } from './payment.ts'
+import { budgetOf, type Leg, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 import { memoProgram } from './tokens.ts'
 import { decodeTransaction, type Transaction } from './transaction.ts'
 
@@ -21,8 +21,8 @@ export interface ExchangeTerms {
   readonly taker: string
   readonly desk: string
   /** What the taker gives, and what it gets. */
-  readonly sell: Transfer
-  readonly buy: Transfer
+  readonly sell: Leg
+  readonly buy: Leg
 }
 
 /** What the taker alone decides. */

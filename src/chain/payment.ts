@@ -145,7 +145,7 @@ function mintOf({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefine
 }
 
 /** What one wallet gives another. */
-export interface Transfer {
+export interface Leg {
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   readonly units: bigint
@@ -155,7 +155,7 @@ export interface Transfer {
 export async function transferInstruction(
   from: string,
   to: string,
-  { mint, units: amount }: Transfer,
+  { mint, units: amount }: Leg,
 ): Promise<Instruction> {
   // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
   const authority = createNoopSigner(address(from))

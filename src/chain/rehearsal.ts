@@ -10,7 +10,8 @@ import type { Mint } from '../core/network.ts'
 import { splTokenProgram } from '../core/network.ts'
 import { type Account, absent, isEmpty, readAccount } from './account.ts'
 import { readGenesis } from './genesis.ts'
-import { isFields, readCount, readList } from './json.ts'
+import { isFields, readList } from './json.ts'
+import { describeError, resultSlot, resultValue } from './look.ts'
 import type { Answer, Call, Rpc } from './rpc.ts'
 import { tokenPrograms, wrappedSol } from './tokens.ts'
 import type { Transaction } from './transaction.ts'
@@ -61,20 +62,18 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
     accounts: { encoding: 'base64', addresses },
   }
   const answer = await call('simulateTransaction', [getBase64Decoder().decode(wire), config])
-  const told = readValue(answer)
-  if (!told) return unavailable(answer)
-  const { value, slot } = told
+  const [value, slot] = [resultValue(answer), resultSlot(answer)]
+  if (slot === undefined) return unavailable(answer)
   if (!isFields(value) || value['err'] === undefined) return { kind: 'unavailable', why: 'the trial cannot be read' }
   // What an instruction fails with is about the transaction; other errors may be about the node, which lags.
   const { err } = value
-  const why = JSON.stringify(err).slice(0, 300)
-  if (err !== null) return { kind: isFields(err) ? 'failed' : 'unavailable', why }
+  if (err !== null) return { kind: isFields(err) ? 'failed' : 'unavailable', why: describeError(err) }
   const after = readList(value['accounts'], readAccount)
   if (after?.length !== addresses.length) return { kind: 'unavailable', why: 'the trial tells of other accounts' }
   // What was before is asked afterwards: money that comes in between makes the judgement stricter and never looser.
   const asked = { encoding: 'base64', commitment: 'confirmed', minContextSlot: slot }
   const known = await call('getMultipleAccounts', [addresses, asked])
-  const before = readList(readValue(known)?.value, readAccount)
+  const before = readList(resultValue(known), readAccount)
   if (before?.length !== addresses.length) return unavailable(known)
   return {
     kind: 'ran',
@@ -85,13 +84,6 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
       after: after[index] ?? absent,
     })),
   }
-}
-
-function readValue(answer: Answer): { readonly value: unknown; readonly slot: number } | undefined {
-  if (answer.kind !== 'answered' || !isFields(answer.result)) return undefined
-  const { value, context } = answer.result
-  const slot = isFields(context) ? readCount(context['slot']) : undefined
-  return slot === undefined ? undefined : { value, slot }
 }
 
 function unavailable(answer: Answer): Rehearsal {
