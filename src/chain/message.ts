@@ -66,7 +66,7 @@ export function unsigned(message: Uint8Array): Uint8Array {
 }
 
 /** A wallet did not do what it was asked to. */
-export class WalletFault extends TypeError {
+class WalletFault extends TypeError {
   override readonly name = 'WalletFault'
 }
 
