@@ -3,12 +3,17 @@
  *
  * The memo stands right before the first transfer, so that a single one reaches an account that demands memos, too.
  */
-import { address, createNoopSigner, type Instruction } from '@solana/kit'
-import { getTransferSolInstruction } from '@solana-program/system'
-import { getTransferCheckedInstruction } from '@solana-program/token'
-import type { Transfer, TransferOrder } from '../core/courier.ts'
+import type { Instruction } from '@solana/kit'
+import type { TransferOrder } from '../core/courier.ts'
 import { splTokenProgram } from '../core/network.ts'
-import { budgetOf, memoInstruction, openInstruction, unitsOf, usualMicroLamports } from './payment.ts'
+import {
+  budgetOf,
+  memoInstruction,
+  openInstruction,
+  transferInstruction,
+  unitsOf,
+  usualMicroLamports,
+} from './payment.ts'
 import { findTokenAccount } from './tokens.ts'
 import { longestBytes } from './transaction.ts'
 
@@ -51,30 +56,13 @@ export async function composeBatch(order: TransferOrder, wallet: string, terms: 
     transferOf.push(transfer)
   }
   for (const [index, { owner, opens }] of transfers.entries()) {
-    if (mint && opens) add(openInstruction(wallet, destinations[index] ?? '', owner, mint), index)
+    if (mint && opens) add(await openInstruction(wallet, owner, mint), index)
   }
   add(memoInstruction(memo))
-  for (const [index, transfer] of transfers.entries()) {
-    add(transferInstruction(order, transfer, source, destinations[index] ?? '', wallet), index)
+  for (const [index, { owner, units: amount }] of transfers.entries()) {
+    add(await transferInstruction(wallet, owner, { mint, units: amount }), index)
   }
   return { instructions, transferOf, source, destinations }
-}
-
-function transferInstruction(
-  { mint }: TransferOrder,
-  { units: amount }: Transfer,
-  source: string,
-  destination: string,
-  wallet: string,
-): Instruction {
-  const authority = createNoopSigner(address(wallet))
-  if (!mint) return getTransferSolInstruction({ source: authority, destination: address(destination), amount })
-  const { decimals } = mint
-  const accounts = { source: address(source), mint: address(mint.address), destination: address(destination) }
-  return getTransferCheckedInstruction(
-    { ...accounts, authority, amount, decimals },
-    { programAddress: address(mint.tokenProgram) },
-  )
 }
 
 export function unitsFor({ mint, transfers }: TransferOrder): number {

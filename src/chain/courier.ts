@@ -14,12 +14,12 @@ import { readOpeningCost, readStates } from './destinations.ts'
 import { diagnose } from './diagnosis.ts'
 import { gatherCalls } from './gather.ts'
 import type { Wallet } from './keypair.ts'
-import { composeMessage, signUnchanged, unsigned, WalletFault } from './message.ts'
+import { composeMessage, signDraft, unsigned } from './message.ts'
 import { outcomeOf, type SignedAt } from './outcome.ts'
 import { createInquiry, inquire } from './quorum.ts'
 import type { Rpc } from './rpc.ts'
 import { readRecentBlock, submit } from './send.ts'
-import { longestBytes, openTransaction, type Transaction } from './transaction.ts'
+import { longestBytes, openTransaction, signatureOf } from './transaction.ts'
 import { createTrial } from './trial.ts'
 import { createWitness } from './witness.ts'
 
@@ -90,12 +90,7 @@ async function sign(
     const keys = openTransaction(draft).keys.map(encodeBase58)
     return diagnose(call, { order, batch, wallet: wallet.address, error, keys })
   }
-  const signing = await signDraft(draft, wallet)
-  if ('kind' in signing) return signing
-  const { wire, signature } = signing
-  const { lastValidBlockHeight } = lifetime
-  // It cannot have landed before either of these. Of two nodes' words the more careful one is kept.
-  return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.min(slot, trial.slot) } }
+  return signDraft(draft, wallet, { ...lifetime, slots: [slot, trial.slot] })
 }
 
 /** What is wrong with an order whatever the chain says. */
@@ -107,20 +102,6 @@ function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): st
     return `a transaction costs ${signatureLamports} lamports at the least, and may cost ${maxFeeLamports}`
   }
   return undefined
-}
-
-async function signDraft(
-  draft: Uint8Array,
-  wallet: Wallet,
-): Promise<Pick<SignedBytes, 'wire' | 'signature'> | Exclude<Signing, { kind: 'signed' }>> {
-  try {
-    const wire = await signUnchanged(draft, wallet)
-    return { wire, signature: signatureOf(openTransaction(wire)) }
-  } catch (error) {
-    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
-    // What a signer says of itself may hold what is not for the books, such as its address.
-    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
-  }
 }
 
 /** To every node, since one may take it and lose it; the first that took it is enough. */
@@ -143,8 +124,4 @@ function paymentOf({ wire, signature, lastValidBlockHeight, slot }: SignedBytes)
   if (signatureOf(openTransaction(wire)) !== signature)
     throw new TypeError('the bytes were not signed with this signature')
   return { wire: getBase64Decoder().decode(wire), signature, lastValidBlockHeight, slot }
-}
-
-function signatureOf({ signatures }: Transaction): string {
-  return encodeBase58(signatures[0] ?? new Uint8Array())
 }

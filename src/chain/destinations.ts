@@ -4,7 +4,8 @@ import type { AccountState } from '../core/courier.ts'
 import { type Mint, splTokenProgram } from '../core/network.ts'
 import { type Account, absent, readAccount } from './account.ts'
 import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
-import { isFields, readList, readU64 } from './json.ts'
+import { readList, readU64 } from './json.ts'
+import { resultValue } from './look.ts'
 import { readMint } from './mints.ts'
 import type { Call } from './rpc.ts'
 import { readTokenAccount } from './token-account.ts'
@@ -40,8 +41,7 @@ export async function readAccounts(call: Call, addresses: readonly string[]): Pr
   for (let start = 0; start < addresses.length; start += mostAccounts) {
     const asked = addresses.slice(start, start + mostAccounts)
     const answer = await call('getMultipleAccounts', [asked, { encoding: 'base64', commitment: 'confirmed' }])
-    const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
-    const list = readList(value, readAccount)
+    const list = readList(resultValue(answer), readAccount)
     if (list?.length !== asked.length) return undefined
     accounts.push(...list)
   }

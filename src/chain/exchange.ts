@@ -4,28 +4,17 @@
  * Both build it from the same terms. Whoever is to sign bytes that the other composed reads the few terms that only the
  * other knows, builds it anew and compares every byte: nothing can be hidden in what comes out equal.
  */
-import { address, createNoopSigner, type Instruction } from '@solana/kit'
 import {
-  getSetComputeUnitLimitInstruction,
-  getSetComputeUnitPriceInstruction,
   parseSetComputeUnitLimitInstruction,
   parseSetComputeUnitPriceInstruction,
+  COMPUTE_BUDGET_PROGRAM_ADDRESS as programAddress,
 } from '@solana-program/compute-budget'
-import { getTransferSolInstruction } from '@solana-program/system'
-import { getTransferCheckedInstruction } from '@solana-program/token'
 import { encodeBase58 } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
-import type { Mint } from '../core/network.ts'
-import { composeMessage, type Lifetime, unsigned } from './message.ts'
-import { memoInstruction, openInstruction } from './payment.ts'
-import { findTokenAccount, memoProgram } from './tokens.ts'
+import { composeMessage, unsigned } from './message.ts'
+import { budgetOf, type Leg, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+import { memoProgram } from './tokens.ts'
 import { decodeTransaction, type Transaction } from './transaction.ts'
-
-export interface Leg {
-  /** Undefined for SOL. */
-  readonly mint: Mint | undefined
-  readonly units: bigint
-}
 
 export interface ExchangeTerms {
   /** Pays the fee, and signs last: only it can send the transaction. */
@@ -49,45 +38,21 @@ export interface ExchangeDetails {
 
 /** More than two transfers, a memo and a new account take. */
 export const exchangeComputeUnits = 200_000
-export const exchangeMicroLamports = 10_000n
 
 /** The message that both sign. */
 export async function composeExchange(terms: ExchangeTerms, details: ExchangeDetails): Promise<Uint8Array> {
   const { taker, desk, sell, buy } = terms
   const { blockhash, memo, opens, computeUnits, microLamports } = details
-  const instructions: Instruction[] = [
-    getSetComputeUnitLimitInstruction({ units: computeUnits }),
-    getSetComputeUnitPriceInstruction({ microLamports }),
+  const opening = opens && buy.mint ? [await openInstruction(taker, taker, buy.mint)] : []
+  const instructions = [
+    ...budgetOf(computeUnits, microLamports),
+    ...opening,
+    await transferInstruction(taker, desk, sell),
+    // An account that demands memos wants one right before what it gets.
+    memoInstruction(memo),
+    await transferInstruction(desk, taker, buy),
   ]
-  if (opens && buy.mint) {
-    const account = await findTokenAccount(taker, buy.mint.address, buy.mint.tokenProgram)
-    instructions.push(openInstruction(taker, account, taker, buy.mint))
-  }
-  // An account that demands memos wants one right before what it gets.
-  instructions.push(await transfer(taker, desk, sell), memoInstruction(memo), await transfer(desk, taker, buy))
-  // How long a blockhash lives is not part of the message.
-  const lifetime: Lifetime = { blockhash, lastValidBlockHeight: 0 }
-  return composeMessage(instructions, lifetime, taker)
-}
-
-async function transfer(from: string, to: string, { mint, units: amount }: Leg): Promise<Instruction> {
-  const signer = createNoopSigner(address(from))
-  if (!mint) return getTransferSolInstruction({ source: signer, destination: address(to), amount })
-  const [source, destination] = await Promise.all([
-    findTokenAccount(from, mint.address, mint.tokenProgram),
-    findTokenAccount(to, mint.address, mint.tokenProgram),
-  ])
-  return getTransferCheckedInstruction(
-    {
-      source: address(source),
-      mint: address(mint.address),
-      destination: address(destination),
-      authority: signer,
-      amount,
-      decimals: mint.decimals,
-    },
-    { programAddress: address(mint.tokenProgram) },
-  )
+  return composeMessage(instructions, { blockhash }, taker)
 }
 
 /** What a taker decided of an exchange on these terms; undefined when the message is not exactly that exchange. */
@@ -108,7 +73,6 @@ function guess({ keys, instructions, lifetime }: Transaction): ExchangeDetails |
   const [limit, price] = instructions
   const memo = instructions.find(({ program }) => encodeBase58(keys[program] ?? new Uint8Array()) === memoProgram)
   if (!limit || !price || !memo) return undefined
-  const programAddress = address('ComputeBudget111111111111111111111111111111')
   try {
     return {
       blockhash: encodeBase58(lifetime),

@@ -1,14 +1,9 @@
-/** Address lookup tables as they stand on chain: lists of addresses that a message may name by their places. */
+/** Address lookup tables as they stand on chain. */
 import { encodeBase58 } from '../core/base58.ts'
 import type { Account } from './account.ts'
-import { readAccount } from './account.ts'
-import { isFields, readList } from './json.ts'
+import { readAccounts } from './destinations.ts'
+import type { LookupTable } from './message.ts'
 import type { Call } from './rpc.ts'
-
-export interface LookupTable {
-  readonly address: string
-  readonly entries: readonly string[]
-}
 
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'
 const headBytes = 56
@@ -21,14 +16,9 @@ export async function readLookupTables(
   call: Call,
   addresses: readonly string[],
 ): Promise<readonly LookupTable[] | undefined> {
-  if (addresses.length === 0) return []
-  const config = { encoding: 'base64', commitment: 'confirmed' }
-  const answer = await call('getMultipleAccounts', [addresses, config])
-  if (answer.kind !== 'answered' || !isFields(answer.result)) return undefined
-  const accounts = readList(answer.result['value'], readAccount)
-  if (accounts?.length !== addresses.length) return undefined
-  const tables = accounts.flatMap((account, index) => readTable(account, addresses[index] ?? '') ?? [])
-  return tables.length === addresses.length ? tables : undefined
+  const accounts = await readAccounts(call, addresses)
+  const tables = accounts?.flatMap((account, index) => readTable(account, addresses[index] ?? '') ?? [])
+  return tables?.length === addresses.length ? tables : undefined
 }
 
 function readTable({ owner, data }: Account, address: string): LookupTable | undefined {

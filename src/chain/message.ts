@@ -7,6 +7,7 @@ import {
   appendTransactionMessageInstructions,
   type Blockhash,
   compileTransaction,
+  compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
   getPublicKeyFromAddress,
   type Instruction,
@@ -17,9 +18,10 @@ import {
   verifySignature,
 } from '@solana/kit'
 import { signatureBytes } from '../core/base58.ts'
+import type { Signing } from '../core/courier.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { Wallet } from './keypair.ts'
-import { decodeTransaction, openTransaction, placeOf } from './transaction.ts'
+import { decodeTransaction, openTransaction, placeOf, signatureOf } from './transaction.ts'
 
 /** Until when a transaction can land. */
 export interface Lifetime {
@@ -27,17 +29,28 @@ export interface Lifetime {
   readonly lastValidBlockHeight: number
 }
 
-/** The message bytes that its signers have to sign: version 0, without lookup tables. */
-export function composeMessage(instructions: readonly Instruction[], lifetime: Lifetime, feePayer: string): Uint8Array {
-  const until = {
-    blockhash: lifetime.blockhash as Blockhash,
-    lastValidBlockHeight: BigInt(lifetime.lastValidBlockHeight),
-  }
+/** A list of addresses on the chain, which a message may name by their places. */
+export interface LookupTable {
+  readonly address: string
+  readonly entries: readonly string[]
+}
+
+/** The message bytes that its signers have to sign, of version 0. */
+export function composeMessage(
+  instructions: readonly Instruction[],
+  { blockhash }: Pick<Lifetime, 'blockhash'>,
+  feePayer: string,
+  tables: readonly LookupTable[] = [],
+): Uint8Array {
+  // How long a blockhash lives is not part of the message.
+  const until = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }
+  const entries = Object.fromEntries(tables.map((table) => [table.address, table.entries.map((one) => address(one))]))
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (draft) => setTransactionMessageFeePayer(address(feePayer), draft),
     (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
     (draft) => appendTransactionMessageInstructions(instructions, draft),
+    (draft) => compressTransactionMessageUsingAddressLookupTables(draft, entries),
   )
   return new Uint8Array(compileTransaction(message).messageBytes)
 }
@@ -53,7 +66,7 @@ export function unsigned(message: Uint8Array): Uint8Array {
 }
 
 /** A wallet did not do what it was asked to. */
-export class WalletFault extends TypeError {
+class WalletFault extends TypeError {
   override readonly name = 'WalletFault'
 }
 
@@ -72,6 +85,26 @@ export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Pr
   const after = decoding.transaction
   if (!equalBytes(after.message, before.message)) throw new WalletFault('the wallet changed the transaction')
   return attachSignature(transaction, wallet.address, after.signatures[place] ?? new Uint8Array())
+}
+
+/**
+ * The same for what is kept before it is sent: what the wallet fails with is told. `slots` are those up to which nodes knew
+ * the chain: it cannot have landed before any of them, and the most careful word is kept.
+ */
+export async function signDraft(
+  draft: Uint8Array,
+  wallet: Wallet,
+  { lastValidBlockHeight, slots }: { readonly lastValidBlockHeight: number; readonly slots: readonly number[] },
+): Promise<Signing> {
+  try {
+    const wire = await signUnchanged(draft, wallet)
+    const signature = signatureOf(openTransaction(wire))
+    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.min(...slots) } }
+  } catch (error) {
+    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
+    // What a signer says of itself may hold what is not for the books, such as its address.
+    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
+  }
 }
 
 /** Puts a signature at the place of its signer. Throws a `WalletFault` when it is not that signer's, under this message. */

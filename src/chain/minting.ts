@@ -15,9 +15,9 @@ import {
   splTokenProgram,
   type TokenCode,
 } from '../core/network.ts'
-import { readAccount } from './account.ts'
+import { readAccounts } from './destinations.ts'
 import { readGenesis } from './genesis.ts'
-import { isFields, readList, readU64 } from './json.ts'
+import { readU64 } from './json.ts'
 import type { Wallet } from './keypair.ts'
 import { readMint } from './mints.ts'
 import { budgetOf, memoInstruction, openInstruction, signInstructions } from './payment.ts'
@@ -111,7 +111,7 @@ async function giving({ recipient, units, mints }: MintingOrder, payer: string):
     if (amount === undefined || !mint) continue
     const account = await findTokenAccount(recipient, mint.address, mint.tokenProgram)
     instructions.push(
-      openInstruction(payer, account, recipient, mint),
+      await openInstruction(payer, recipient, mint),
       getMintToCheckedInstruction(
         {
           mint: address(mint.address),
@@ -145,14 +145,14 @@ async function ownMints(base: string): Promise<OwnMints> {
 async function missingOf(rpc: Rpc, mints: OwnMints): Promise<readonly MintedCode[] | undefined> {
   const entries = Object.entries(mints) as [MintedCode, Mint][]
   const addresses = entries.map(([, mint]) => mint.address)
-  const answer = await rpc.call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment: 'confirmed' }])
-  const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
-  const accounts = readList(value, readAccount)
-  if (accounts?.length !== entries.length) return undefined
-  return entries.flatMap(([code], index) => {
-    const account = accounts[index]
-    return account && readMint(account, 0n).kind === 'mint' ? [] : [code]
-  })
+  const accounts = await readAccounts(rpc.call, addresses)
+  return (
+    accounts &&
+    entries.flatMap(([code], index) => {
+      const account = accounts[index]
+      return account && readMint(account, 0n).kind === 'mint' ? [] : [code]
+    })
+  )
 }
 
 async function readRent({ call }: Rpc): Promise<bigint | undefined> {

@@ -101,21 +101,19 @@ export async function signOpening(
   wallet: Wallet,
 ): Promise<SignedPayment> {
   const units = unitsOf.base + unitsOf.createAccount
-  const account = await findTokenAccount(owner, mint.address, mint.tokenProgram)
-  const instructions = [...budgetOf(units), openInstruction(wallet.address, account, owner, mint)]
+  const instructions = [...budgetOf(units), await openInstruction(wallet.address, owner, mint)]
   return signInstructions(instructions, lifetime, wallet)
 }
 
 /** Opens a wallet's token account at the payer's cost, where it does not exist yet. */
-export function openInstruction(
+export async function openInstruction(
   payer: string,
-  account: string,
   owner: string,
   mint: Pick<Mint, 'address' | 'tokenProgram'>,
-): Instruction {
+): Promise<Instruction> {
   return getCreateAssociatedTokenIdempotentInstruction({
     payer: createNoopSigner(address(payer)),
-    ata: address(account),
+    ata: address(await findTokenAccount(owner, mint.address, mint.tokenProgram)),
     owner: address(owner),
     mint: address(mint.address),
     tokenProgram: address(mint.tokenProgram),
@@ -134,26 +132,44 @@ export function budgetOf(units: number, microLamports = usualMicroLamports): rea
 
 async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {
   const { token, recipient } = order
-  // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
-  const signer = createNoopSigner(address(payer))
-  const memo = memoInstruction(order.requestId)
-  if (token.asset === 'SOL') {
-    const transfer = getTransferSolInstruction({ source: signer, destination: address(recipient), amount: token.units })
-    return [memo, mentioning(transfer, order.reference)]
-  }
-  const { asset, decimals, units: amount, tokenProgram } = token
+  const mint = mintOf(token)
+  const transfer = await transferInstruction(payer, recipient, { mint, units: token.units })
+  const paying = [memoInstruction(order.requestId), mentioning(transfer, order.reference)]
+  return order.createAccount && mint ? [await openInstruction(payer, recipient, mint), ...paying] : paying
+}
+
+function mintOf({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefined {
+  if (asset === 'SOL') return undefined
   if (tokenProgram === undefined) throw new TypeError('a mint needs its token program')
-  const [mint, programAddress] = [address(asset), address(tokenProgram)]
-  const source = address(await findTokenAccount(payer, asset, tokenProgram))
-  const destination = address(await findTokenAccount(recipient, asset, tokenProgram))
-  const transfer = getTransferCheckedInstruction(
-    { source, mint, destination, authority: signer, amount, decimals },
-    { programAddress },
+  return { address: asset, decimals, tokenProgram }
+}
+
+/** What one wallet gives another. */
+export interface Leg {
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly units: bigint
+}
+
+/** From wallet to wallet; of a mint, between their token accounts. */
+export async function transferInstruction(
+  from: string,
+  to: string,
+  { mint, units: amount }: Leg,
+): Promise<Instruction> {
+  // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
+  const authority = createNoopSigner(address(from))
+  if (!mint) return getTransferSolInstruction({ source: authority, destination: address(to), amount })
+  const { decimals, tokenProgram } = mint
+  const [source, destination] = await Promise.all([
+    findTokenAccount(from, mint.address, tokenProgram),
+    findTokenAccount(to, mint.address, tokenProgram),
+  ])
+  const accounts = { source: address(source), mint: address(mint.address), destination: address(destination) }
+  return getTransferCheckedInstruction(
+    { ...accounts, authority, amount, decimals },
+    { programAddress: address(tokenProgram) },
   )
-  const found = mentioning(transfer, order.reference)
-  if (!order.createAccount) return [memo, found]
-  const open = openInstruction(payer, destination, recipient, { address: asset, tokenProgram })
-  return [open, memo, found]
 }
 
 function mentioning(instruction: Instruction, reference: string | undefined): Instruction {

@@ -10,9 +10,10 @@ import type { Mint } from '../core/network.ts'
 import { splTokenProgram } from '../core/network.ts'
 import { type Account, absent, isEmpty, readAccount } from './account.ts'
 import { readGenesis } from './genesis.ts'
-import { isFields, readCount, readList } from './json.ts'
+import { isFields, readList } from './json.ts'
+import { describeError, resultSlot, resultValue } from './look.ts'
 import type { Answer, Call, Rpc } from './rpc.ts'
-import { tokenPrograms } from './tokens.ts'
+import { tokenPrograms, wrappedSol } from './tokens.ts'
 import type { Transaction } from './transaction.ts'
 
 /** An account before and after. */
@@ -61,20 +62,18 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
     accounts: { encoding: 'base64', addresses },
   }
   const answer = await call('simulateTransaction', [getBase64Decoder().decode(wire), config])
-  const told = readValue(answer)
-  if (!told) return unavailable(answer)
-  const { value, slot } = told
+  const [value, slot] = [resultValue(answer), resultSlot(answer)]
+  if (slot === undefined) return unavailable(answer)
   if (!isFields(value) || value['err'] === undefined) return { kind: 'unavailable', why: 'the trial cannot be read' }
   // What an instruction fails with is about the transaction; other errors may be about the node, which lags.
   const { err } = value
-  const why = JSON.stringify(err).slice(0, 300)
-  if (err !== null) return { kind: isFields(err) ? 'failed' : 'unavailable', why }
+  if (err !== null) return { kind: isFields(err) ? 'failed' : 'unavailable', why: describeError(err) }
   const after = readList(value['accounts'], readAccount)
   if (after?.length !== addresses.length) return { kind: 'unavailable', why: 'the trial tells of other accounts' }
   // What was before is asked afterwards: money that comes in between makes the judgement stricter and never looser.
   const asked = { encoding: 'base64', commitment: 'confirmed', minContextSlot: slot }
   const known = await call('getMultipleAccounts', [addresses, asked])
-  const before = readList(readValue(known)?.value, readAccount)
+  const before = readList(resultValue(known), readAccount)
   if (before?.length !== addresses.length) return unavailable(known)
   return {
     kind: 'ran',
@@ -85,13 +84,6 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
       after: after[index] ?? absent,
     })),
   }
-}
-
-function readValue(answer: Answer): { readonly value: unknown; readonly slot: number } | undefined {
-  if (answer.kind !== 'answered' || !isFields(answer.result)) return undefined
-  const { value, context } = answer.result
-  const slot = isFields(context) ? readCount(context['slot']) : undefined
-  return slot === undefined ? undefined : { value, slot }
 }
 
 function unavailable(answer: Answer): Rehearsal {
@@ -111,15 +103,13 @@ export interface ExchangeBounds {
   readonly rent: bigint
 }
 
-const wrappedSol = 'So11111111111111111111111111111111111111112'
-
 /** Why an exchange would break its bounds; undefined when it keeps them. All accounts that it may write to are among the changes. */
 export function findBreach(changes: readonly Change[], bounds: ExchangeBounds): string | undefined {
   const { wallet, sell, buy, units, minimum, fee, rent } = bounds
   const own = changes.find(({ address }) => address === wallet)
   if (!own) return 'the wallet is not among the accounts'
   if (!isEmpty(own.before) || !isEmpty(own.after)) return 'the wallet would no longer be a plain one'
-  const allowed = [sell, buy].map((mint) => mint?.address ?? wrappedSol)
+  const allowed = [sell, buy].map((mint) => mint?.address ?? wrappedSol.address)
   // Wrapped SOL of the wallet is SOL of the wallet, whether it is wrapped or unwrapped on the way.
   let gained = own.after.lamports - own.before.lamports + fee
   const held = { sold: 0n, bought: 0n }
@@ -129,15 +119,15 @@ export function findBreach(changes: readonly Change[], bounds: ExchangeBounds): 
     if (was?.owner === wallet) {
       if (!allowed.includes(was.mint)) return 'it writes to an account of another token of the wallet'
       const isClosed = after.lamports === 0n && after.data.length === 0
-      if (!(isClosed && was.mint === wrappedSol)) {
+      if (!(isClosed && was.mint === wrappedSol.address)) {
         if (is?.owner !== wallet || is.mint !== was.mint) return 'a token account of the wallet would change hands'
         if (is.rights !== was.rights) return 'somebody else would get rights to a token account of the wallet'
       }
     } else if (is?.owner === wallet && is.rights !== noRights) {
       return 'somebody else would get rights to a token account of the wallet'
     }
-    if (was?.owner === wallet && was.mint === wrappedSol) gained -= before.lamports
-    if (is?.owner === wallet && is.mint === wrappedSol) gained += after.lamports
+    if (was?.owner === wallet && was.mint === wrappedSol.address) gained -= before.lamports
+    if (is?.owner === wallet && is.mint === wrappedSol.address) gained += after.lamports
     const gain = (is?.owner === wallet ? is.units : 0n) - (was?.owner === wallet ? was.units : 0n)
     const mint = is?.mint ?? was?.mint
     if (sell && mint === sell.address) held.sold -= gain

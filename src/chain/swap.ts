@@ -3,38 +3,14 @@
  *
  * SOL is wrapped before and unwrapped after it, since programs trade wrapped SOL only.
  */
-import {
-  AccountRole,
-  type Address,
-  address,
-  appendTransactionMessageInstructions,
-  type Blockhash,
-  compileTransaction,
-  compressTransactionMessageUsingAddressLookupTables,
-  createNoopSigner,
-  createTransactionMessage,
-  type Instruction,
-  pipe,
-  setTransactionMessageFeePayer,
-  setTransactionMessageLifetimeUsingBlockhash,
-} from '@solana/kit'
-import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
-import { getTransferSolInstruction } from '@solana-program/system'
+import { AccountRole, address, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCloseAccountInstruction, getSyncNativeInstruction } from '@solana-program/token'
 import { encodeBase58 } from '../core/base58.ts'
 import type { Mint } from '../core/network.ts'
-import { splTokenProgram } from '../core/network.ts'
-import type { LookupTable } from './lookup-tables.ts'
-import { unsigned } from './message.ts'
-import { memoInstruction, openInstruction } from './payment.ts'
-import { findTokenAccount } from './tokens.ts'
+import { composeMessage, type LookupTable, unsigned } from './message.ts'
+import { budgetOf, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+import { findTokenAccount, wrappedSol } from './tokens.ts'
 import { openTransaction } from './transaction.ts'
-
-export const wrappedSol: Mint = {
-  address: 'So11111111111111111111111111111111111111112',
-  decimals: 9,
-  tokenProgram: splTokenProgram,
-}
 
 /** An instruction that somebody else wrote. */
 export interface ForeignInstruction {
@@ -74,41 +50,20 @@ export interface ComposedSwap {
 
 export async function composeSwap(draft: SwapDraft): Promise<ComposedSwap> {
   const { wallet, sell, buy, units, swap, memo, opens, unwraps, computeUnits, microLamports } = draft
-  const signer = createNoopSigner(address(wallet))
-  const instructions: Instruction[] = [
-    getSetComputeUnitLimitInstruction({ units: computeUnits }),
-    getSetComputeUnitPriceInstruction({ microLamports }),
-  ]
+  const { blockhash, tables } = draft
+  const instructions = [...budgetOf(computeUnits, microLamports)]
   const account = address(await findTokenAccount(wallet, wrappedSol.address, wrappedSol.tokenProgram))
-  if (!sell || !buy) instructions.push(openInstruction(wallet, account, wallet, wrappedSol))
+  if (!sell || !buy) instructions.push(await openInstruction(wallet, wallet, wrappedSol))
   if (!sell) {
-    const transfer = getTransferSolInstruction({ source: signer, destination: account, amount: units })
+    const transfer = await transferInstruction(wallet, account, { mint: undefined, units })
     instructions.push(transfer, getSyncNativeInstruction({ account }))
   }
-  if (opens && buy) {
-    const own = await findTokenAccount(wallet, buy.address, buy.tokenProgram)
-    instructions.push(openInstruction(wallet, own, wallet, buy))
-  }
+  if (opens && buy) instructions.push(await openInstruction(wallet, wallet, buy))
   instructions.push(memoInstruction(memo), asInstruction(swap))
-  if (unwraps) instructions.push(getCloseAccountInstruction({ account, destination: signer.address, owner: signer }))
-  return compress(instructions, draft)
-}
-
-function compress(instructions: readonly Instruction[], { wallet, blockhash, tables }: SwapDraft): ComposedSwap {
-  const entries = Object.fromEntries(
-    tables.map(({ address: table, entries: list }) => [table, list.map((one) => address(one))]),
-  ) as Record<Address, Address[]>
-  // How long the blockhash lives is not part of the message.
-  const until = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }
-  const message = pipe(
-    createTransactionMessage({ version: 0 }),
-    (draft) => setTransactionMessageFeePayer(address(wallet), draft),
-    (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
-    (draft) => appendTransactionMessageInstructions(instructions, draft),
-    (draft) => compressTransactionMessageUsingAddressLookupTables(draft, entries),
-  )
-  const transaction = unsigned(new Uint8Array(compileTransaction(message).messageBytes))
-  const known = new Map(tables.map(({ address: table, entries: list }) => [table, list]))
+  const owner = createNoopSigner(address(wallet))
+  if (unwraps) instructions.push(getCloseAccountInstruction({ account, destination: owner.address, owner }))
+  const transaction = unsigned(composeMessage(instructions, { blockhash }, wallet, tables))
+  const known = new Map(tables.map(({ address: table, entries }) => [table, entries]))
   const loaded = openTransaction(transaction).lookups.flatMap(({ table, writable }) =>
     [...writable].map((place) => known.get(encodeBase58(table))?.[place] ?? ''),
   )

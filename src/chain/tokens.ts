@@ -1,6 +1,6 @@
 /** Program ids, and where a wallet keeps its tokens. Programs are told apart by id only: a name can be anybody's. */
 import { type Address, address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit'
-import { splTokenProgram, token2022Program } from '../core/network.ts'
+import { type Mint, solDecimals, splTokenProgram, token2022Program } from '../core/network.ts'
 
 export const systemProgram = '11111111111111111111111111111111'
 export const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
@@ -14,6 +14,13 @@ export const memoPrograms: ReadonlySet<string> = new Set([
   memoProgram,
   'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH',
 ])
+
+/** What programs trade instead of SOL. */
+export const wrappedSol: Mint = {
+  address: 'So11111111111111111111111111111111111111112',
+  decimals: solDecimals,
+  tokenProgram: splTokenProgram,
+}
 
 export const tokenPrograms: ReadonlySet<string> = new Set([splTokenProgram, token2022Program])
 

@@ -91,6 +91,11 @@ export function verifySignatures(transaction: Transaction, verify: Verifier): bo
   })
 }
 
+/** Its name on the chain: the signature of who pays the fee. */
+export function signatureOf({ signatures }: Transaction): string {
+  return encodeBase58(signatures[0] ?? new Uint8Array())
+}
+
 /** Where the signature of an address belongs; undefined for one that does not sign. */
 export function placeOf({ keys, header }: Transaction, signer: string): number | undefined {
   const place = keys.slice(0, header.requiredSignatures).findIndex((key) => encodeBase58(key) === signer)

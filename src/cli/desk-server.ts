@@ -1,9 +1,8 @@
 /** The HTTP side of a desk: two addresses that take a little JSON. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Desk } from '../venues/desk.ts'
-import type { DeskAnswer } from '../venues/desk-answer.ts'
-import { refuse } from '../venues/desk-answer.ts'
+import type { Desk, DeskAnswer } from '../venues/desk.ts'
+import { refuse } from '../venues/desk.ts'
 
 export interface DeskServer {
   readonly url: string

@@ -7,7 +7,6 @@ import {
   type ConversionScene,
   conversionLane,
   dueConversions,
-  fairUnits,
   formatConversion,
   judgeQuote,
   parseConversion,
@@ -16,6 +15,7 @@ import {
 } from './conversion.ts'
 import type { TokenCode } from './network.ts'
 import { tokenCodes } from './network.ts'
+import { fairUnits } from './rates.ts'
 
 const decimals = { NATIVE: 9, USDC: 6, SOL: 9 }
 const rates = { NATIVE: '0.1', USDC: '1', SOL: '150' }

@@ -5,10 +5,10 @@
  * the quote less the slippage that is allowed, and by what the rate source says the money is worth.
  */
 import { maxUnits } from './money.ts'
-import type { MintTable, TokenCode } from './network.ts'
-import { decimalsOf, tokenCodes } from './network.ts'
-import type { RateTable } from './rates.ts'
-import { convert, parseRate } from './rates.ts'
+import type { TokenCode } from './network.ts'
+import { tokenCodes } from './network.ts'
+import type { RateTable, TokenDecimals } from './rates.ts'
+import { convert, fairUnits } from './rates.ts'
 
 /** All of it, in hundredths of a percent. */
 const wholeBps = 10_000n
@@ -36,9 +36,6 @@ export interface ConversionRules extends ConversionLimits {
 export const usualSolKept = 50_000_000n
 const usualThreshold = { token: 'USDC', units: 10_000_000n, decimals: 6 } as const
 
-export type TokenUnits = Readonly<Partial<Record<TokenCode, bigint>>>
-export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
-
 export interface Conversion {
   readonly token: TokenCode
   /** All that the wallet has of it, but for what is kept. */
@@ -46,7 +43,7 @@ export interface Conversion {
 }
 
 export interface ConversionScene {
-  readonly balances: TokenUnits
+  readonly balances: Readonly<Partial<Record<TokenCode, bigint>>>
   /** Fresh rates only: without one a token is not converted. */
   readonly rates: RateTable
   readonly decimals: TokenDecimals
@@ -79,24 +76,6 @@ export function thresholdOf(
     thresholds[token] ??
     (places === undefined ? undefined : convert(usualThreshold, { token, decimals: places }, rates))
   )
-}
-
-/** What it is worth in another token by the rate source, rounded down; undefined without a fresh rate for both. */
-export function fairUnits(
-  { token, units }: Conversion,
-  into: TokenCode,
-  { rates, decimals }: Pick<ConversionScene, 'rates' | 'decimals'>,
-): bigint | undefined {
-  const [from, to] = [parseRate(rates[token] ?? ''), parseRate(rates[into] ?? '')]
-  const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
-  if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
-  return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
-}
-
-/** The decimals of all tokens that exist on a network. */
-export function decimalsIn(mints: MintTable): TokenDecimals {
-  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
-  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
 export type Pricing =

@@ -103,8 +103,7 @@ export interface PayoutLine extends PayeeName {
   readonly opening: bigint
 }
 
-export const dispatchKinds = ['payout', 'conversion', 'refund'] as const
-export type DispatchKind = (typeof dispatchKinds)[number]
+export type DispatchKind = 'payout' | 'conversion' | 'refund'
 
 /**
  * `planned`: reserved, nothing signed that could still land. `signed`: its bytes may land. `landed`: they did, for good.

@@ -3,6 +3,10 @@
  */
 export const maxUnits = 2n ** 64n - 1n
 
+export function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}
+
 /** Reads plain decimal text with at most `decimals` places. Undefined for anything else, and beyond 64 bits. */
 export function parseUnits(text: string, decimals: number): bigint | undefined {
   const units = parseDecimal(text, decimals)

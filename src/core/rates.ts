@@ -3,10 +3,12 @@
  */
 import { maxUnits, parseDecimal } from './money.ts'
 import type { MintTable, TokenCode } from './network.ts'
-import { decimalsOf } from './network.ts'
+import { decimalsOf, tokenCodes } from './network.ts'
 import type { Amounts } from './request-id.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
+
+export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
 
 /** Rates as they were when a payment was registered. */
 export interface FrozenRates {
@@ -16,7 +18,7 @@ export interface FrozenRates {
   /** Milliseconds since 1970. */
   readonly at: number
   /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
-  readonly decimals: Readonly<Partial<Record<TokenCode, number>>>
+  readonly decimals: TokenDecimals
 }
 
 /** Worth nothing outside test networks, where any fixed number does. */
@@ -47,6 +49,24 @@ export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTabl
   const one = toRate * 10n ** BigInt(from.decimals)
   const units = (worth + one - 1n) / one
   return units <= maxUnits ? units : undefined
+}
+
+/** The same, rounded down: what it is worth to who gets it. Undefined without rates and decimals of both. */
+export function fairUnits(
+  { token, units }: Pick<Amount, 'token' | 'units'>,
+  into: TokenCode,
+  { rates, decimals }: { readonly rates: RateTable; readonly decimals: TokenDecimals },
+): bigint | undefined {
+  const [from, to] = [parseRate(rates[token] ?? ''), parseRate(rates[into] ?? '')]
+  const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
+  if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
+  return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
+}
+
+/** The decimals of all tokens that exist on a network. */
+export function decimalsIn(mints: MintTable): TokenDecimals {
+  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
+  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
 /** The same worth in each token that there is a rate for. */

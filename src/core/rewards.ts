@@ -7,10 +7,10 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './base64url.ts'
-import { maxUnits } from './money.ts'
+import { maxUnits, smaller } from './money.ts'
 import type { TokenCode } from './network.ts'
 import type { FrozenRates } from './rates.ts'
-import { parseRate } from './rates.ts'
+import { fairUnits, parseRate } from './rates.ts'
 import { worthOf } from './worth.ts'
 
 /** In the order in which they are served. The last three share what the others leave. */
@@ -22,7 +22,7 @@ export const restRoles = ['treasury', 'buyback', 'incentives'] as const
 export type RestRole = (typeof restRoles)[number]
 
 /** Shares are counted in hundredths of a percent. */
-export const wholeBps = 10_000
+const wholeBps = 10_000
 
 export interface Partner {
   readonly name: string
@@ -96,8 +96,7 @@ export type Sharing =
   | { readonly kind: 'waiting' }
 
 /** Why nobody earns: it went to another wallet; nobody is to earn there; somebody paid who would earn; it is too little. */
-export const nothingReasons = ['other_recipient', 'no_partner', 'insider', 'too_little', 'not_delivered'] as const
-export type NothingWhy = (typeof nothingReasons)[number]
+export type NothingWhy = 'other_recipient' | 'no_partner' | 'insider' | 'too_little' | 'not_delivered'
 
 /** `pseudonymOf` makes of a wallet's address what payers are called. */
 export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
@@ -124,7 +123,7 @@ export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wal
 }
 
 /** The wallets that a configuration names: none of them can be a customer who earns. */
-export function reservedWallets({ collectors, partners, rest }: RewardRules): readonly string[] {
+function reservedWallets({ collectors, partners, rest }: RewardRules): readonly string[] {
   return [...collectors, ...partners.map(({ wallet }) => wallet), ...restRoles.map((role) => rest[role].wallet)]
 }
 
@@ -202,18 +201,12 @@ function appraise({
   units,
   rates,
 }: Earning): { readonly whole: bigint; readonly worth: bigint; readonly rate: bigint } | undefined {
-  const { table, decimals } = rates
-  const [places, nativePlaces] = [decimals[token], decimals.NATIVE]
   // Rates are in USDC, so that its own need not be told.
-  const usdc = { USDC: '1', ...table }
-  const [tokenRate, rate] = [parseRate(usdc[token] ?? ''), parseRate(usdc.NATIVE ?? '')]
-  if (places === undefined || nativePlaces === undefined || tokenRate === undefined || rate === undefined)
-    return undefined
-  const worth = worthOf({ token, units, decimals: places }, 'USDC', usdc)
-  if (worth === undefined) return undefined
-  const whole =
-    token === 'NATIVE' ? units : (units * tokenRate * 10n ** BigInt(nativePlaces)) / (rate * 10n ** BigInt(places))
-  return { whole, worth, rate }
+  const table = { USDC: '1', ...rates.table }
+  const rate = parseRate(table.NATIVE ?? '')
+  const whole = fairUnits({ token, units }, 'NATIVE', { rates: table, decimals: rates.decimals })
+  const worth = worthOf({ token, units, decimals: rates.decimals[token] ?? 0 }, 'USDC', table)
+  return rate === undefined || whole === undefined || worth === undefined ? undefined : { whole, worth, rate }
 }
 
 /** Shares by the rate at which they were reckoned. */
@@ -231,10 +224,6 @@ export interface OwedAtRate {
 export function payable(owed: readonly OwedAtRate[], rateNow: bigint): bigint {
   if (rateNow <= 0n) throw new RangeError('a rate is positive')
   return owed.reduce((sum, { units, rate }) => sum + smaller(units, (units * rate) / rateNow), 0n)
-}
-
-function smaller(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }
 
 /** Rules as they are journaled: the same text for the same rules, with its name. */

@@ -1,7 +1,7 @@
 /**
  * Fees that a Token-2022 mint keeps of every transfer, and how much has to be sent so that a price arrives whole.
  */
-import { maxUnits } from './money.ts'
+import { maxUnits, smaller } from './money.ts'
 
 export interface TransferFee {
   /** Hundredths of a percent of what is sent, rounded up to a whole base unit. */
@@ -14,7 +14,7 @@ const whole = 10_000n
 
 /** What is kept of a transfer, as the program works it out. */
 export function feeOn(gross: bigint, { basisPoints, maximum }: TransferFee): bigint {
-  return least(divideUp(gross * BigInt(basisPoints), whole), maximum)
+  return smaller(divideUp(gross * BigInt(basisPoints), whole), maximum)
 }
 
 /**
@@ -30,15 +30,11 @@ export function grossFor(net: bigint, fees: readonly TransferFee[]): bigint | un
 function grossUnder(net: bigint, { basisPoints, maximum }: TransferFee): bigint {
   const arriving = whole - BigInt(basisPoints)
   const capped = net + maximum
-  return arriving > 0n ? least(divideUp(net * whole, arriving), capped) : net === 0n ? 0n : capped
+  return arriving > 0n ? smaller(divideUp(net * whole, arriving), capped) : net === 0n ? 0n : capped
 }
 
 function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor
-}
-
-function least(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }
 
 function greatest(one: bigint, other: bigint): bigint {

@@ -2,9 +2,10 @@
 import { formatUnits } from '../core/money.ts'
 import type { Dispatches, Rewards } from '../core/money-out.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
-import { decimalsOf, mintOf, solDecimals, tokenCodes } from '../core/network.ts'
+import { mintOf, solDecimals } from '../core/network.ts'
 import type { Books } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
+import { decimalsIn } from '../core/rates.ts'
 import type { AccountKey } from '../server/options.ts'
 import type { RatesConfig } from '../server/rates-option.ts'
 import type { Service } from '../server/service.ts'
@@ -68,9 +69,7 @@ export function groundOf(
     rates: () => {
       const table = feed.current()
       if (table.NATIVE === undefined) return undefined
-      const known = mintsOf(service, mints)
-      const places = tokenCodes.map((code) => [code, decimalsOf(code, known)] as const)
-      const decimals = Object.fromEntries(places.filter(([, count]) => count !== undefined))
+      const decimals = decimalsIn(mintsOf(service, mints))
       return { table, source: rates.kind, at: Math.floor(clock.now()), decimals }
     },
   }

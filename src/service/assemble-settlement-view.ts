@@ -1,6 +1,7 @@
 /** What a service's own addresses tell of conversion, from what its paywalls in this process do. */
-import { decimalsIn, thresholdOf } from '../core/conversion.ts'
+import { thresholdOf } from '../core/conversion.ts'
 import { mintOf, tokenCodes } from '../core/network.ts'
+import { decimalsIn } from '../core/rates.ts'
 import type { Converted } from '../server/assemble-settlement.ts'
 import { convertedIn, isConvertedElsewhere } from '../server/assemble-settlement.ts'
 import type { Service } from '../server/service.ts'

@@ -23,6 +23,7 @@ import { worthDecimals } from '../core/worth.ts'
 import type { Cursors } from './capture-cursor.ts'
 import type { DecimalsOf } from './capture-format.ts'
 import { formatCapture, revenueTokenOf, withoutTransaction } from './capture-format.ts'
+import { pageOf } from './paging.ts'
 import type { PageQuery, SeriesQuery } from './queries.ts'
 
 export interface BooksParts {
@@ -71,8 +72,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
   const asked = { ...given, order, most: limit + 1 }
   const captures = wants('records') ? await search(parts, asked, q) : []
-  const shown = captures.slice(0, limit)
-  const last = captures.length > limit ? shown.at(-1) : undefined
+  const { shown, last } = pageOf(captures, limit)
   const needsEndpoints = wants('usage') || wants('revenue')
   if (wants('usage')) await parts.flush()
   const [usage, endpoints, sums] = await Promise.all([

@@ -7,6 +7,7 @@ import { judgeRefund, refundLane } from '../core/refunds.ts'
 import type { BooksParts } from './books-view.ts'
 import { feedRecordOf } from './books-view.ts'
 import { revenueTokenOf } from './capture-format.ts'
+import { pageOf } from './paging.ts'
 import type { ProblemsQuery } from './queries.ts'
 import type { RewardsParts } from './rewards-view.ts'
 import { formatRefundDispatch } from './rewards-view.ts'
@@ -34,8 +35,7 @@ export async function readProblems(
     books.countProblems(mostCounted),
     books.problems(asked),
   ])
-  const shown = found.slice(0, limit)
-  const last = found.length > limit ? shown.at(-1) : undefined
+  const { shown, last } = pageOf(found, limit)
   const now = clock.now()
   const records = await Promise.all(
     shown.map(async (problem) => {

@@ -10,7 +10,7 @@ import type { RewardsParts } from './rewards-view.ts'
 import { formatLine } from './rewards-view.ts'
 
 /** The order of columns. */
-export const payoutColumns = [
+const payoutColumns = [
   'timestamp',
   'payout',
   'state',

@@ -6,11 +6,11 @@ import { rewardRoles } from '../core/rewards.ts'
 import type { Cursors } from './capture-cursor.ts'
 import { endpoints } from './endpoints.ts'
 import { createDownloads } from './export-downloads.ts'
-import { asRead, readInput, readQuery } from './inputs.ts'
+import { asRead, readQuery } from './inputs.ts'
 import type { Row } from './parts.ts'
+import { readPosted } from './posted.ts'
 import { answer, problem } from './problems.ts'
 import { limit, noQuery } from './queries.ts'
-import { readJsonBody } from './request-body.ts'
 import * as answers from './rewards-answers.ts'
 import { exportRewards, rewardsExportFormats } from './rewards-export.ts'
 import type { RewardsParts } from './rewards-view.ts'
@@ -45,7 +45,7 @@ const settlementQuery = z.strictObject({
   cursor: payoutsQuery.shape.cursor,
 })
 const refundsQuery = z.strictObject({ limit: limit('Refunds') })
-export const refundBody = z
+const refundBody = z
   .strictObject({
     tx: z
       .string()
@@ -205,11 +205,9 @@ function withQuery<Shape extends z.ZodRawShape>(
 async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Request): Promise<Response> {
   if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
   if (!parts.refund) return problem('refunds_missing')
-  const reading = await readJsonBody(request)
-  if (reading.kind === 'wrong') return problem(reading.code, { detail: reading.detail })
-  const input = readInput(refundBody, reading.value)
-  if (input.kind === 'problems') return problem('body_invalid', { problems: input.problems })
-  const { tx, id } = input.input
+  const posted = await readPosted(request, refundBody)
+  if (posted instanceof Response) return posted
+  const { tx, id } = posted
   const payment = tx === undefined ? cursors.read(id ?? '')?.tx : decodeSignature(tx)
   const refunding = payment && (await parts.refund(payment))
   if (!refunding || refunding.kind === 'unknown')

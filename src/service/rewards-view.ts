@@ -9,6 +9,7 @@ import { parseRefund } from '../core/refunds.ts'
 import type { RewardRole, RewardRules } from '../core/rewards.ts'
 import { restRoles, rewardRoles } from '../core/rewards.ts'
 import { worthDecimals } from '../core/worth.ts'
+import { pageOf } from './paging.ts'
 import type { RewardsConfig } from './rewards-option.ts'
 
 /** Somebody who can send refunds, in this process. */
@@ -93,8 +94,7 @@ export interface PayeesQuery {
 
 export async function readPayees(parts: RewardsParts, { role, cursor, limit }: PayeesQuery) {
   const found = await parts.rewards.payees({ most: limit + 1, ...(role && { role }), ...(cursor && { after: cursor }) })
-  const shown = found.slice(0, limit)
-  const last = found.length > limit ? shown.at(-1) : undefined
+  const { shown, last } = pageOf(found, limit)
   const payees = shown.map((payee) => formatPayee(parts, payee))
   return { token: 'NATIVE', payees, next: last ? writePayee(last) : null }
 }
@@ -126,15 +126,14 @@ export async function readPayee(parts: RewardsParts, name: PayeeName) {
   }
 }
 
-export interface PayoutsQuery {
+export interface DispatchesQuery {
   readonly cursor?: DispatchMark | undefined
   readonly limit: number
 }
 
-export async function readPayouts(parts: RewardsParts, { cursor, limit }: PayoutsQuery) {
+export async function readPayouts(parts: RewardsParts, { cursor, limit }: DispatchesQuery) {
   const found = await parts.dispatches.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
-  const shown = found.slice(0, limit)
-  const last = found.length > limit ? shown.at(-1) : undefined
+  const { shown, last } = pageOf(found, limit)
   const payouts = await Promise.all(shown.map((dispatch) => formatPayout(parts, dispatch)))
   return { token: 'NATIVE', payouts, next: last ? writeMark(last) : null }
 }
@@ -143,11 +142,14 @@ export async function readPayout(parts: RewardsParts, id: string) {
   const dispatch = await parts.dispatches.get(id)
   if (dispatch?.kind !== 'payout') return undefined
   const lines = await parts.dispatches.lines(id)
-  return { ...(await formatPayout(parts, dispatch)), lines: lines.map((line) => formatLine(parts, line)) }
+  return { ...sumUp(parts, dispatch, lines), lines: lines.map((line) => formatLine(parts, line)) }
 }
 
 async function formatPayout(parts: RewardsParts, dispatch: Dispatch) {
-  const lines = await parts.dispatches.lines(dispatch.id)
+  return sumUp(parts, dispatch, await parts.dispatches.lines(dispatch.id))
+}
+
+function sumUp(parts: RewardsParts, dispatch: Dispatch, lines: readonly PayoutLine[]) {
   const units = lines.reduce((sum, line) => sum + line.units, 0n)
   return { ...headOf(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
 }
@@ -206,7 +208,7 @@ function amountsOf({ mints }: RewardsParts): (units: bigint) => string {
   return (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
 }
 
-export function writePayee({ role, payee }: PayeeName): string {
+function writePayee({ role, payee }: PayeeName): string {
   return `${role}~${payee}`
 }
 

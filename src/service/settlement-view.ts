@@ -1,10 +1,11 @@
 /** How payments become the token that is settled in, as people read it: `GET /api/settlement`. */
 import { parseConversion } from '../core/conversion.ts'
 import { formatUnits } from '../core/money.ts'
-import type { Dispatch, DispatchMark } from '../core/money-out.ts'
+import type { Dispatch } from '../core/money-out.ts'
 import type { TokenCode } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
-import type { RewardsParts } from './rewards-view.ts'
+import { pageOf } from './paging.ts'
+import type { DispatchesQuery, RewardsParts } from './rewards-view.ts'
 import { headOf, writeMark } from './rewards-view.ts'
 
 /** What this process knows of it. */
@@ -42,19 +43,13 @@ export interface SettlementParts extends Pick<RewardsParts, 'dispatches' | 'mint
   readonly settlement: SettlementView
 }
 
-export interface SettlementQuery {
-  readonly cursor?: DispatchMark | undefined
-  readonly limit: number
-}
-
-export async function readSettlement(parts: SettlementParts, { cursor, limit }: SettlementQuery) {
+export async function readSettlement(parts: SettlementParts, { cursor, limit }: DispatchesQuery) {
   const [wallets, paused, found] = await Promise.all([
     parts.settlement.wallets(),
     parts.isPaused(),
     parts.dispatches.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
   ])
-  const shown = found.slice(0, limit)
-  const last = found.length > limit ? shown.at(-1) : undefined
+  const { shown, last } = pageOf(found, limit)
   return {
     isOn: wallets.length > 0,
     paused,

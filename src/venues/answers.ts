@@ -1,9 +1,9 @@
 /** What a venue answers over HTTP, unknown until each part has been looked at. Its address, which may hold a key, is not told. */
-
-export type Json = Readonly<Record<string, unknown>>
+import { type Fields, isFields } from '../chain/json.ts'
+import { maxUnits } from '../core/money.ts'
 
 export type VenueAnswer =
-  | { readonly kind: 'answered'; readonly json: Json }
+  | { readonly kind: 'answered'; readonly json: Fields }
   /** It says no, and why. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
@@ -30,26 +30,24 @@ export async function askVenue(
 const longestReason = 200
 
 /** The reason that a venue gives, fit for a log. */
-function told(json: Json | undefined): string | undefined {
+function told(json: Fields | undefined): string | undefined {
   const why = json?.['why'] ?? json?.['error'] ?? json?.['errorCode']
   if (typeof why !== 'string' || why === '') return undefined
   return `the venue says: ${why.replace(/[^\x20-\x7e]/g, ' ').slice(0, longestReason)}`
 }
 
-function parseObject(text: string): Json | undefined {
+function parseObject(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+    return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-const mostUnits = 2n ** 64n - 1n
-
 /** An amount above zero as text of its digits, in the one way of writing it. */
 export function readAmount(value: unknown): bigint | undefined {
   if (typeof value !== 'string' || !/^[1-9]\d{0,19}$/.test(value)) return undefined
   const units = BigInt(value)
-  return units <= mostUnits ? units : undefined
+  return units <= maxUnits ? units : undefined
 }

@@ -2,6 +2,7 @@
 import { readFunds } from '../chain/balances.ts'
 import type { ExchangeTerms } from '../chain/exchange.ts'
 import { readGenesis } from '../chain/genesis.ts'
+import { readNumber } from '../chain/look.ts'
 import type { Rpc } from '../chain/rpc.ts'
 
 export interface StockParts {
@@ -46,9 +47,6 @@ export function createStock({ rpc, genesis }: StockParts): Stock {
       const named = (await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))).filter(Boolean)
       return named.length > 0 && named.every((one) => one === genesis)
     },
-    height: async () => {
-      const answer = await rpc.call('getBlockHeight', [{ commitment: 'finalized' }])
-      return answer.kind === 'answered' && typeof answer.result === 'number' ? answer.result : undefined
-    },
+    height: () => readNumber(rpc.call, 'getBlockHeight', [{ commitment: 'finalized' }]),
   }
 }

@@ -7,22 +7,20 @@
  */
 import type { ExchangeTerms } from '../chain/exchange.ts'
 import { readExchange } from '../chain/exchange.ts'
+import { type Fields, isFields } from '../chain/json.ts'
 import type { Wallet } from '../chain/keypair.ts'
 import { signUnchanged, unsigned } from '../chain/message.ts'
 import { isRecentBlock, readLifetime } from '../chain/send.ts'
-import { decodeTransaction, placeOf } from '../chain/transaction.ts'
+import { openTransaction, placeOf } from '../chain/transaction.ts'
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { decodeBase64url } from '../core/base64url.ts'
-import { decimalsIn, fairUnits } from '../core/conversion.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
 import { decimalsOf, genesisHashes, mintOf, tokenCodes } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import type { RateTable } from '../core/rates.ts'
-import type { Json } from './answers.ts'
+import { decimalsIn, fairUnits } from '../core/rates.ts'
 import { readAmount } from './answers.ts'
-import type { DeskAnswer } from './desk-answer.ts'
-import { refuse } from './desk-answer.ts'
 import type { Stock, StockParts } from './desk-stock.ts'
 import { createStock } from './desk-stock.ts'
 import { assetOf } from './rfq.ts'
@@ -42,6 +40,17 @@ export interface Desk {
   readonly address: string
   quote(request: unknown): Promise<DeskAnswer>
   sign(request: unknown): Promise<DeskAnswer>
+}
+
+/** What is answered over HTTP. */
+export interface DeskAnswer {
+  readonly status: number
+  readonly body: Fields
+}
+
+/** In one sentence that the taker may log. */
+export function refuse(status: number, why: string): DeskAnswer {
+  return { status, body: { why } }
 }
 
 interface Quote {
@@ -89,11 +98,8 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   const gives = (fair * BigInt(10_000 - parts.spreadBps)) / 10_000n
   if (gives <= 0n) return refuse(422, 'this is worth too little')
   const [sold, bought] = [mintOf(sell, mints), mintOf(buy, mints)]
-  const [give, get] = [
-    { mint: sold, units },
-    { mint: bought, units: gives },
-  ]
-  const terms: ExchangeTerms = { taker, desk: wallet.address, sell: give, buy: get }
+  const sides = { sell: { mint: sold, units }, buy: { mint: bought, units: gives } }
+  const terms: ExchangeTerms = { taker, desk: wallet.address, ...sides }
   await sweep(book)
   const held = await stock.look(terms)
   if (held.kind !== 'stock') return refuse(held.kind === 'short' ? 422 : 503, held.why)
@@ -131,7 +137,7 @@ function promised({ quotes }: Book, token: TokenCode, taker: string): bigint {
 
 async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<DeskAnswer> {
   const { rpc, wallet, clock, log } = parts
-  const { quote: id, message: text } = isJson(request) ? request : {}
+  const { quote: id, message: text } = isFields(request) ? request : {}
   const found = typeof id === 'string' ? quotes.get(id) : undefined
   if (!found) return refuse(404, 'there is no such quote, or it has run out')
   const message = typeof text === 'string' && text.length < longestMessage ? decodeBase64url(text) : undefined
@@ -156,9 +162,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
 }
 
 async function signatureOf(message: Uint8Array, wallet: Wallet): Promise<string> {
-  const decoding = decodeTransaction(await signUnchanged(unsigned(message), wallet))
-  if (decoding.kind === 'malformed') throw new TypeError('what was signed is a transaction')
-  const { transaction } = decoding
+  const transaction = openTransaction(await signUnchanged(unsigned(message), wallet))
   return encodeBase58(transaction.signatures[placeOf(transaction, wallet.address) ?? -1] ?? new Uint8Array())
 }
 
@@ -171,7 +175,7 @@ interface Order {
 
 /** What is ordered, or what is wrong with it. */
 function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Order | string {
-  if (!isJson(request)) return 'the body must be { genesis, taker, sell, buy, units }'
+  if (!isFields(request)) return 'the body must be { genesis, taker, sell, buy, units }'
   const { taker } = request
   if (request['genesis'] !== genesis) return 'the desk is on another chain'
   if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address) return 'taker must be a wallet'
@@ -181,8 +185,4 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Ord
   if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
   if (units === undefined) return 'units must be a whole number above zero, as text'
   return { taker, sell, buy, units }
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,11 @@
 /** The last steps of every exchange: what was composed is tried out and judged by its effect, and only then signed. */
+import { signatureLamports } from '../chain/batch.ts'
 import type { Wallet } from '../chain/keypair.ts'
-import { signUnchanged, WalletFault } from '../chain/message.ts'
+import { signDraft } from '../chain/message.ts'
 import type { ExchangeBounds } from '../chain/rehearsal.ts'
 import { findBreach, rehearse, writableAddresses } from '../chain/rehearsal.ts'
 import type { Rpc } from '../chain/rpc.ts'
-import { decodeTransaction, openTransaction } from '../chain/transaction.ts'
+import { decodeTransaction } from '../chain/transaction.ts'
 import { encodeBase58 } from '../core/base58.ts'
 import type { Signing } from '../core/courier.ts'
 
@@ -28,9 +29,6 @@ export interface Draft {
   readonly priority: bigint
 }
 
-/** What a signature costs. */
-const signatureLamports = 5_000n
-
 export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts): Promise<Signing> {
   const { transaction, lastValidBlockHeight, slot, loaded, bounds, priority } = draft
   const decoding = decodeTransaction(transaction)
@@ -44,17 +42,7 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
   const fee = signatureLamports * BigInt(signatures.length) + priority
   const breach = findBreach(rehearsal.changes, { ...bounds, wallet: wallet.address, fee })
   if (breach !== undefined) return { kind: 'impossible', why: breach }
-  try {
-    const wire = await signUnchanged(transaction, wallet)
-    const signature = encodeBase58(openTransaction(wire).signatures[0] ?? new Uint8Array())
-    // It cannot have landed before either of these. Of two nodes' words the more careful one is kept.
-    const told = Math.min(slot, rehearsal.slot)
-    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: told } }
-  } catch (error) {
-    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
-    // What a signer says of itself may hold what is not for the books, such as its address.
-    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
-  }
+  return signDraft(transaction, wallet, { lastValidBlockHeight, slots: [slot, rehearsal.slot] })
 }
 
 /** What a limit of computation costs at a price in millionths of a lamport. */

@@ -6,8 +6,7 @@
  * where an instruction that is longer than its program reads could show other amounts than count.
  */
 import type { ForeignInstruction } from '../chain/swap.ts'
-import { wrappedSol } from '../chain/swap.ts'
-import { findTokenAccount } from '../chain/tokens.ts'
+import { findTokenAccount, wrappedSol } from '../chain/tokens.ts'
 import type { Mint } from '../core/network.ts'
 
 export const jupiterProgram = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4'

@@ -5,16 +5,17 @@
  * transaction around it is ours, and is tried out before it is signed.
  */
 import { readFunds } from '../chain/balances.ts'
+import { type Fields, isFields } from '../chain/json.ts'
 import { readLookupTables } from '../chain/lookup-tables.ts'
 import { readRecentBlock } from '../chain/send.ts'
 import type { ForeignInstruction } from '../chain/swap.ts'
-import { composeSwap, wrappedSol } from '../chain/swap.ts'
+import { composeSwap } from '../chain/swap.ts'
+import { wrappedSol } from '../chain/tokens.ts'
 import { decodeAddress } from '../core/base58.ts'
 import type { Signing } from '../core/courier.ts'
 import type { Get } from '../core/ports.ts'
 import type { Post } from '../core/sheets.ts'
 import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/venue.ts'
-import type { Json } from './answers.ts'
 import { askVenue, readAmount } from './answers.ts'
 import type { VenueParts } from './finishing.ts'
 import { finish, openingRent, priorityOf } from './finishing.ts'
@@ -27,7 +28,7 @@ export interface JupiterParts extends VenueParts {
   readonly apiKey?: string | undefined
 }
 
-export const jupiterUrl = 'https://api.jup.ag/swap/v1'
+const jupiterUrl = 'https://api.jup.ag/swap/v1'
 
 const askMs = 5_000
 /** What a transaction has room for, beside our own accounts. */
@@ -79,11 +80,11 @@ const unreadable = { kind: 'unavailable', why: 'Jupiter quoted something else th
 
 interface Ticket {
   /** As it came: it is sent back as it is. */
-  readonly quoteResponse: Json
+  readonly quoteResponse: Fields
   readonly hops: number
 }
 
-function readQuote(json: Json, order: SwapOrder): Quoting | undefined {
+function readQuote(json: Fields, order: SwapOrder): Quoting | undefined {
   const { sell = wrappedSol, buy = wrappedSol, units, slippageBps } = order
   if (json['inputMint'] !== sell.address || json['outputMint'] !== buy.address) return undefined
   if (json['swapMode'] !== 'ExactIn' || json['slippageBps'] !== slippageBps) return undefined
@@ -180,8 +181,8 @@ function readAddresses(value: unknown): readonly string[] | undefined {
 }
 
 function readInstruction(value: unknown): ForeignInstruction | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { programId, accounts, data } = value as Json
+  if (!isFields(value)) return undefined
+  const { programId, accounts, data } = value
   if (typeof programId !== 'string' || !Array.isArray(accounts) || typeof data !== 'string') return undefined
   const metas = accounts.flatMap((one: unknown) => readMeta(one) ?? [])
   const bytes = decodeBase64(data)
@@ -199,8 +200,8 @@ function decodeBase64(text: string): Uint8Array | undefined {
 }
 
 function readMeta(value: unknown): ForeignInstruction['accounts'][number] | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const { pubkey, isSigner, isWritable } = value as Json
+  if (!isFields(value)) return undefined
+  const { pubkey, isSigner, isWritable } = value
   if (typeof pubkey !== 'string' || !decodeAddress(pubkey)) return undefined
   if (typeof isSigner !== 'boolean' || typeof isWritable !== 'boolean') return undefined
   return { address: pubkey, isSigner, isWritable }

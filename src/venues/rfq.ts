@@ -6,8 +6,10 @@
  */
 import { readFunds } from '../chain/balances.ts'
 import type { ExchangeTerms } from '../chain/exchange.ts'
-import { composeExchange, exchangeComputeUnits, exchangeMicroLamports } from '../chain/exchange.ts'
+import { composeExchange, exchangeComputeUnits } from '../chain/exchange.ts'
+import type { Fields } from '../chain/json.ts'
 import { attachSignature, unsigned } from '../chain/message.ts'
+import { usualMicroLamports } from '../chain/payment.ts'
 import { readRecentBlock } from '../chain/send.ts'
 import { decodeAddress, decodeSignature } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
@@ -16,7 +18,7 @@ import type { Mint } from '../core/network.ts'
 import type { Clock } from '../core/ports.ts'
 import type { Post } from '../core/sheets.ts'
 import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/venue.ts'
-import type { Json, VenueAnswer } from './answers.ts'
+import type { VenueAnswer } from './answers.ts'
 import { askVenue, readAmount } from './answers.ts'
 import type { VenueParts } from './finishing.ts'
 import { finish, openingRent, priorityOf } from './finishing.ts'
@@ -43,7 +45,7 @@ const longestSeconds = 300
 export function createRfqVenue(parts: RfqParts): Venue {
   const { genesis, wallet, clock } = parts
   const url = parts.url.replace(/\/+$/, '')
-  const ask = (path: string, body: Json): Promise<VenueAnswer> =>
+  const ask = (path: string, body: Fields): Promise<VenueAnswer> =>
     askVenue(() =>
       parts.post(`${url}/${path}`, {
         timeoutMs: askMs,
@@ -78,7 +80,7 @@ export function assetOf(mint: Mint | undefined): string {
 const unreadable = { kind: 'unavailable', why: 'the desk quoted something else than was asked for' } as const
 
 /** Whatever was asked for has to come back as it was. */
-function readQuote(json: Json, order: SwapOrder, request: Json, asked: number): Quoting | undefined {
+function readQuote(json: Fields, order: SwapOrder, request: Fields, asked: number): Quoting | undefined {
   const { quote, desk, gives, seconds } = json
   if (Object.entries(request).some(([name, value]) => json[name] !== value)) return undefined
   if (typeof quote !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(quote)) return undefined
@@ -96,7 +98,7 @@ async function sign(
   memo: string,
   minimum: bigint,
   parts: RfqParts,
-  ask: (path: string, body: Json) => Promise<VenueAnswer>,
+  ask: (path: string, body: Fields) => Promise<VenueAnswer>,
 ): Promise<Signing> {
   const { rpc, wallet, clock } = parts
   const { quote, desk, until } = ticket as Ticket
@@ -116,7 +118,7 @@ async function sign(
     sell: { mint: sell, units: order.units },
     buy: { mint: buy, units },
   }
-  const budget = { computeUnits: exchangeComputeUnits, microLamports: exchangeMicroLamports }
+  const budget = { computeUnits: exchangeComputeUnits, microLamports: usualMicroLamports }
   const message = await composeExchange(terms, { blockhash, memo, opens, ...budget })
   const answer = await ask('sign', { quote, message: encodeBase64url(message) })
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }

@@ -7,9 +7,7 @@
 import type { ConversionAbout, ConversionRules } from '../core/conversion.ts'
 import {
   conversionLane,
-  decimalsIn,
   dueConversions,
-  fairUnits,
   formatConversion,
   judgeQuote,
   parseConversion,
@@ -24,6 +22,7 @@ import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
 import type { Clock, Shelf } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { RateTable } from '../core/rates.ts'
+import { decimalsIn, fairUnits } from '../core/rates.ts'
 import type { Venue, VenueQuote } from '../core/venue.ts'
 import { gainOf } from '../core/verify.ts'
 import type { Conclusion, DispatchingParts, DispatchSigning, Errand, Step } from './dispatching.ts'
@@ -163,15 +162,20 @@ type Offer =
   | { readonly kind: 'offer'; readonly quote: VenueQuote; readonly minimum: bigint }
   | { readonly kind: 'none'; readonly why: string }
 
-async function seek({ venue, rules, mints, rates }: Converter, token: TokenCode, units: bigint): Promise<Offer> {
+async function seek(converter: Converter, token: TokenCode, units: bigint): Promise<Offer> {
+  const { venue, rules, mints } = converter
   const { settlementToken, slippageBps } = rules
   const order = { sell: mintOf(token, mints), buy: mintOf(settlementToken, mints), units, slippageBps }
   const quoting = await venue.quote(order)
-  if (quoting.kind !== 'quoted') return { kind: 'none', why: quoting.why }
-  const fair = fairUnits({ token, units }, settlementToken, { rates: rates(), decimals: decimalsIn(mints) })
-  const pricing = judgeQuote(quoting.quote, fair, rules)
+  return quoting.kind === 'quoted' ? judge(converter, token, quoting.quote) : { kind: 'none', why: quoting.why }
+}
+
+function judge({ rules, mints, rates }: Converter, token: TokenCode, quote: VenueQuote): Offer {
+  const { units } = quote.order
+  const scene = { rates: rates(), decimals: decimalsIn(mints) }
+  const pricing = judgeQuote(quote, fairUnits({ token, units }, rules.settlementToken, scene), rules)
   if (pricing.kind === 'unfair') return { kind: 'none', why: `the quote is not taken: ${pricing.why}` }
-  return { kind: 'offer', quote: quoting.quote, minimum: pricing.minimum }
+  return { kind: 'offer', quote, minimum: pricing.minimum }
 }
 
 async function step(
@@ -213,11 +217,8 @@ async function sign(
   if (!holdings) return { kind: 'unavailable', why: 'no node tells what the wallet holds' }
   const held = (mint ? (holdings.units[0] ?? 0n) : holdings.lamports) - (rules.keeps[sell] ?? 0n)
   if (held < units) return { kind: 'impossible', why: 'the wallet does not hold so much any more' }
-  const pricing = atHand && judgeQuote(atHand, fairOf(converter, about), rules)
-  const offer: Offer =
-    atHand && pricing?.kind === 'fair'
-      ? { kind: 'offer', quote: atHand, minimum: pricing.minimum }
-      : await seek(converter, sell, units)
+  const known = atHand && judge(converter, sell, atHand)
+  const offer = known?.kind === 'offer' ? known : await seek(converter, sell, units)
   if (offer.kind === 'none') {
     const isHopeless = clock.now() - dispatch.changedAt > patienceMs
     return { kind: isHopeless ? 'impossible' : 'unavailable', why: offer.why }
@@ -226,10 +227,6 @@ async function sign(
   const signing = await venue.sign(quote, { memo: dispatchMemo(dispatch.id), minimum })
   if (signing.kind !== 'signed') return signing
   return { ...signing, about: formatConversion({ ...about, venue: venue.name, quoted: quote.units, minimum }) }
-}
-
-function fairOf({ mints, rates }: Converter, { sell, buy, units }: ConversionAbout): bigint | undefined {
-  return fairUnits({ token: sell, units }, buy, { rates: rates(), decimals: decimalsIn(mints) })
 }
 
 /** What really left and came is what the chain says, whatever was quoted. */

@@ -9,7 +9,7 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Wallet } from '../../src/chain/keypair.ts'
-import { wrappedSol } from '../../src/chain/swap.ts'
+import { wrappedSol } from '../../src/chain/tokens.ts'
 import { decodeTransaction } from '../../src/chain/transaction.ts'
 import { decodeAddress, encodeBase58 } from '../../src/core/base58.ts'
 import type { Signing } from '../../src/core/courier.ts'

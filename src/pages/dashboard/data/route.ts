@@ -1,16 +1,7 @@
 /** Where one is: the screen and what it is asked to show, both in the address, so that it can be kept and sent. */
 import { signal } from '@preact/signals'
 
-export const screens = [
-  'home',
-  'payments',
-  'endpoints',
-  'payers',
-  'rewards',
-  'settlement',
-  'problems',
-  'sign-in',
-] as const
+const screens = ['home', 'payments', 'endpoints', 'payers', 'rewards', 'settlement', 'problems', 'sign-in'] as const
 export type Screen = (typeof screens)[number]
 
 export interface Place {

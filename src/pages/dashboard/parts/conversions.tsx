@@ -9,6 +9,7 @@ import { Dialog } from './dialog.tsx'
 import { Fact, Part } from './fact.tsx'
 import { Link } from './link.tsx'
 import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from './outgoing.tsx'
+import { type Column, Table } from './table.tsx'
 import { Amount, Moment } from './words.tsx'
 
 const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
@@ -35,81 +36,55 @@ function Slippage({ one }: { readonly one: Conversion }) {
   )
 }
 
+const columns: readonly Column[] = [
+  ['Sold', 'number lead'],
+  ['Quoted', 'number wide'],
+  ['Received', 'number wide'],
+  ['Against the quote', 'wide'],
+  ['State', 'trail'],
+  ['Venue', 'wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
 export function ConversionsTable({ conversions }: { readonly conversions: readonly Conversion[] }) {
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Conversions, the latest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number lead">
-              Sold
-            </th>
-            <th scope="col" class="number wide">
-              Quoted
-            </th>
-            <th scope="col" class="number wide">
-              Received
-            </th>
-            <th scope="col" class="wide">
-              Against the quote
-            </th>
-            <th scope="col" class="trail">
-              State
-            </th>
-            <th scope="col" class="wide">
-              Venue
-            </th>
-            <th scope="col" class="wide fill">
-              Transaction
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {conversions.map((one) => (
-            <tr key={one.id} class={place.value.query.get('conversion') === one.id ? 'is-open' : undefined}>
-              <td class="number lead">
-                <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
-                  <Amount amount={one.sold ?? one.amount} token={one.sell} />
-                  <span class="narrow">
-                    for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}
-                  </span>
-                </Link>
-              </td>
-              <td class="number wide">
-                <Amount amount={one.quoted} token={one.buy} />
-              </td>
-              <td class="number wide">
-                {one.received === null ? (
-                  <span class="muted">–</span>
-                ) : (
-                  <Amount amount={one.received} token={one.buy} />
-                )}
-              </td>
-              <td class="wide">
-                <Slippage one={one} />
-              </td>
-              <td class="trail">
-                <OutBadge one={one} words={words} />
-                <span class="narrow">
-                  <Moment at={one.changedAt} />
-                </span>
-              </td>
-              <td class="wide">{one.venue}</td>
-              <td class="wide">
-                <Transaction tx={one.tx} />
-              </td>
-              <td class="when wide">
-                <Moment at={one.changedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Conversions, the latest first" columns={columns}>
+      {conversions.map((one) => (
+        <tr key={one.id} class={place.value.query.get('conversion') === one.id ? 'is-open' : undefined}>
+          <td class="number lead">
+            <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
+              <Amount amount={one.sold ?? one.amount} token={one.sell} />
+              <span class="narrow">
+                for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}
+              </span>
+            </Link>
+          </td>
+          <td class="number wide">
+            <Amount amount={one.quoted} token={one.buy} />
+          </td>
+          <td class="number wide">
+            {one.received === null ? <span class="muted">–</span> : <Amount amount={one.received} token={one.buy} />}
+          </td>
+          <td class="wide">
+            <Slippage one={one} />
+          </td>
+          <td class="trail">
+            <OutBadge one={one} words={words} />
+            <span class="narrow">
+              <Moment at={one.changedAt} />
+            </span>
+          </td>
+          <td class="wide">{one.venue}</td>
+          <td class="wide">
+            <Transaction tx={one.tx} />
+          </td>
+          <td class="when wide">
+            <Moment at={one.changedAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

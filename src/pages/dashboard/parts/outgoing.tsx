@@ -43,7 +43,7 @@ export function Transaction({ tx }: { readonly tx: string | null }) {
 }
 
 /** Where anybody can look at a transaction; undefined for a chain that only this machine has. */
-export function explorerOf(tx: string): string | undefined {
+function explorerOf(tx: string): string | undefined {
   const network = service.value?.network
   if (network !== 'mainnet' && network !== 'devnet') return undefined
   return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`

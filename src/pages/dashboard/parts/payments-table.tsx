@@ -2,6 +2,7 @@
 import type { FeedRecord } from '../data/answers.ts'
 import { addressWith } from '../data/route.ts'
 import { Link } from './link.tsx'
+import { type Column, Table } from './table.tsx'
 import { Amount, Delivery, Moment, Name, Standing } from './words.tsx'
 
 export interface PaymentsTableProps {
@@ -13,66 +14,48 @@ export interface PaymentsTableProps {
   readonly isOpen?: (record: FeedRecord) => boolean
 }
 
+const columns: readonly Column[] = [
+  ['Amount', 'number lead'],
+  ['Status', 'trail'],
+  ['Endpoint', 'wide'],
+  ['Payer', 'wide'],
+  ['Delivery', 'wide'],
+  ['When', 'when wide'],
+]
+
 export function PaymentsTable({ caption, records, isExact = false, isNew, isOpen }: PaymentsTableProps) {
   const classOf = (record: FeedRecord) => (isNew?.(record) ? 'is-new' : isOpen?.(record) ? 'is-open' : undefined)
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number lead">
-              Amount
-            </th>
-            <th scope="col" class="trail">
-              Status
-            </th>
-            <th scope="col" class="wide">
-              Endpoint
-            </th>
-            <th scope="col" class="wide">
-              Payer
-            </th>
-            <th scope="col" class="wide">
-              Delivery
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((record) => (
-            <tr key={record.id} class={classOf(record)}>
-              <td class="number lead">
-                <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
-                  <Amount amount={record.amount} token={record.token} />
-                  <span class="narrow">{record.endpoint}</span>
-                </Link>
-              </td>
-              <td class="trail">
-                <Standing record={record} />
-                <span class="narrow">
-                  <Moment at={record.timestamp} isExact={isExact} />
-                </span>
-              </td>
-              <td class="endpoint wide" title={record.endpoint}>
-                {record.endpoint}
-              </td>
-              <td class="wide">
-                <Name text={record.payer} />
-              </td>
-              <td class="wide">
-                <Delivery delivery={record.delivery} />
-              </td>
-              <td class="when wide">
-                {isNew?.(record) && <span class="new-mark">New</span>}
-                <Moment at={record.timestamp} isExact={isExact} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption={caption} columns={columns}>
+      {records.map((record) => (
+        <tr key={record.id} class={classOf(record)}>
+          <td class="number lead">
+            <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
+              <Amount amount={record.amount} token={record.token} />
+              <span class="narrow">{record.endpoint}</span>
+            </Link>
+          </td>
+          <td class="trail">
+            <Standing record={record} />
+            <span class="narrow">
+              <Moment at={record.timestamp} isExact={isExact} />
+            </span>
+          </td>
+          <td class="endpoint wide" title={record.endpoint}>
+            {record.endpoint}
+          </td>
+          <td class="wide">
+            <Name text={record.payer} />
+          </td>
+          <td class="wide">
+            <Delivery delivery={record.delivery} />
+          </td>
+          <td class="when wide">
+            {isNew?.(record) && <span class="new-mark">New</span>}
+            <Moment at={record.timestamp} isExact={isExact} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

@@ -13,6 +13,7 @@ import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from '
 import { Pages, useTurning } from './pages.tsx'
 import { roleName } from './roles.tsx'
 import { Notice, When } from './states.tsx'
+import { type Column, Table } from './table.tsx'
 import { Amount, Count, Moment, Name } from './words.tsx'
 
 export const payoutWords: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Paid', dropped: 'Given up' }
@@ -49,61 +50,45 @@ export function PayoutsCard() {
   )
 }
 
+const columns: readonly Column[] = [
+  ['Sent', 'number lead'],
+  ['State', 'trail'],
+  ['Payees', 'number wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
 function PayoutsTable({ payouts }: { readonly payouts: readonly Payout[] }) {
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Payouts, the latest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number lead">
-              Sent
-            </th>
-            <th scope="col" class="trail">
-              State
-            </th>
-            <th scope="col" class="number wide">
-              Payees
-            </th>
-            <th scope="col" class="wide fill">
-              Transaction
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {payouts.map((one) => (
-            <tr key={one.id} class={place.value.query.get('payout') === one.id ? 'is-open' : undefined}>
-              <td class="number lead">
-                <Link href={addressWith({ payout: one.id })} class="row-link" row={one.id}>
-                  <Amount amount={one.amount} token={token} />
-                  <span class="narrow">
-                    to <Count count={one.payees} /> {one.payees === 1 ? 'payee' : 'payees'}
-                  </span>
-                </Link>
-              </td>
-              <td class="trail">
-                <OutBadge one={one} words={payoutWords} />
-                <span class="narrow">
-                  <Moment at={one.changedAt} />
-                </span>
-              </td>
-              <td class="number wide">
-                <Count count={one.payees} />
-              </td>
-              <td class="wide">
-                <Transaction tx={one.tx} />
-              </td>
-              <td class="when wide">
-                <Moment at={one.changedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Payouts, the latest first" columns={columns}>
+      {payouts.map((one) => (
+        <tr key={one.id} class={place.value.query.get('payout') === one.id ? 'is-open' : undefined}>
+          <td class="number lead">
+            <Link href={addressWith({ payout: one.id })} class="row-link" row={one.id}>
+              <Amount amount={one.amount} token={token} />
+              <span class="narrow">
+                to <Count count={one.payees} /> {one.payees === 1 ? 'payee' : 'payees'}
+              </span>
+            </Link>
+          </td>
+          <td class="trail">
+            <OutBadge one={one} words={payoutWords} />
+            <span class="narrow">
+              <Moment at={one.changedAt} />
+            </span>
+          </td>
+          <td class="number wide">
+            <Count count={one.payees} />
+          </td>
+          <td class="wide">
+            <Transaction tx={one.tx} />
+          </td>
+          <td class="when wide">
+            <Moment at={one.changedAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -11,6 +11,7 @@ import { Command } from './copy.tsx'
 import { Dialog } from './dialog.tsx'
 import { Link } from './link.tsx'
 import { OutBadge, type StateWords, sentence, Transaction } from './outgoing.tsx'
+import { type Column, Table } from './table.tsx'
 import { Amount, Moment, Name } from './words.tsx'
 
 const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Sent back', dropped: 'Not sent' }
@@ -150,6 +151,15 @@ const reasons: Readonly<Record<string, string>> = {
   surplus: 'Too much',
 }
 
+const columns: readonly Column[] = [
+  ['Amount', 'number lead'],
+  ['State', 'trail'],
+  ['Why', 'wide'],
+  ['Payment', 'wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
 export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refunds }) {
   if (refunds.length === 0) return null
   return (
@@ -157,62 +167,35 @@ export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refund
       <header class="card-head">
         <h2 id="refunds">Refunds</h2>
       </header>
-      <div class="table-box">
-        <table>
-          <caption class="unseen">Refunds, the latest first</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number lead">
-                Amount
-              </th>
-              <th scope="col" class="trail">
-                State
-              </th>
-              <th scope="col" class="wide">
-                Why
-              </th>
-              <th scope="col" class="wide">
-                Payment
-              </th>
-              <th scope="col" class="wide fill">
-                Transaction
-              </th>
-              <th scope="col" class="when wide">
-                When
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {refunds.map((one) => (
-              <tr key={one.id}>
-                <td class="number lead">
-                  <Amount amount={one.amount} token={one.token} />
-                  <span class="narrow">{reasons[one.reason] ?? one.reason}</span>
-                </td>
-                <td class="trail">
-                  <OutBadge one={one} words={words} />
-                  <span class="narrow">
-                    <Moment at={one.changedAt} />
-                  </span>
-                </td>
-                <td class="wide waits">
-                  {reasons[one.reason] ?? one.reason}
-                  {one.state === 'dropped' && <span class="muted"> {sentence(one.why)}</span>}
-                </td>
-                <td class="wide">
-                  <Transaction tx={one.payment ?? null} />
-                </td>
-                <td class="wide">
-                  <Transaction tx={one.tx} />
-                </td>
-                <td class="when wide">
-                  <Moment at={one.changedAt} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table caption="Refunds, the latest first" columns={columns}>
+        {refunds.map((one) => (
+          <tr key={one.id}>
+            <td class="number lead">
+              <Amount amount={one.amount} token={one.token} />
+              <span class="narrow">{reasons[one.reason] ?? one.reason}</span>
+            </td>
+            <td class="trail">
+              <OutBadge one={one} words={words} />
+              <span class="narrow">
+                <Moment at={one.changedAt} />
+              </span>
+            </td>
+            <td class="wide waits">
+              {reasons[one.reason] ?? one.reason}
+              {one.state === 'dropped' && <span class="muted"> {sentence(one.why)}</span>}
+            </td>
+            <td class="wide">
+              <Transaction tx={one.payment ?? null} />
+            </td>
+            <td class="wide">
+              <Transaction tx={one.tx} />
+            </td>
+            <td class="when wide">
+              <Moment at={one.changedAt} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }

@@ -28,7 +28,7 @@ export function Tile({ name, value, unit, exact, children }: TileProps) {
 }
 
 /** A person may be asked several times for one payment, and may pay in the next hour: more than all is all. */
-export function conversionOf({ funnel: { challenged, paid } }: Totals): number | undefined {
+function conversionOf({ funnel: { challenged, paid } }: Totals): number | undefined {
   return challenged === 0 ? undefined : Math.min(1, paid / challenged)
 }
 

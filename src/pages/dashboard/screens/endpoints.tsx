@@ -11,6 +11,7 @@ import { Link } from '../parts/link.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { NoPayments, When } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Count } from '../parts/words.tsx'
 
 interface Line extends UsageLine {
@@ -87,68 +88,49 @@ export function Endpoints() {
 
 function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; readonly token: string }) {
   const locale = pageLocale()
+  const columns: readonly Column[] = [
+    ['Endpoint'],
+    ['Asked (402)', 'number wide'],
+    ['Payments', 'number'],
+    ['Conversion', 'number wide'],
+    ['Calls', 'number wide'],
+    ['Delivered', 'number wide'],
+    [token ? `Revenue, ${token}` : 'Revenue', 'number'],
+  ]
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Endpoints, those that earned most first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col" class="number wide">
-              Asked (402)
-            </th>
-            <th scope="col" class="number">
-              Payments
-            </th>
-            <th scope="col" class="number wide">
-              Conversion
-            </th>
-            <th scope="col" class="number wide">
-              Calls
-            </th>
-            <th scope="col" class="number wide">
-              Delivered
-            </th>
-            <th scope="col" class="number">
-              Revenue{token && `, ${token}`}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <tr key={line.endpoint}>
-              <td class="endpoint" title={line.endpoint}>
-                <Link href={addressOf('payments', { endpoint: line.endpoint })} class="row-link" row={line.endpoint}>
-                  {line.endpoint}
-                </Link>
-              </td>
-              <td class="number wide">
-                <Count count={line.challenged} />
-              </td>
-              <td class="number">
-                <Count count={line.payments} />
-              </td>
-              <td class="number wide">{formatShare(line.conversion, locale)}</td>
-              <td class="number wide">
-                <Count count={line.calls} />
-              </td>
-              <td class="number wide">
-                <Count count={line.delivered} />
-                {line.undelivered > 0 && (
-                  <span class="warn-text" title="Paid for, and not delivered">
-                    {' '}
-                    (−
-                    <Count count={line.undelivered} />)
-                  </span>
-                )}
-              </td>
-              <td class="number" title={`${formatAmount(line.revenue, locale)} ${token}`}>
-                {formatRounded(line.revenue, locale)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Endpoints, those that earned most first" columns={columns}>
+      {lines.map((line) => (
+        <tr key={line.endpoint}>
+          <td class="endpoint" title={line.endpoint}>
+            <Link href={addressOf('payments', { endpoint: line.endpoint })} class="row-link" row={line.endpoint}>
+              {line.endpoint}
+            </Link>
+          </td>
+          <td class="number wide">
+            <Count count={line.challenged} />
+          </td>
+          <td class="number">
+            <Count count={line.payments} />
+          </td>
+          <td class="number wide">{formatShare(line.conversion, locale)}</td>
+          <td class="number wide">
+            <Count count={line.calls} />
+          </td>
+          <td class="number wide">
+            <Count count={line.delivered} />
+            {line.undelivered > 0 && (
+              <span class="warn-text" title="Paid for, and not delivered">
+                {' '}
+                (−
+                <Count count={line.undelivered} />)
+              </span>
+            )}
+          </td>
+          <td class="number" title={`${formatAmount(line.revenue, locale)} ${token}`}>
+            {formatRounded(line.revenue, locale)}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

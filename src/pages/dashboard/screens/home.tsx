@@ -15,6 +15,7 @@ import { Link } from '../parts/link.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { Notice, When } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Tiles } from '../parts/tiles.tsx'
 import { Count } from '../parts/words.tsx'
 
@@ -118,45 +119,32 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
         <p>Choose a longer one above.</p>
       </Notice>
     )
+  const columns: readonly Column[] = [
+    ['Endpoint'],
+    ['Calls', 'number wide'],
+    ['Payments', 'number'],
+    [`Revenue, ${revenueToken}`, 'number'],
+  ]
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Endpoints with most payments</caption>
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col" class="number wide">
-              Calls
-            </th>
-            <th scope="col" class="number">
-              Payments
-            </th>
-            <th scope="col" class="number">
-              Revenue, {revenueToken}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {topEndpoints.slice(0, 6).map(({ path, calls, payments, revenue }) => (
-            <tr key={path}>
-              <td class="endpoint" title={path}>
-                <Link href={addressOf('payments', { endpoint: path })} class="row-link">
-                  {path}
-                </Link>
-              </td>
-              <td class="number wide">
-                <Count count={calls} />
-              </td>
-              <td class="number">
-                <Count count={payments} />
-              </td>
-              <td class="number" title={`${revenue} ${revenueToken}`}>
-                {formatRounded(revenue, pageLocale())}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Endpoints with most payments" columns={columns}>
+      {topEndpoints.slice(0, 6).map(({ path, calls, payments, revenue }) => (
+        <tr key={path}>
+          <td class="endpoint" title={path}>
+            <Link href={addressOf('payments', { endpoint: path })} class="row-link">
+              {path}
+            </Link>
+          </td>
+          <td class="number wide">
+            <Count count={calls} />
+          </td>
+          <td class="number">
+            <Count count={payments} />
+          </td>
+          <td class="number" title={`${revenue} ${revenueToken}`}>
+            {formatRounded(revenue, pageLocale())}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

@@ -11,10 +11,11 @@ import { addressOf } from '../data/route.ts'
 import { Choice } from '../parts/choice.tsx'
 import { CsvButton } from '../parts/export.tsx'
 import { Link } from '../parts/link.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Pages, useTurning } from '../parts/pages.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { NoPayments, When } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Count, Moment, Name } from '../parts/words.tsx'
 
 type Order = 'revenue' | 'latest'
@@ -23,15 +24,10 @@ export function Payers() {
   const period = usePeriod('30d', false)
   const { from, to } = period
   const order = useSignal<Order>('revenue')
-  const shape = JSON.stringify([from, to, order.value])
-  const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
-  const list = cursors.value.shape === shape ? cursors.value.list : []
-  const path = pathOf('/analytics/payers', { from, to, order: order.value, limit: 25, cursor: list.at(-1) })
-  const loaded = useAnswer<PayersAnswer>(path, { follows: list.length === 0 ? news : undefined })
+  const { cursor, pages } = useTurning(JSON.stringify([from, to, order.value]))
+  const path = pathOf('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
+  const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? news : undefined })
   const payers = loaded.value?.payers ?? []
-  const turnTo = (next: readonly string[]) => {
-    cursors.value = { shape, list: next }
-  }
   const cells = () => [
     ['payer', 'payments', 'revenue', 'revenueToken', ...tokenCodes, 'first', 'last'],
     ...payers.map((one) => [
@@ -75,11 +71,7 @@ export function Payers() {
             ) : (
               <>
                 <PayersTable payers={payers} token={revenueToken} />
-                <Pages
-                  number={list.length + 1}
-                  onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
-                  onNext={next === null ? undefined : () => turnTo([...list, next])}
-                />
+                <Pages {...pages(next)} />
               </>
             )
           }
@@ -95,58 +87,41 @@ function receivedWords({ received }: Payer): string {
 }
 
 function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; readonly token: string }) {
+  const columns: readonly Column[] = [
+    ['Payer'],
+    ['Payments', 'number'],
+    ['Paid', 'number wide'],
+    [`Revenue, ${token}`, 'number trail'],
+    ['First', 'when wide'],
+    ['Last', 'when wide'],
+  ]
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Payers</caption>
-        <thead>
-          <tr>
-            <th scope="col">Payer</th>
-            <th scope="col" class="number">
-              Payments
-            </th>
-            <th scope="col" class="number wide">
-              Paid
-            </th>
-            <th scope="col" class="number trail">
-              Revenue, {token}
-            </th>
-            <th scope="col" class="when wide">
-              First
-            </th>
-            <th scope="col" class="when wide">
-              Last
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {payers.map((one) => (
-            <tr key={one.payer}>
-              <td>
-                <Link href={addressOf('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
-                  <Name text={one.payer} />
-                  <span class="narrow">
-                    <Moment at={one.last} />
-                  </span>
-                </Link>
-              </td>
-              <td class="number">
-                <Count count={one.payments} />
-              </td>
-              <td class="number wide">{receivedWords(one)}</td>
-              <td class="number trail" title={`${one.revenue} ${token}`}>
-                {formatRounded(one.revenue, pageLocale())}
-              </td>
-              <td class="when wide">
-                <Moment at={one.first} />
-              </td>
-              <td class="when wide">
+    <Table caption="Payers" columns={columns}>
+      {payers.map((one) => (
+        <tr key={one.payer}>
+          <td>
+            <Link href={addressOf('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
+              <Name text={one.payer} />
+              <span class="narrow">
                 <Moment at={one.last} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+              </span>
+            </Link>
+          </td>
+          <td class="number">
+            <Count count={one.payments} />
+          </td>
+          <td class="number wide">{receivedWords(one)}</td>
+          <td class="number trail" title={`${one.revenue} ${token}`}>
+            {formatRounded(one.revenue, pageLocale())}
+          </td>
+          <td class="when wide">
+            <Moment at={one.first} />
+          </td>
+          <td class="when wide">
+            <Moment at={one.last} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

@@ -11,7 +11,7 @@ import { ExportMenu } from '../parts/export.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { giveSearch, searchId } from '../parts/keys.tsx'
 import { Link } from '../parts/link.tsx'
-import { Pages } from '../parts/pages.tsx'
+import { Pages, useTurning } from '../parts/pages.tsx'
 import { PaymentsTable } from '../parts/payments-table.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
@@ -40,16 +40,11 @@ export function Payments() {
   // Something sought by its name is sought everywhere.
   const time = q === '' ? { from: period.from, to: period.to } : {}
   const asked = { ...time, ...filters }
-  const shape = JSON.stringify(asked)
-  const cursors = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
-  const list = cursors.value.shape === shape ? cursors.value.list : []
-  const path = pathOf('/analytics', { view: 'records', limit: pageSize, ...asked, cursor: list.at(-1) })
-  const loaded = useAnswer<Analytics>(path, { follows: list.length === 0 ? news : undefined, asking: search })
+  const { cursor, pages } = useTurning(JSON.stringify(asked))
+  const path = pathOf('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
+  const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? news : undefined, asking: search })
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
-  const turnTo = (next: readonly string[]) => {
-    cursors.value = { shape, list: next }
-  }
   return (
     <>
       <ScreenHead title="Payments">
@@ -111,11 +106,7 @@ export function Payments() {
                   isExact
                   isOpen={({ id }) => place.value.query.get('payment') === id}
                 />
-                <Pages
-                  number={list.length + 1}
-                  onBefore={list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined}
-                  onNext={next === null ? undefined : () => turnTo([...list, next])}
-                />
+                <Pages {...pages(next)} />
               </>
             ) : isFiltered ? (
               <Notice title="No payment matches">

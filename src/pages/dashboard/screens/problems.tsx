@@ -16,6 +16,7 @@ import { Pages, useTurning } from '../parts/pages.tsx'
 import { isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard, refundOf } from '../parts/refund.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { Notice, When } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Count, Moment, Name } from '../parts/words.tsx'
 
 interface KindWords {
@@ -196,11 +197,19 @@ interface ProblemsTableProps {
   readonly refunds: Loaded<Refunds>
 }
 
+const columns: readonly Column[] = [
+  ['Problem'],
+  ['Received', 'number trail'],
+  ['Endpoint', 'wide'],
+  ['Payer', 'wide'],
+  ['When', 'when wide'],
+]
+
 function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
   const asked = useSignal<ProblemRecord | undefined>(undefined)
   const ordered = useSignal<Ordered>(new Map())
   return (
-    <div class="table-box">
+    <>
       {asked.value && (
         <RefundDialog
           one={asked.value}
@@ -214,63 +223,43 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
           }}
         />
       )}
-      <table>
-        <caption class="unseen">Payments with a problem, the latest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Problem</th>
-            <th scope="col" class="number trail">
-              Received
-            </th>
-            <th scope="col" class="wide">
-              Endpoint
-            </th>
-            <th scope="col" class="wide">
-              Payer
-            </th>
-            <th scope="col" class="when wide">
-              When
-            </th>
+      <Table caption="Payments with a problem, the latest first" columns={columns}>
+        {records.map((one, index) => (
+          <tr key={one.id ?? one.tx ?? index}>
+            <td class="problem">
+              {one.id === undefined ? (
+                <b>{words[one.kind]?.name ?? one.kind}</b>
+              ) : (
+                <Link href={addressWith({ payment: one.id })} class="row-link" row={one.id}>
+                  {words[one.kind]?.name ?? one.kind}
+                </Link>
+              )}
+              <p class="muted">
+                {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
+              </p>
+              <p class="narrow">
+                {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
+              </p>
+              <RefundCell
+                one={one}
+                refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
+                onAsk={() => {
+                  asked.value = one
+                }}
+              />
+            </td>
+            <td class="number">{sumsOf(one)}</td>
+            <td class="wide endpoint" title={one.endpoint}>
+              {one.endpoint || <span class="muted">none</span>}
+            </td>
+            <td class="wide">
+              <Name text={one.payer ?? ''} />
+              {one.tx !== undefined && <CopyButton text={one.tx} what="the transaction" />}
+            </td>
+            <td class="when wide">{one.timestamp && <Moment at={one.timestamp} />}</td>
           </tr>
-        </thead>
-        <tbody>
-          {records.map((one, index) => (
-            <tr key={one.id ?? one.tx ?? index}>
-              <td class="problem">
-                {one.id === undefined ? (
-                  <b>{words[one.kind]?.name ?? one.kind}</b>
-                ) : (
-                  <Link href={addressWith({ payment: one.id })} class="row-link" row={one.id}>
-                    {words[one.kind]?.name ?? one.kind}
-                  </Link>
-                )}
-                <p class="muted">
-                  {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
-                </p>
-                <p class="narrow">
-                  {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
-                </p>
-                <RefundCell
-                  one={one}
-                  refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
-                  onAsk={() => {
-                    asked.value = one
-                  }}
-                />
-              </td>
-              <td class="number">{sumsOf(one)}</td>
-              <td class="wide endpoint" title={one.endpoint}>
-                {one.endpoint || <span class="muted">none</span>}
-              </td>
-              <td class="wide">
-                <Name text={one.payer ?? ''} />
-                {one.tx !== undefined && <CopyButton text={one.tx} what="the transaction" />}
-              </td>
-              <td class="when wide">{one.timestamp && <Moment at={one.timestamp} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </Table>
+    </>
   )
 }
