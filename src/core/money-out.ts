@@ -151,11 +151,11 @@ export interface DispatchPlan {
   readonly about: string
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
-  /** The most that payouts may send that were planned since a time or are under way, this one included. */
+  /** The most that payouts may send that landed since a time or are under way, this one included. */
   readonly cap?: { readonly since: number; readonly units: bigint }
   /**
-   * Refunds of payments that brought nothing: it must still have brought nothing, and cannot be used from then on, until the
-   * refund is dropped. One that came too late can be named as well: no valid registration replaces it then.
+   * Refunds of whole payments: it must still have brought nothing, and cannot be used from then on, until the refund is
+   * dropped. It may have come too late, or be registered nowhere: then nobody can register it any more, whichever proof it has.
    */
   readonly voids?: Uint8Array
 }
@@ -166,7 +166,7 @@ export type Planning =
   | { readonly kind: 'taken' }
   /** The cap is reached. */
   | { readonly kind: 'capped' }
-  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or is not known. */
+  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or goes back already. */
   | { readonly kind: 'in_use' }
 
 /** A wallet that has shown that it owns a host, from a time on, until another. */
@@ -268,7 +268,7 @@ export interface Dispatches {
   }): Promise<readonly Dispatch[]>
   /** What a payee was paid, or is about to be, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
-  /** What payouts send that were planned since a time and not dropped, or are still under way: those may land any time. */
+  /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
   planned(since: number): Promise<bigint>
 }
 
