@@ -210,9 +210,12 @@ export interface Rewards {
     readonly after?: PayeeName
     readonly most: number
   }): Promise<readonly Payee[]>
-  /** Undefined where nothing is. Exactly this is what a line of a payout settles. */
   payee(name: PayeeName): Promise<Payee | undefined>
-  owed(name: PayeeName): Promise<Owed | undefined>
+  /**
+   * Undefined where nothing is. Exactly this is what a line of a payout settles. With `most`, the first accruals only that come
+   * to no more together; the very first in any case.
+   */
+  owed(name: PayeeName, most?: bigint): Promise<Owed | undefined>
   /** Until then it is not due; a payout that is planned for it ends that. */
   park(name: PayeeName, why: string, until: number): Promise<void>
   /** By role; without those to whom nothing was ever owed. */
@@ -270,6 +273,8 @@ export interface Dispatches {
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
   /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
   planned(since: number): Promise<bigint>
+  /** How often payouts were signed that have changed since a time: their earlier signings are counted with the later ones. */
+  signings(since: number): Promise<bigint>
 }
 
 /** Signed bytes are kept so that only this service can read them. */

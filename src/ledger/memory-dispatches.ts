@@ -143,6 +143,11 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       now()
       return planned(since)
     },
+    async signings(since) {
+      now()
+      const own = all().filter(({ kind, changedAt }) => kind === 'payout' && changedAt >= since)
+      return own.reduce((sum, { attempts }) => sum + BigInt(attempts), 0n)
+    },
   }
 }
 

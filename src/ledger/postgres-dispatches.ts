@@ -26,6 +26,7 @@ import {
   readDispatch,
   readLine,
   readPayee,
+  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -65,6 +66,7 @@ const linesOf = `SELECT ${lineColumns}, dispatch FROM paystile_payout_lines WHER
 const planned = `SELECT coalesce(sum(sent), 0) AS total FROM (
     SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND state = 'landed' AND changed_at >= $1 UNION ALL
     SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND ${isOpen}) AS counted`
+const signings = signingsOf('paystile_dispatches', '$1')
 const isNamed = 'kept.role = given.role AND kept.payee = given.payee'
 /** As they stand, each with what its accruals of a line come to. */
 const standing = `SELECT kept.*, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS shared WHERE shared.role = given.role
@@ -149,6 +151,7 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
       })
     },
     planned: (since) => sumPlanned(database.query, since),
+    signings: async (since) => BigInt(String((await database.query(signings, [since]))[0]?.['total'])),
   }
 }
 

@@ -26,6 +26,7 @@ import {
   readDispatch,
   readLine,
   readPayee,
+  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -58,6 +59,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   ]
   const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
+  const signings = db.prepare(signingsOf('dispatches', '?'))
   const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
 
   const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch) => void) =>
@@ -122,6 +124,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         })
       }),
     planned: (since) => read(() => rows.planned(since)),
+    signings: (since) => read(() => BigInt((signings.get(since) as { readonly total: number }).total)),
   }
 }
 

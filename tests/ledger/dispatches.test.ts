@@ -195,6 +195,18 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await kindOf({ lines: [await line({ role: 'treasury', payee: 't' })], cap: next })).toBe('planned')
     })
 
+    it('is counted by how often it was signed, as long as it has changed since a time', async () => {
+      const first = await signed(await planned())
+      await dispatches().unsign(first.id, first.version, 'expired')
+      desk.clock.advance(1_000)
+      expect([await dispatches().signings(startOfTests), await dispatches().signings(startOfTests + 1)]).toEqual([1n, 0n])
+      await dispatches().sign(first.id, first.version + 1, bytes)
+      await landed(await planned())
+      await signed(await planned({ kind: 'refund', lane: 'refund:1' }))
+      expect(await dispatches().signings(startOfTests + 1_000)).toBe(3n)
+      expect(await dispatches().signings(startOfTests + 1_001)).toBe(0n)
+    })
+
     it('is capped by what was planned long ago and has only landed since', async () => {
       await accrue(rewards(), accrualOf(both))
       const old = await planned({ lines: [await line(partner)] })

@@ -47,8 +47,10 @@ export function createBook() {
           shares.push({ ...share, number: last + 1 + index, dispatch: undefined, isPaid: false })
     },
     /** What nobody has reserved is what can be planned for. */
-    owed: (name: PayeeName) => {
-      const free = of(name).filter(({ dispatch }) => dispatch === undefined)
+    owed: (name: PayeeName, most?: bigint) => {
+      const all = of(name).filter(({ dispatch }) => dispatch === undefined)
+      const isWithin = (index: number) => most === undefined || index === 0 || total(all.slice(0, index + 1)) <= most
+      const free = all.filter((_, index) => isWithin(index))
       return free.length === 0 ? undefined : { upto: Math.max(...free.map(({ number }) => number)), units: total(free) }
     },
     reserve: (id: string, lines: readonly PayoutLine[]): void => {
