@@ -108,7 +108,6 @@ export function viewOf(
   { rewards, refundKey }: Pick<MoneyOutConfig, 'rewards' | 'refundKey'>,
   current: () => MoneyOut | undefined,
 ): MoneyOutView {
-  const { shelf } = service.ledger
   return {
     config: rewards,
     wallet: async () => {
@@ -118,7 +117,7 @@ export function viewOf(
       const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
       return { address: payouts.courier.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
     },
-    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+    isPaused: pauseOf(service),
     refund:
       refundKey === undefined
         ? undefined
@@ -135,7 +134,6 @@ export async function openPayouts(
   ground: Ground,
   { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
 ): Promise<PayoutsParts | undefined> {
-  const { shelf } = service.ledger
   const native = mintOf('NATIVE', mintsOf(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
@@ -145,8 +143,12 @@ export async function openPayouts(
     courier,
     native,
     limits: { least, dailyCap, everyMs, dailyFees, fee },
-    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+    isPaused: pauseOf(service),
   }
+}
+
+function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> {
+  return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
 }
 
 export async function openRefunds(
@@ -157,5 +159,5 @@ export async function openRefunds(
 ): Promise<RefundParts> {
   const courier = await service.openCourier(key, {})
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
-  return { ...ground, courier, mintOf: mintFor }
+  return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
 }

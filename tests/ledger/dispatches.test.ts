@@ -199,7 +199,10 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       const first = await signed(await planned())
       await dispatches().unsign(first.id, first.version, 'expired')
       desk.clock.advance(1_000)
-      expect([await dispatches().signings(startOfTests), await dispatches().signings(startOfTests + 1)]).toEqual([1n, 0n])
+      expect([await dispatches().signings(startOfTests), await dispatches().signings(startOfTests + 1)]).toEqual([
+        1n,
+        0n,
+      ])
       await dispatches().sign(first.id, first.version + 1, bytes)
       await landed(await planned())
       await signed(await planned({ kind: 'refund', lane: 'refund:1' }))
