@@ -32,7 +32,7 @@ export function addOperatorCommands({ program, command, run }: Commands): void {
   onService('show', 'what is owed and paid, by role', rewards).action(
     run(async () => (await import('./rewards.ts')).showRewards),
   )
-  onService('pause', 'stop payouts on all servers', rewards).action(
+  onService('pause', 'stop payouts, conversions and refunds on all servers', rewards).action(
     run(async () => (await import('./rewards.ts')).pauseRewards),
   )
   onService('resume', 'let payouts go on', rewards).action(

@@ -50,7 +50,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
       ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
       '',
       `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} not shared out yet.`,
-      ...(isPaused ? ['Payouts are paused; npx paystile rewards resume goes on.'] : []),
+      ...(isPaused ? ['Payouts, conversions and refunds are paused; npx paystile rewards resume goes on.'] : []),
     ])
   })
 }
@@ -60,8 +60,8 @@ export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promi
     const isNew = await switchOf(service).pause()
     return terminal.result({ ok: true, paused: true }, [
       isNew
-        ? 'Payouts are paused on all servers. What was sent before may still land.'
-        : 'Payouts were paused already.',
+        ? 'Payouts, conversions and refunds are paused on all servers. What was sent before may still land.'
+        : 'They were paused already.',
       'npx paystile rewards resume goes on.',
     ])
   })
@@ -70,7 +70,9 @@ export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promi
 export function resumeRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service) => {
     const isNew = await switchOf(service).resume()
-    return terminal.result({ ok: true, paused: false }, [isNew ? 'Payouts go on.' : 'Payouts were not paused.'])
+    return terminal.result({ ok: true, paused: false }, [
+      isNew ? 'Payouts, conversions and refunds go on.' : 'Nothing was paused.',
+    ])
   })
 }
 

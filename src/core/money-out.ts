@@ -150,11 +150,11 @@ export interface DispatchPlan {
   readonly about: string
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
-  /** The most that payouts may send that were planned since a time or are under way, this one included. */
+  /** The most that payouts may send that landed since a time or are under way, this one included. */
   readonly cap?: { readonly since: number; readonly units: bigint }
   /**
-   * Refunds of payments that brought nothing: it must still have brought nothing, and cannot be used from then on, until the
-   * refund is dropped. One that came too late can be named as well: no valid registration replaces it then.
+   * Refunds of whole payments: it must still have brought nothing, and cannot be used from then on, until the refund is
+   * dropped. It may have come too late, or be registered nowhere: then nobody can register it any more, whichever proof it has.
    */
   readonly voids?: Uint8Array
 }
@@ -165,7 +165,7 @@ export type Planning =
   | { readonly kind: 'taken' }
   /** The cap is reached. */
   | { readonly kind: 'capped' }
-  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or is not known. */
+  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or goes back already. */
   | { readonly kind: 'in_use' }
 
 /** A wallet that has shown that it owns a host, from a time on, until another. */
@@ -209,9 +209,12 @@ export interface Rewards {
     readonly after?: PayeeName
     readonly most: number
   }): Promise<readonly Payee[]>
-  /** Undefined where nothing is. Exactly this is what a line of a payout settles. */
   payee(name: PayeeName): Promise<Payee | undefined>
-  owed(name: PayeeName): Promise<Owed | undefined>
+  /**
+   * Undefined where nothing is. Exactly this is what a line of a payout settles. With `most`, the first accruals only that come
+   * to no more together; the very first in any case.
+   */
+  owed(name: PayeeName, most?: bigint): Promise<Owed | undefined>
   /** Until then it is not due; a payout that is planned for it ends that. */
   park(name: PayeeName, why: string, until: number): Promise<void>
   /** By role; without those to whom nothing was ever owed. */
@@ -267,8 +270,10 @@ export interface Dispatches {
   }): Promise<readonly Dispatch[]>
   /** What a payee was paid, or is about to be, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
-  /** What payouts send that were planned since a time and not dropped, or are still under way: those may land any time. */
+  /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
   planned(since: number): Promise<bigint>
+  /** How often payouts were signed that have changed since a time: their earlier signings are counted with the later ones. */
+  signings(since: number): Promise<bigint>
 }
 
 /** Signed bytes are kept so that only this service can read them. */

@@ -1,6 +1,5 @@
 /** From what somebody is owed to one line of a payout, or the reason why there is none yet. */
 import type { AccountState } from './courier.ts'
-import { maxUnits } from './money.ts'
 import type { Owed, PayeeName, PayoutLine } from './money-out.ts'
 import { payable, restRoles } from './rewards.ts'
 
@@ -30,7 +29,7 @@ export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: Pay
   if (account === 'unusable') return { kind: 'park', why: 'the token account cannot take a plain transfer' }
   const { units: gross, from, upto, atRates } = owed
   const isOwn = restRoles.some((one) => one === role)
-  const full = smallest(isOwn ? gross : payable(atRates, terms.rate), maxUnits)
+  const full = isOwn ? gross : payable(atRates, terms.rate)
   const line = { role, payee, from, upto, gross }
   if (account === 'ready') {
     if (full < terms.least || full === 0n)
@@ -43,8 +42,4 @@ export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: Pay
   if (left < terms.opening || left < terms.least || left <= 0n)
     return { kind: 'wait', why: 'there is no token account, and opening one would take too much of what is owed' }
   return { kind: 'line', line: { ...line, units: left, opening: terms.opening } }
-}
-
-function smallest(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }

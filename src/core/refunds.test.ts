@@ -26,13 +26,18 @@ const judge = (change: Partial<Capture>, facts: Partial<History> = {}) =>
 describe('a refund', () => {
   it.each<readonly [string, Partial<Capture>, Partial<History>, object]>([
     ['a late payment', { state: 'late' }, {}, { reason: 'late', units: 100n, voids: true }],
-    ['what nobody can match', { state: 'unclaimed', request: '' }, {}, { reason: 'unmatched', units: 100n }],
-    ['too little', { state: 'unclaimed', units: 99n }, {}, { reason: 'underpaid', units: 99n }],
+    [
+      'what nobody can match',
+      { state: 'unclaimed', request: '' },
+      {},
+      { reason: 'unmatched', units: 100n, voids: true },
+    ],
+    ['too little', { state: 'unclaimed', units: 99n }, {}, { reason: 'underpaid', units: 99n, voids: true }],
     [
       'what nobody claimed in time',
       { state: 'unclaimed' },
       { claimableUntil: now - 600_001 },
-      { reason: 'unclaimed', units: 100n },
+      { reason: 'unclaimed', units: 100n, voids: true },
     ],
     ['what brought nothing, and then it buys nothing', {}, {}, { reason: 'undelivered', units: 100n, voids: true }],
     [

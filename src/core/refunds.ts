@@ -9,7 +9,7 @@ export type RefundRuling =
       readonly kind: 'refundable'
       readonly reason: RefundReason
       readonly units: bigint
-      /** It could still be used, and must not be from then on. */
+      /** All of it goes back, so that nothing may be had for it from then on, whichever proof is shown. */
       readonly voids: boolean
     }
   | { readonly kind: 'refused'; readonly why: string }
@@ -22,7 +22,7 @@ export type RefundCase = Pick<History, 'capture' | 'required' | 'claimableUntil'
 
 export function judgeRefund({ capture, required, claimableUntil }: RefundCase, now: number): RefundRuling {
   const { state, units, request, delivery } = capture
-  const all = (reason: RefundReason, voids = false): RefundRuling => ({ kind: 'refundable', reason, units, voids })
+  const all = (reason: RefundReason): RefundRuling => ({ kind: 'refundable', reason, units, voids: true })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
   switch (state) {
     case 'reverted':
@@ -30,8 +30,7 @@ export function judgeRefund({ capture, required, claimableUntil }: RefundCase, n
     case 'confirmed':
       return refused('the chain might still take it back; try again in a minute')
     case 'late':
-      // It could still be claimed by another proof that was in time.
-      return all('late', true)
+      return all('late')
     case 'unclaimed':
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')
@@ -39,7 +38,7 @@ export function judgeRefund({ capture, required, claimableUntil }: RefundCase, n
         return refused(`the payer can still claim it, until ${new Date(claimableUntil + claimMarginMs).toISOString()}`)
       return all('unclaimed')
     case 'finalized':
-      if (delivery === 'none') return all('undelivered', true)
+      if (delivery === 'none') return all('undelivered')
       if (required !== undefined && units > required)
         return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false }
       return refused('what it paid for was delivered')

@@ -86,6 +86,21 @@ export function checkGross(line: PayoutLine, gross: bigint): void {
   demand(line.gross === gross, 'a line settles exactly what its accruals come to')
 }
 
+/** The number up to which shares come to no more than that together, given in their order; the first of them in any case. */
+export function reachOf(
+  shares: Iterable<{ readonly number: number; readonly units: bigint }>,
+  most: bigint,
+): number | undefined {
+  let [left, reached]: [bigint, number | undefined] = [most, undefined]
+  for (const { number, units } of shares) {
+    left -= units
+    if (left < 0n && reached !== undefined) break
+    reached = number
+    if (left < 0n) break
+  }
+  return reached
+}
+
 /** What payouts send, as their cap counts it. */
 export function sentBy(lines: readonly PayoutLine[]): bigint {
   return lines.reduce((sum, { units }) => sum + units, 0n)

@@ -42,7 +42,10 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     if (payee) payees.set(keyOfPayee(name), { ...payee, upto, ...changes })
   }
   const setRefunded = (tx: Uint8Array | undefined, refundedAt: number | undefined): void => {
-    const entry = tx && entries.get(keyOf(tx))
+    if (!tx) return
+    if (refundedAt === undefined) till.voided.delete(keyOf(tx))
+    else till.voided.add(keyOf(tx))
+    const entry = entries.get(keyOf(tx))
     if (!entry) return
     const account = { ...entry.account, refundedAt }
     // Who let its lease lapse must not come back to it.
@@ -50,8 +53,8 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
   }
   const planned = (since: number): bigint => {
     const kept = [...dispatches.values()].filter(
-      ({ dispatch: { kind, state, at } }) =>
-        kind === 'payout' && state !== 'dropped' && (at >= since || state !== 'landed'),
+      ({ dispatch: { kind, state, changedAt } }) =>
+        kind === 'payout' && state !== 'dropped' && (state !== 'landed' || changedAt >= since),
     )
     return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
   }
@@ -71,7 +74,8 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       const time = now()
       const { id, lines, cap, voids } = plan
       if (dispatches.has(id) || isLaneTaken(all(), plan)) return { kind: 'taken' }
-      if (voids && !isVoidable(entries.get(keyOf(voids)), time)) return { kind: 'in_use' }
+      if (voids && (till.voided.has(keyOf(voids)) || !isVoidable(entries.get(keyOf(voids)), time)))
+        return { kind: 'in_use' }
       if (!lines.every((line) => isReady(payees.get(keyOfPayee(line)), line))) return { kind: 'taken' }
       for (const line of lines) checkGross(line, grossOf(till, line))
       if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
@@ -139,6 +143,11 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       now()
       return planned(since)
     },
+    async signings(since) {
+      now()
+      const own = all().filter(({ kind, changedAt }) => kind === 'payout' && changedAt >= since)
+      return own.reduce((sum, { attempts }) => sum + BigInt(attempts), 0n)
+    },
   }
 }
 
@@ -149,13 +158,13 @@ function isLaneTaken(dispatches: readonly Dispatch[], { kind, lane }: DispatchPl
   return inLane.some((one) => isOpen(one) || (kind === 'refund' && one.kind === 'refund' && one.state !== 'dropped'))
 }
 
-/** Nothing of it was delivered, is being delivered, or goes back already. */
+/** Nothing of it was delivered, or is being delivered. */
 function isVoidable(entry: Entry | undefined, now: number): boolean {
-  if (!entry) return false
+  if (!entry) return true
   const { account, leases } = entry
   const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
   const isUnused = account.late || isUntouched(account)
-  return isUnused && !isHeld && account.finality !== 'reverted' && account.refundedAt === undefined
+  return isUnused && !isHeld && account.finality !== 'reverted'
 }
 
 function grossOf(till: Till, line: PayoutLine): bigint {

@@ -11,6 +11,7 @@ import {
   emptySum,
   keyOfPayee,
   numbered,
+  reachOf,
   shownPayee,
 } from './dues.ts'
 import type { PayeeCount } from './dues-audit.ts'
@@ -107,10 +108,12 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
     async payee(name) {
       return shown(now()).find((payee) => comparePayees(payee, name) === 0)
     },
-    async owed(name) {
+    async owed(name, most) {
       now()
       const from = payees.get(keyOfPayee(name))?.upto ?? 0
-      const shares = sharesOf(till, name, from, accruals.length)
+      const all = sharesOf(till, name, from, accruals.length)
+      const reach = most === undefined ? undefined : reachOf(all, most)
+      const shares = reach === undefined ? all : all.filter(({ number }) => number <= reach)
       const last = shares.at(-1)
       if (!last) return undefined
       const rates = new Map<bigint, bigint>()

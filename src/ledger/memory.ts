@@ -44,6 +44,8 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
     if (closed) throw new LedgerUnavailable('the ledger is closed')
     return timeOf(parts.clock)
   }
+  /** It goes back, though nobody has claimed it. */
+  const isVoided = (tx: Uint8Array): boolean => room.till.voided.has(keyOf(tx))
   const leaseOf = (grant: Grant) => {
     const entry = entries.get(keyOf(grant.tx))
     const lease = entry?.leases.get(grant.fence)
@@ -68,6 +70,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const time = now()
       const entry = entries.get(keyOf(take.tx))
       const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
+      if (!entry && registers && isVoided(take.tx)) return { kind: 'spent' }
       const current = registers
         ? opened(reckoned(registers, reportToken, room.reportToken), time)
         : restores && entry
@@ -126,7 +129,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
     async recordLate(payment: PaymentRecord) {
       checkRecord(payment)
       const time = now()
-      if (entries.has(keyOf(payment.tx))) return
+      if (entries.has(keyOf(payment.tx)) || isVoided(payment.tx)) return
       entries.set(keyOf(payment.tx), opened(reckoned(payment, reportToken, room.reportToken), time, true))
       tell(room, ['payment.expired'], payment.tx, time)
     },

@@ -6,7 +6,7 @@
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { checkVersion, LedgerConfigurationError } from './identity.ts'
-import { duesStep } from './sqlite-dues-schema.ts'
+import { duesStep, voidsStep } from './sqlite-dues-schema.ts'
 
 /**
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
@@ -236,6 +236,7 @@ export const steps: readonly string[] = [
   CREATE INDEX payers_worth ON payers (at, worth_hi, worth_lo);
   `,
   duesStep,
+  voidsStep,
 ]
 
 const fullSynchronous = 2

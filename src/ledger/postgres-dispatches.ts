@@ -26,6 +26,7 @@ import {
   readDispatch,
   readLine,
   readPayee,
+  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -38,6 +39,9 @@ import { addToPayees, transactDues } from './postgres-till.ts'
 import { formatText } from './stored-text.ts'
 
 type Query = Database['query']
+
+/** Registrations wait so long at the most: behind somebody who holds the table for longer, a refund is given up for now. */
+const lockMs = 1_000
 
 const isOpen = "state IN ('planned', 'signed')"
 const select = `SELECT ${dispatchColumns} FROM paystile_dispatches`
@@ -60,8 +64,9 @@ const lines = `SELECT ${lineColumns} FROM paystile_payout_lines WHERE dispatch =
 const linesOf = `SELECT ${lineColumns}, dispatch FROM paystile_payout_lines WHERE role = $1 AND payee = $2
   ORDER BY at DESC, dispatch DESC LIMIT $3`
 const planned = `SELECT coalesce(sum(sent), 0) AS total FROM (
-    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND at >= $1 AND state <> 'dropped' UNION ALL
-    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND ${isOpen} AND at < $1) AS counted`
+    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND state = 'landed' AND changed_at >= $1 UNION ALL
+    SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND ${isOpen}) AS counted`
+const signings = signingsOf('paystile_dispatches', '$1')
 const isNamed = 'kept.role = given.role AND kept.payee = given.payee'
 /** As they stand, each with what its accruals of a line come to. */
 const standing = `SELECT kept.*, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS shared WHERE shared.role = given.role
@@ -77,6 +82,8 @@ const setVoid = `UPDATE paystile_payments SET refunded_at = $2, leases = '', ver
   WHERE tx = $1 AND finality <> 'reverted' AND refunded_at IS NULL
     AND (late OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '') AND NOT ${isHeldAt('$2')}
   RETURNING tx`
+const known = `SELECT 1 FROM paystile_payments WHERE tx = $1 UNION ALL
+  SELECT 1 FROM paystile_dispatches WHERE voids = $1 AND state <> 'dropped'`
 const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = version + 1 WHERE tx = $1'
 
 export function createPostgresDispatches(database: Database, clock: Clock): Dispatches {
@@ -144,6 +151,7 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
       })
     },
     planned: (since) => sumPlanned(database.query, since),
+    signings: async (since) => BigInt(String((await database.query(signings, [since]))[0]?.['total'])),
   }
 }
 
@@ -157,7 +165,7 @@ interface Wrong {
 async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<Planning | Wrong> {
   const { id, kind, lane, lines, cap, voids } = plan
   if ((await query(taken, [formatText(id), formatText(lane), kind])).length > 0) return { kind: 'taken' }
-  if (voids && (await query(setVoid, [hexOf(voids), now])).length === 0) return { kind: 'in_use' }
+  if (voids && !(await makeVoid(query, voids, now))) return { kind: 'in_use' }
   const refusal = lines.length === 0 ? undefined : await refuse(query, lines, now)
   if (refusal) return refusal
   const sent = sentBy(lines)
@@ -167,6 +175,19 @@ async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<
   await query(insert, [formatText(id), ...facts, ...steppedValues(dispatch)])
   if (lines.length > 0) await reserve(query, dispatch, lines)
   return { kind: 'planned', dispatch }
+}
+
+/**
+ * False where something was had for it, or might be. What nobody has registered has no row that one could wait for: so for
+ * this moment nobody registers anything, and whoever does then sees that this one goes back.
+ */
+async function makeVoid(query: Query, tx: Uint8Array, now: number): Promise<boolean> {
+  const key = hexOf(tx)
+  if ((await query(setVoid, [key, now])).length > 0) return true
+  if ((await query(known, [key])).length > 0) return false
+  await query(`SET LOCAL lock_timeout = ${lockMs}`)
+  await query('LOCK TABLE paystile_payments IN SHARE ROW EXCLUSIVE MODE')
+  return (await query(known, [key])).length === 0
 }
 
 /** Undefined where every payee stands as its line has it. */

@@ -116,3 +116,8 @@ export const duesStep = `
     PRIMARY KEY (dispatch, place)
   );
   CREATE INDEX paystile_payout_lines_payee ON paystile_payout_lines (role, payee, at, dispatch)`
+
+export const voidsStep = `
+  CREATE UNIQUE INDEX paystile_dispatches_voids ON paystile_dispatches (voids)
+    WHERE voids IS NOT NULL AND state <> 'dropped';
+  CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`

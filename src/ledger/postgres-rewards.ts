@@ -150,7 +150,13 @@ const list = (isOwn: string) => `SELECT ${payeeColumns} FROM paystile_payees WHE
 const one = `SELECT ${payeeColumns} FROM paystile_payees WHERE role = $1 AND payee = $2`
 const owed = `SELECT rate, kept.upto AS after, max(number) AS last, sum(units) AS units FROM paystile_payees AS kept
     JOIN paystile_shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
-  WHERE kept.role = $1 AND kept.payee = $2 GROUP BY rate, kept.upto ORDER BY rate`
+  WHERE kept.role = $1 AND kept.payee = $2 AND number <= $3 GROUP BY rate, kept.upto ORDER BY rate`
+/** The first that makes it more than that. In the order of the index, and no further than it goes. */
+const beyond = `SELECT number, place FROM (
+    SELECT number, sum(units) OVER own AS total, row_number() OVER own AS place FROM paystile_payees AS kept
+      JOIN paystile_shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
+    WHERE kept.role = $1 AND kept.payee = $2 WINDOW own AS (ORDER BY number)) AS counted
+  WHERE total > $3 ORDER BY number LIMIT 1`
 const park = 'UPDATE paystile_payees SET why = $3, parked_until = $4 WHERE role = $1 AND payee = $2'
 const sums = 'SELECT role, payees, accrued, owed, reserved, paid FROM paystile_role_sums ORDER BY role'
 
@@ -177,8 +183,12 @@ function payeesOf({ query }: Database, clock: Clock): PayeePart {
       const [row] = await all<PayeeRow>(query, one, named(name))
       return row && readPayee(row, timeOf(clock))
     },
-    async owed(name) {
-      const rows = await all<OwedRow>(query, owed, named(name))
+    async owed(name, most) {
+      const asked = most === undefined ? [] : [...named(name), String(most)]
+      const [over] = asked.length === 0 ? [] : await all<Record<'number' | 'place', string>>(query, beyond, asked)
+      // Whoever pays in between leaves less, of which all is told that follows: it comes to what its accruals say.
+      const reach = over ? Number(over.number) - (over.place === '1' ? 0 : 1) : Number.MAX_SAFE_INTEGER
+      const rows = await all<OwedRow>(query, owed, [...named(name), reach])
       if (rows.length === 0) return undefined
       const upto = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
       const [accrual] = await all<Pick<AccrualRow, 'tx'>>(query, 'SELECT tx FROM paystile_accruals WHERE number = $1', [

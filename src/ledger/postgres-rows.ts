@@ -22,7 +22,9 @@ export interface Entry {
 
 export interface Rows {
   find(tx: Uint8Array): Promise<Entry | undefined>
-  /** False when there is a row for that transaction already, or worth is reckoned otherwise; then nothing changed. */
+  /** It goes back, though nobody may have claimed it. */
+  isVoided(tx: Uint8Array): Promise<boolean>
+  /** False when there is a row for that transaction already, it goes back, or worth is reckoned otherwise; then nothing changed. */
   insert(entry: Entry, effect: Effect): Promise<boolean>
   /**
    * False when the row has changed since, or worth is reckoned otherwise; then nothing changed. Without effect only what
@@ -86,10 +88,13 @@ const givenWhole = `unnest(${names.map((name, index) => `$${index + 1}::${column
 const isReckoned = `(given.reckoned_in IS NULL
   OR given.reckoned_in = (SELECT value FROM paystile_meta WHERE key = 'reportToken'))`
 
+/** Who plans to send it back keeps registrations waiting meanwhile. Looked up by its index, for each of them. */
+const voided = (tx: string) => `SELECT true FROM paystile_dispatches WHERE voids = ${tx} AND state <> 'dropped'`
+
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
 // In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
-const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole} WHERE ${isReckoned} ORDER BY tx
-  ON CONFLICT (tx) DO NOTHING RETURNING tx`
+const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole}
+  WHERE ${isReckoned} AND (${voided('given.tx')}) IS NULL ORDER BY tx ON CONFLICT (tx) DO NOTHING RETURNING tx`
 const replace = (some: readonly Name[], source: string, more = '') => `WITH held AS (
     SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
   UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}
@@ -154,6 +159,7 @@ export function createRows(database: Database, lane: number): Rows {
   const [inserting, replacing] = [writing(insert), writing(replace(names, givenWhole, ` AND ${isReckoned}`))]
   return {
     find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
+    isVoided: async (tx) => (await database.query(voided('$1::bytea'), [hexOf(tx)])).length > 0,
     insert: (entry, effect) => inserting.run(hexOf(entry.record.tx), { entry, effect }),
     replace: (entry, effect) => {
       const key = hexOf(entry.record.tx)

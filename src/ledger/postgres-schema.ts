@@ -5,7 +5,7 @@
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity, checkVersion, LedgerConfigurationError } from './identity.ts'
 import type { Database } from './postgres-database.ts'
-import { duesStep } from './postgres-dues-schema.ts'
+import { duesStep, voidsStep } from './postgres-dues-schema.ts'
 
 export const steps: readonly string[] = [
   `
@@ -161,6 +161,7 @@ export const steps: readonly string[] = [
   FROM paystile_payments WHERE NOT late AND finality <> 'reverted' GROUP BY 1, 2, 3;
   CREATE INDEX paystile_payers_worth ON paystile_payers (at, worth)`,
   duesStep,
+  voidsStep,
 ]
 
 /** A ledger of many payments takes its time to be brought up to date, once. */

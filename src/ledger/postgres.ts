@@ -112,15 +112,17 @@ function createPostgresLedger(
   const change = async <Answer>(
     tx: Uint8Array,
     guess: Entry | undefined | 'unknown',
-    decide: (entry: Entry | undefined) => Change<Answer>,
+    decide: (entry: Entry | undefined, isVoided: boolean) => Change<Answer>,
   ): Promise<Change<Answer>> => {
     let entry = guess === 'unknown' ? await rows.find(tx) : guess
+    let isVoided = false
     for (;;) {
-      const decided = decide(entry)
+      const decided = decide(entry, isVoided)
       if (await write(entry, decided)) return decided
       const found = await rows.find(tx)
-      // Nobody came in between, so it is the books that have changed.
-      if (found?.version === entry?.version) keptIn = await books.reportToken()
+      // Nobody came in between, so it goes back, or it is the books that have changed.
+      isVoided = !found && (await rows.isVoided(tx))
+      if (found?.version === entry?.version && !isVoided) keptIn = await books.reportToken()
       entry = found
     }
   }
@@ -144,19 +146,24 @@ function createPostgresLedger(
       checkTake(take)
       const order = { ...take, leaseMs: take.leaseMs + slack }
       // A payment that is to be registered is most likely new.
-      const { entry, answer } = await change<Taken>(take.tx, take.payment ? undefined : 'unknown', (before) => {
-        const now = timeOf(clock)
-        const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
-        const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores, now)
-        if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
-        const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
-        if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
-        const { fence } = taken.grant
-        const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
-        const leases = new Map<bigint, Lease>([...live, [fence, lease]])
-        const entry = { ...current, account: { ...current.account, fence }, leases }
-        return { entry, answer: taken, ...notices }
-      })
+      const { entry, answer } = await change<Taken>(
+        take.tx,
+        take.payment ? undefined : 'unknown',
+        (before, isVoided) => {
+          const now = timeOf(clock)
+          const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
+          if (registers && isVoided) return { answer: { kind: 'spent' } }
+          const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores, now)
+          if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
+          const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
+          if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
+          const { fence } = taken.grant
+          const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
+          const leases = new Map<bigint, Lease>([...live, [fence, lease]])
+          const entry = { ...current, account: { ...current.account, fence }, leases }
+          return { entry, answer: taken, ...notices }
+        },
+      )
       if (entry && answer.kind === 'granted') keep(nameOf(take.tx, answer.grant.fence), entry)
       return answer
     },
@@ -208,8 +215,8 @@ function createPostgresLedger(
     },
     async recordLate(payment) {
       checkRecord(payment)
-      await change(payment.tx, undefined, (before) => {
-        if (before) return { answer: undefined }
+      await change(payment.tx, undefined, (before, isVoided) => {
+        if (before || isVoided) return { answer: undefined }
         return { entry: opened(reckon(payment), timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
       })
     },

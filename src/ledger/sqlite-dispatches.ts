@@ -26,6 +26,7 @@ import {
   readDispatch,
   readLine,
   readPayee,
+  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -58,6 +59,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   ]
   const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
+  const signings = db.prepare(signingsOf('dispatches', '?'))
   const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
 
   const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch) => void) =>
@@ -122,6 +124,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         })
       }),
     planned: (since) => read(() => rows.planned(since)),
+    signings: (since) => read(() => BigInt((signings.get(since) as { readonly total: number }).total)),
   }
 }
 
@@ -141,8 +144,9 @@ function prepareDispatches(db: DatabaseSyncInstance) {
   const lines = db.prepare(`SELECT ${lineColumns} FROM payout_lines WHERE dispatch = ? ORDER BY place`)
   const voids = db.prepare('SELECT voids FROM dispatches WHERE id = ?')
   const planned = db.prepare(`
-    SELECT ${totalOf('sent')} FROM (SELECT sent FROM dispatches WHERE kind = 'payout' AND at >= ?1 AND state <> 'dropped'
-      UNION ALL SELECT sent FROM dispatches WHERE kind = 'payout' AND ${isOpen} AND at < ?1)`)
+    SELECT ${totalOf('sent')} FROM (
+      SELECT sent FROM dispatches WHERE kind = 'payout' AND state = 'landed' AND changed_at >= ?1
+      UNION ALL SELECT sent FROM dispatches WHERE kind = 'payout' AND ${isOpen})`)
   planned.setReadBigInts(true)
 
   return {
@@ -177,15 +181,16 @@ function prepareReserving(db: DatabaseSyncInstance) {
   gross.setReadBigInts(true)
   const reach = db.prepare("UPDATE payees SET upto = ?, why = '', parked_until = 0 WHERE role = ? AND payee = ?")
   const fallBack = db.prepare('UPDATE payees SET upto = ? WHERE role = ? AND payee = ?')
-  // Nothing of it was delivered, is being delivered, or goes back already.
-  const voidable = db.prepare(`SELECT 1 FROM payments WHERE tx = ? AND finality <> 'reverted' AND refunded_at IS NULL
-    AND (state = 'late' OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '')
-    AND NOT EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ?)`)
+  // It goes back already, or something of it was delivered or is being delivered.
+  const inUse = db.prepare(`SELECT 1 FROM dispatches WHERE voids = ?1 AND state <> 'dropped' UNION ALL
+    SELECT 1 FROM payments WHERE tx = ?1 AND NOT (finality <> 'reverted'
+      AND (state = 'late' OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '')
+      AND NOT EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ?2))`)
   const setVoid = db.prepare('UPDATE payments SET refunded_at = ? WHERE tx = ?')
   const letGo = db.prepare('DELETE FROM grants WHERE payment = (SELECT id FROM payments WHERE tx = ?)')
 
   return {
-    canVoid: (tx: Uint8Array, now: number): boolean => voidable.get(tx, now) !== undefined,
+    canVoid: (tx: Uint8Array, now: number): boolean => inUse.get(tx, now) === undefined,
     setVoid: (tx: Uint8Array, now: number): void => {
       setVoid.run(now, tx)
       // Who let its lease lapse must not come back to it.

@@ -118,3 +118,9 @@ export const duesStep = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX payout_lines_payee ON payout_lines (role, payee, at, dispatch);
   `
+
+/** Who registers a payment looks whether it goes back, and the cap counts what has landed since a time: each by an index. */
+export const voidsStep = `
+  CREATE UNIQUE INDEX dispatches_voids ON dispatches (voids) WHERE voids IS NOT NULL AND state <> 'dropped';
+  CREATE INDEX dispatches_changed ON dispatches (kind, state, changed_at);
+  `

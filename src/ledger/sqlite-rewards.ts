@@ -3,7 +3,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { NumberedAccrual, PayeeName, Rewards, RoleSum } from '../core/money-out.ts'
 import type { Clock } from '../core/ports.ts'
 import { checkTx, timeOf } from './account.ts'
-import { accruedBy, checkAccruals, hourOf, numbered, spendingSpan } from './dues.ts'
+import { accruedBy, checkAccruals, hourOf, numbered, reachOf, spendingSpan } from './dues.ts'
 import type { AccrualRow, PayeeRow, RipeningRow, ShareRow, SumsRow, VerificationRow } from './dues-rows.ts'
 import {
   accrualColumns,
@@ -157,8 +157,19 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
   const owed = db.prepare(`
     SELECT rate, kept.upto AS after, max(number) AS last, ${totalOf('units')} FROM payees AS kept
       JOIN shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
-    WHERE kept.role = ? AND kept.payee = ? GROUP BY rate`)
+    WHERE kept.role = ? AND kept.payee = ? AND number <= ? GROUP BY rate`)
   owed.setReadBigInts(true)
+  const unpaid = db.prepare(`
+    SELECT number, units FROM payees AS kept
+      JOIN shares AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto
+    WHERE kept.role = ? AND kept.payee = ? ORDER BY number`)
+  /** Read one by one, and no further than it goes. */
+  const sharesOf = function* (name: PayeeName) {
+    for (const row of unpaid.iterate(...named(name))) {
+      const { number, units } = row as unknown as Pick<ShareRow, 'units'> & { readonly number: number }
+      yield { number, units: BigInt(units) }
+    }
+  }
   const txOf = db.prepare('SELECT tx FROM accruals WHERE number = ?')
   const one = db.prepare(`SELECT ${payeeColumns} FROM payees WHERE role = ? AND payee = ?`)
   const park = db.prepare('UPDATE payees SET why = ?, parked_until = ? WHERE role = ? AND payee = ?')
@@ -185,9 +196,11 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
         const row = one.get(...named(name)) as unknown as PayeeRow | undefined
         return row && readPayee(row, timeOf(clock))
       }),
-    owed: (name) =>
+    owed: (name, most) =>
       read(() => {
-        const rows = owed.all(...named(name)) as unknown as OwedRow[]
+        // Whoever pays in between leaves less, of which all is told that follows: it comes to what its accruals say.
+        const reach = most === undefined ? undefined : reachOf(sharesOf(name), most)
+        const rows = owed.all(...named(name), reach ?? Number.MAX_SAFE_INTEGER) as unknown as OwedRow[]
         if (rows.length === 0) return undefined
         const upto = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
         const from = Number(rows[0]?.after)

@@ -74,6 +74,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
       paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence, concluded_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+  const voided = prepare(`SELECT 1 FROM dispatches WHERE voids = ? AND state <> 'dropped'`)
   const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
   const booked = prepare(`SELECT ${bookedColumns} FROM payments WHERE id = ?`)
 
@@ -117,6 +118,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
       )
       setTally.run(used, deliveries, freeUses, formatPositions(positions), ...times, id)
     },
+    /** It goes back, though nobody may have claimed it. */
+    isVoided: (tx: Uint8Array): boolean => voided.get(tx) !== undefined,
     claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
     claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),
   }

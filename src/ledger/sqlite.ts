@@ -72,6 +72,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         const now = timeOf(clock)
         const held = rows.find(take.tx, now)
         const { taken, registers: registering, restores, lease } = judgeTake(take, held, now)
+        if (!held && registering && rows.isVoided(take.tx)) return { kind: 'spent' }
         const registers = registering && reckon(registering)
         const fence = taken.kind === 'granted' ? taken.grant.fence : 0n
         const id = registers ? rows.register(registers, now, 'valid', fence) : held?.id
@@ -142,7 +143,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       checkRecord(payment)
       await file.write(() => {
         const now = timeOf(clock)
-        if (rows.find(payment.tx, now)) return
+        if (rows.find(payment.tx, now) || rows.isVoided(payment.tx)) return
         rows.register(reckon(payment), now, 'late', 0n)
         rows.claimLate.run(payment.tx)
         tell(['payment.expired'], payment.tx, now)

@@ -15,7 +15,7 @@ import type { Loop } from '../workers/loop.ts'
 import { createPauseSwitch } from '../workers/pause.ts'
 import type { Addresses } from '../workers/payees.ts'
 import { createAddresses } from '../workers/payees.ts'
-import type { PayoutsParts } from '../workers/payouts.ts'
+import type { PayoutsParts } from '../workers/payout-limits.ts'
 import { startPayouts } from '../workers/payouts.ts'
 import type { RefundParts } from '../workers/refunds.ts'
 import { planRefund, startRefunds } from '../workers/refunds.ts'
@@ -107,7 +107,6 @@ export function viewOf(
   { rewards, refundKey }: Pick<MoneyOutConfig, 'rewards' | 'refundKey'>,
   current: () => MoneyOut | undefined,
 ): MoneyOutView {
-  const { shelf } = service.ledger
   return {
     config: rewards,
     wallet: async () => {
@@ -117,7 +116,7 @@ export function viewOf(
       const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
       return { address: payouts.courier.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
     },
-    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+    isPaused: pauseOf(service),
     refund:
       refundKey === undefined
         ? undefined
@@ -134,7 +133,6 @@ export async function openPayouts(
   ground: Ground,
   { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
 ): Promise<PayoutsParts | undefined> {
-  const { shelf } = service.ledger
   const native = mintOf('NATIVE', mintsOf(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
@@ -144,8 +142,12 @@ export async function openPayouts(
     courier,
     native,
     limits: { least, dailyCap, everyMs, dailyFees, fee },
-    isPaused: shelf ? createPauseSwitch(shelf, service.clock).isPaused : async () => false,
+    isPaused: pauseOf(service),
   }
+}
+
+function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> {
+  return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
 }
 
 export async function openRefunds(
@@ -156,5 +158,5 @@ export async function openRefunds(
 ): Promise<RefundParts> {
   const courier = await service.openCourier(key, {})
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
-  return { ...ground, courier, mintOf: mintFor }
+  return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
 }

@@ -1,4 +1,4 @@
-/** The switch that stops payouts on all servers. What was sent before is followed all the same. */
+/** The switch that stops payouts, conversions and refunds on all servers. What was sent before is followed all the same. */
 import type { Clock, Shelf } from '../core/ports.ts'
 
 const name = 'rewards/paused'

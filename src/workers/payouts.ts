@@ -5,55 +5,25 @@
  * may run in several processes, and be killed at any line.
  */
 import { mapAtOnce } from '../core/at-once.ts'
-import type { Courier, Transfer } from '../core/courier.ts'
-import type { Meter } from '../core/metrics.ts'
-import { formatUnits } from '../core/money.ts'
-import type { Dispatch, Dispatches, PayeeName, PayoutLine } from '../core/money-out.ts'
-import { solDecimals } from '../core/network.ts'
+import type { Transfer } from '../core/courier.ts'
+import type { Dispatch, PayeeName, PayoutLine } from '../core/money-out.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import type { DispatchingParts, DispatchSigning, Errand } from './dispatching.ts'
+import type { DispatchSigning, Errand } from './dispatching.ts'
 import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import { paymentOf } from './payees.ts'
-import type { PayoutPlanParts } from './payout-plan.ts'
-import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview, within } from './payout-plan.ts'
-
-export interface PayoutsParts extends DispatchingParts, PayoutPlanParts {
-  readonly dispatches: Dispatches
-  readonly courier: Courier
-  readonly limits: PayoutLimits
-  /** Nothing new is sent while this is so. What was sent is followed all the same. */
-  readonly isPaused: () => Promise<boolean>
-  readonly meter: Meter
-}
-
-export interface PayoutLimits {
-  /** The least that is sent to anybody, and the most to all within 24 hours; base units of NATIVE. */
-  readonly least: bigint
-  readonly dailyCap: bigint | undefined
-  /** How often it is looked whether anybody is to be paid. */
-  readonly everyMs: number
-  /** What all transactions may cost within 24 hours, and one of them at the most, in lamports. */
-  readonly dailyFees: bigint
-  readonly fee: bigint
-}
+import type { Memory, PayoutsParts } from './payout-limits.ts'
+import { areFeesSpent, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
+import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './payout-plan.ts'
 
 const followMs = 1_000
 /** Transactions under way at the same time. */
 const mostOpen = 128
 
-/** What a worker knows of its own; another who knows nothing of it does no harm. */
-interface Memory {
-  /** Those whose payout failed among others: each is tried alone, so that one who cannot be paid holds up nobody. */
-  readonly suspects: Set<string>
-  /** Why nothing could be paid, and when that was last said. */
-  readonly told: Map<string, number>
-}
-
 export function startPayouts(parts: PayoutsParts): Loop {
   const { limits, clock, log } = parts
-  const memory: Memory = { suspects: new Set(), told: new Map() }
+  const memory: Memory = { suspects: new Set(), told: new Map(), signing: 0 }
   let planAt = 0
   const work = async (): Promise<void> => {
     const isPaused = await parts.isPaused()
@@ -91,14 +61,18 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
   let blamed: number | undefined
   const errand: Errand = {
     sign: async (one) => {
-      const signing = await sign(parts, one)
+      const signing = await sign(parts, memory, one)
       if (signing.kind === 'impossible') blamed = signing.transfer
       return signing
     },
     conclude: (one) => concludeLanded(parts.courier, one),
     mostAttempts: Number.POSITIVE_INFINITY,
   }
-  const taken = await advance(dispatch, errand, parts)
+  const isSigning = dispatch.state === 'planned'
+  if (isSigning) memory.signing += 1
+  const taken = await advance(dispatch, errand, parts).finally(() => {
+    if (isSigning) memory.signing -= 1
+  })
   if (taken.kind === 'landed' || taken.kind === 'unsigned' || taken.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: 'payout', outcome: taken.kind })
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
@@ -122,7 +96,9 @@ async function suspect(
   }
 }
 
-async function sign(parts: PayoutsParts, { id }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: PayoutsParts, memory: Memory, { id }: Dispatch): Promise<DispatchSigning> {
+  // Also the first time: others may have spent in between what there was when it was planned.
+  if (await areFeesSpent(parts, memory.signing)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.dispatches.lines(id)
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }
@@ -134,42 +110,6 @@ async function sign(parts: PayoutsParts, { id }: Dispatch): Promise<DispatchSign
     transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
   }
   return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id) })
-}
-
-/** What the wallet lacks to pay all this, in one sentence. */
-async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
-  const { courier, native, limits } = parts
-  const held = await readHoldings(parts)
-  if (!held) return 'no node tells what the wallet holds'
-  const needed = sumOf(lines)
-  if (held.units < needed) return shortOf(parts, held.units, needed)
-  const openings = lines.filter(({ opening }) => opening > 0n).length
-  const rent = openings === 0 ? 0n : ((await courier.openingCost(native)) ?? 0n) * BigInt(openings)
-  const fees = rent + limits.fee
-  if (held.lamports >= fees) return undefined
-  const [sol, neededSol] = [formatUnits(held.lamports, solDecimals), formatUnits(fees, solDecimals)]
-  return `${courier.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it there`
-}
-
-function shortOf({ courier, native }: PayoutsParts, held: bigint, needed: bigint): string {
-  const amount = (units: bigint) => formatUnits(units, native.decimals)
-  return `${courier.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it there`
-}
-
-async function readHoldings({
-  courier,
-  native,
-  meter,
-}: PayoutsParts): Promise<{ readonly lamports: bigint; readonly units: bigint } | undefined> {
-  const holdings = await courier.holdings([native])
-  if (!holdings) return undefined
-  const {
-    lamports,
-    units: [units = 0n],
-  } = holdings
-  meter.set('paystile_payout_lamports', Number(lamports))
-  meter.set('paystile_payout_native', Number(formatUnits(units, native.decimals)))
-  return { lamports, units }
 }
 
 /** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */
@@ -195,29 +135,6 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
   return 'more'
 }
 
-/** Those who can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
-async function limit(
-  parts: PayoutsParts,
-  memory: Memory,
-  lines: readonly PayoutLine[],
-): Promise<readonly PayoutLine[]> {
-  const { dispatches, rewards, limits, clock } = parts
-  let payable = lines
-  if (limits.dailyCap !== undefined) {
-    payable = within(payable, limits.dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs)))
-    if (payable.length < lines.length) tell(parts, memory, capReached)
-  }
-  const held = await readHoldings(parts)
-  if (!held) return payable
-  const reserved = (await rewards.sums()).reduce((sum, one) => sum + one.reserved, 0n)
-  const needed = reserved + sumOf(payable)
-  if (held.units < needed) tell(parts, memory, { why: shortOf(parts, held.units, needed) })
-  return within(payable, held.units - reserved)
-}
-
-const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
-const feesSpent = { why: 'the fees of 24 hours are spent', next: 'raise rewards.dailyFees or wait' }
-
 /** Reserves what can be; `isFull` when no more may be. */
 async function planBatches(
   parts: PayoutsParts,
@@ -228,10 +145,8 @@ async function planBatches(
   const since = Math.floor(clock.now()) - dayMs
   const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }
   const planned: Dispatch[] = []
-  let signings = await signedSince(dispatches, since)
   for (const lines of batches) {
-    signings += 1n
-    const isSpent = signings * limits.fee > limits.dailyFees
+    const isSpent = await areFeesSpent(parts, planned.length + 1)
     const order = { id: createDispatchId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
     const planning = isSpent ? undefined : await dispatches.plan(order)
     if (!planning || planning.kind === 'capped') {
@@ -244,37 +159,6 @@ async function planBatches(
     planned.push(planning.dispatch)
   }
   return { dispatches: planned, isFull: false }
-}
-
-/** How often payouts were signed since they were planned then. */
-async function signedSince(dispatches: Dispatches, since: number): Promise<bigint> {
-  let count = 0n
-  for (let after: Dispatch | undefined; ; ) {
-    const page = await dispatches.list({ kind: 'payout', most: 500, ...(after && { after }) })
-    const recent = page.filter(({ at }) => at >= since)
-    count += recent.reduce((sum, { attempts }) => sum + BigInt(attempts), 0n)
-    after = recent.at(-1)
-    if (recent.length < 500) return count
-  }
-}
-
-const mostTold = 100
-
-/** Once in an hour for the same reason. */
-function tell(
-  { log, clock }: PayoutsParts,
-  { told }: Memory,
-  facts: { readonly why: string; readonly next?: string },
-): void {
-  const now = clock.now()
-  if (now - (told.get(facts.why) ?? Number.NEGATIVE_INFINITY) < hourMs) return
-  if (told.size >= mostTold) told.clear()
-  told.set(facts.why, now)
-  log.warn('payouts wait', facts)
-}
-
-function sumOf(lines: readonly PayoutLine[]): bigint {
-  return lines.reduce((sum, { units }) => sum + units, 0n)
 }
 
 function keyOf({ role, payee }: PayeeName): string {

@@ -26,9 +26,13 @@ export interface RefundParts extends DispatchingParts {
   readonly mintOf: (token: TokenCode) => Mint | null | undefined
   /** What tokens are worth now; undefined while nobody knows. */
   readonly rates: () => FrozenRates | undefined
+  /** Nothing new is sent while this is so. What was sent is followed all the same. */
+  readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
   readonly meter: Meter
 }
+
+const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
 
 export type RefundPlanning =
   | { readonly kind: 'planned'; readonly dispatch: Dispatch; readonly facts: RefundFacts }
@@ -43,6 +47,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
   const payment = encodeBase58(tx)
   const before = await dispatches.inLane(refundLane(payment))
   if (before) return { kind: 'known', dispatch: before }
+  if (await parts.isPaused()) return { kind: 'refused', why: paused }
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
   const ruling = judgeRefund(history, clock.now())
@@ -66,13 +71,17 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
   })
   if (planning.kind === 'planned') return { kind: 'planned', dispatch: planning.dispatch, facts }
   if (planning.kind === 'in_use')
-    return { kind: 'refused', why: 'it is being delivered, or was; try again in a minute' }
+    return {
+      kind: 'refused',
+      why: 'it is being delivered, or was; ask again in a minute: all of it can go back if nothing came of that, else only what was too much',
+    }
   const other = await dispatches.inLane(refundLane(payment))
   return other ? { kind: 'known', dispatch: other } : { kind: 'refused', why: 'somebody else was first; try again' }
 }
 
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
+  if (dispatch.state === 'planned' && (await parts.isPaused())) return { kind: 'waiting', dispatch, why: paused }
   const step = await advance(
     dispatch,
     { sign: (one) => sign(parts, one), conclude: (one) => concludeLanded(parts.courier, one), mostAttempts: 10 },

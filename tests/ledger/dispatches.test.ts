@@ -173,7 +173,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().open()).toEqual([])
     })
 
-    it('is capped by what was planned since a time, without what was dropped', async () => {
+    it('is capped by what has landed since a time or is under way, without what was dropped', async () => {
       await accrue(rewards(), accrualOf({ ...both, 'treasury:t': 1n }))
       const first = await planned({ lines: [await line(partner, { units: 90n })] })
       const rival = [await line(developer)]
@@ -193,6 +193,33 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       desk.clock.advance(1)
       const next = { since: startOfTests + 1, units: 1n }
       expect(await kindOf({ lines: [await line({ role: 'treasury', payee: 't' })], cap: next })).toBe('planned')
+    })
+
+    it('is counted by how often it was signed, as long as it has changed since a time', async () => {
+      const first = await signed(await planned())
+      await dispatches().unsign(first.id, first.version, 'expired')
+      desk.clock.advance(1_000)
+      expect([await dispatches().signings(startOfTests), await dispatches().signings(startOfTests + 1)]).toEqual([
+        1n,
+        0n,
+      ])
+      await dispatches().sign(first.id, first.version + 1, bytes)
+      await landed(await planned())
+      await signed(await planned({ kind: 'refund', lane: 'refund:1' }))
+      expect(await dispatches().signings(startOfTests + 1_000)).toBe(3n)
+      expect(await dispatches().signings(startOfTests + 1_001)).toBe(0n)
+    })
+
+    it('is capped by what was planned long ago and has only landed since', async () => {
+      await accrue(rewards(), accrualOf(both))
+      const old = await planned({ lines: [await line(partner)] })
+      desk.clock.advance(1_000)
+      await landed(old)
+      const cap = { since: startOfTests + 1_000, units: 139n }
+      expect(await dispatches().planned(cap.since)).toBe(100n)
+      expect(await kindOf({ lines: [await line(developer)], cap })).toBe('capped')
+      expect(await dispatches().planned(cap.since + 1)).toBe(0n)
+      expect(await kindOf({ lines: [await line(developer)], cap: { ...cap, since: cap.since + 1 } })).toBe('planned')
     })
   })
 

@@ -13,7 +13,6 @@ interface Share extends PayeeName {
 /** A payment that may be used or refunded, but not both. */
 interface Purchase {
   isUsed: boolean
-  isKnown: boolean
   heldUntil: number
   refund: string | undefined
 }
@@ -27,7 +26,7 @@ export function createBook() {
   const of = (name: PayeeName) => shares.filter(({ role, payee }) => role === name.role && payee === name.payee)
   const total = (some: readonly { readonly units: bigint }[]) => some.reduce((sum, { units }) => sum + units, 0n)
   const purchase = (number: number): Purchase => {
-    const known = purchases.get(number) ?? { isUsed: false, isKnown: false, heldUntil: 0, refund: undefined }
+    const known = purchases.get(number) ?? { isUsed: false, heldUntil: 0, refund: undefined }
     purchases.set(number, known)
     return known
   }
@@ -48,8 +47,10 @@ export function createBook() {
           shares.push({ ...share, number: last + 1 + index, dispatch: undefined, isPaid: false })
     },
     /** What nobody has reserved is what can be planned for. */
-    owed: (name: PayeeName) => {
-      const free = of(name).filter(({ dispatch }) => dispatch === undefined)
+    owed: (name: PayeeName, most?: bigint) => {
+      const all = of(name).filter(({ dispatch }) => dispatch === undefined)
+      const isWithin = (index: number) => most === undefined || index === 0 || total(all.slice(0, index + 1)) <= most
+      const free = all.filter((_, index) => isWithin(index))
       return free.length === 0 ? undefined : { upto: Math.max(...free.map(({ number }) => number)), units: total(free) }
     },
     reserve: (id: string, lines: readonly PayoutLine[]): void => {
@@ -85,7 +86,7 @@ export function createBook() {
     refund: (number: number, id: string | undefined, now: number): 'planned' | 'taken' | 'in_use' => {
       const one = purchase(number)
       if (one.refund !== undefined) return 'taken'
-      if (!one.isKnown || one.isUsed || one.heldUntil > now) return 'in_use'
+      if (one.isUsed || one.heldUntil > now) return 'in_use'
       one.refund = id
       return 'planned'
     },
@@ -93,7 +94,6 @@ export function createBook() {
     use: (number: number, isUsed: boolean, until: number): void => {
       const one = purchase(number)
       equal(one.refund, undefined)
-      one.isKnown = true
       one.isUsed ||= isUsed
       one.heldUntil = isUsed ? 0 : until
     },

@@ -19,7 +19,7 @@ import { stores } from './stores.ts'
 type Step =
   | { readonly act: 'accrue'; readonly shares: readonly (readonly bigint[])[]; readonly behind: number }
   /** Remembers what somebody is owed, to plan by it now or when it has long passed. */
-  | { readonly act: 'look'; readonly payee: number }
+  | { readonly act: 'look'; readonly payee: number; readonly limit: bigint | undefined }
   | { readonly act: 'pay'; readonly payees: readonly number[]; readonly less: bigint; readonly cap: boolean }
   | { readonly act: 'sign' | 'unsign' | 'land' | 'drop'; readonly which: number; readonly behind: number }
   | { readonly act: 'park'; readonly payee: number }
@@ -28,6 +28,7 @@ type Step =
 
 const payee = fc.nat({ max: 2 })
 const which = fc.nat({ max: 3 })
+const limit = fc.option(fc.bigInt({ min: 0n, max: 60n }), { nil: undefined })
 const behind = fc.constantFrom(0, 0, 0, 0, 1)
 const units = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 20n }), fc.constant(2n ** 64n - 1n))
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -39,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       behind,
     }),
   },
-  { weight: 4, arbitrary: fc.record({ act: fc.constant('look' as const), payee }) },
+  { weight: 4, arbitrary: fc.record({ act: fc.constant('look' as const), payee, limit }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -112,7 +113,7 @@ async function play(step: Step, scene: Scene): Promise<void> {
     case 'accrue':
       return accrue(step, scene)
     case 'look':
-      return look(step.payee, scene)
+      return look(step, scene)
     case 'pay':
       return pay(step, scene)
     case 'park':
@@ -145,10 +146,10 @@ async function accrue({ shares, behind }: Extract<Step, { act: 'accrue' }>, scen
   if (done) scene.book.share(last, accruals)
 }
 
-async function look(number: number, scene: Scene): Promise<void> {
+async function look({ payee: number, limit }: Extract<Step, { act: 'look' }>, scene: Scene): Promise<void> {
   const name = nameOf(scene.turn, number)
-  const owed = await ask(scene, (ledger) => rewardsOf(ledger).owed(name))
-  deepEqual(owed && { upto: owed.upto, units: owed.units }, scene.book.owed(name))
+  const owed = await ask(scene, (ledger) => rewardsOf(ledger).owed(name, limit))
+  deepEqual(owed && { upto: owed.upto, units: owed.units }, scene.book.owed(name, limit))
   if (!owed) return
   equal(
     owed.atRates.reduce((sum, one) => sum + one.units, 0n),

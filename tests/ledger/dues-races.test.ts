@@ -1,7 +1,12 @@
 /** Several servers at once on one database, and several connections on one file: of two that want the same, one gets it. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/money-out.ts'
 import type { Ledger } from '../../src/core/ports.ts'
+import { LedgerUnavailable } from '../../src/core/ports.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import type { Database } from '../../src/ledger/postgres-database.ts'
+import { openDatabase } from '../../src/ledger/postgres-database.ts'
+import { hexOf } from '../../src/ledger/postgres-rows.ts'
 import {
   accrualOf,
   accrue,
@@ -16,7 +21,8 @@ import {
 } from './dues.ts'
 import type { Place } from './old-places.ts'
 import { places } from './old-places.ts'
-import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
+import { againOf, createPayment, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
+import { postgresServer } from './stores.ts'
 
 const rounds = Array.from({ length: 8 }, (_, index) => index)
 
@@ -140,6 +146,23 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     }
   })
 
+  it('refund what nobody claimed or register it, never both', async () => {
+    const [first = expect.fail(), ...others] = await openMany(await make())
+    for (let round = 0; round < 60; round += 1) {
+      const payment = createPayment()
+      const refund = () =>
+        dispatchesOf(first).plan(planOf({ kind: 'refund', lane: `refund:${round}`, voids: payment.tx }))
+      const register = () => others.map((ledger) => ledger.take(takeOf(payment)))
+      // A refund asks several times before it is written, so that a registration mostly comes in between.
+      const early = round % 2 === 0 ? refund() : undefined
+      for (let turn = 0; turn < round % 15; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      const taking = register()
+      const planning = await (early ?? refund())
+      const granted = (await Promise.all(taking)).filter(({ kind }) => kind === 'granted').length
+      expect([planning.kind, granted]).toEqual(planning.kind === 'planned' ? ['planned', 0] : ['in_use', 1])
+    }
+  })
+
   it('do all of it at once, and it adds up', async () => {
     const place = await make()
     const ledgers = await openMany(place, 3)
@@ -171,6 +194,70 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     for (const { accrued, owed, reserved, paid } of sums) expect(owed + reserved + paid).toBe(accrued)
     const all = await rewardsOf(first).accruals(0, 1000)
     expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1))
+  })
+})
+
+describe('a PostgreSQL ledger', () => {
+  /** Runs one while the work of another server is written, but not committed yet. */
+  const during = async <T>(
+    work: (query: Database['query'], ledger: Ledger) => Promise<unknown>,
+    meanwhile: (ledger: Ledger) => Promise<T>,
+  ): Promise<T> => {
+    const url = await (await postgresServer()).place()
+    const ledger = await openLedger(url, { clock: createTestClock(), identity })
+    const database = openDatabase(url, 5_000)
+    onTestFinished(async () => {
+      await Promise.all([ledger.close(), database.close()])
+    })
+    let answer: Promise<T> | undefined
+    await database.transact(async (query) => {
+      await work(query, ledger)
+      answer = meanwhile(ledger)
+      await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 40))])
+    })
+    return answer ?? expect.fail()
+  }
+
+  it('waits with a refund for a registration that is being written', async () => {
+    const [payment, other] = [createPayment(), createPayment()]
+    const planning = await during(
+      async (query, ledger) => {
+        await ledger.take(takeOf(other))
+        await query('UPDATE paystile_payments SET tx = $1 WHERE tx = $2', [hexOf(payment.tx), hexOf(other.tx)])
+      },
+      (ledger) => dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
+    )
+    expect(planning.kind).toBe('in_use')
+  })
+
+  it('waits with a registration for a refund that is being written, and sees it then', async () => {
+    const [payment, other] = [createPayment(), createPayment()]
+    const taken = await during(
+      async (query, ledger) => {
+        await dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: other.tx }))
+        // Once before, so that the server keeps its plan.
+        await ledger.take(takeOf(createPayment()))
+        await query('LOCK TABLE paystile_payments IN SHARE ROW EXCLUSIVE MODE')
+        await query('UPDATE paystile_dispatches SET voids = $1', [hexOf(payment.tx)])
+      },
+      (ledger) => ledger.take(takeOf(payment)),
+    )
+    expect(taken.kind).toBe('spent')
+  })
+
+  it('gives a refund up for now where the table is held for long, and registrations go on', async () => {
+    const payment = createPayment()
+    let wait: Promise<unknown> | undefined
+    await during(
+      async (query, ledger) => {
+        await ledger.take(takeOf(payment))
+        await query('UPDATE paystile_payments SET version = version WHERE tx = $1', [hexOf(payment.tx)])
+        wait = dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: createPayment().tx }))
+        await expect(wait).rejects.toThrow(LedgerUnavailable)
+      },
+      (ledger) => ledger.take(takeOf(createPayment())),
+    )
+    expect(wait).toBeDefined()
   })
 })
 

@@ -159,8 +159,13 @@ describe('a statement on a SQLite ledger', () => {
       ...['dispatches_at', 'dispatches_kind', 'dispatches_state', 'dispatches_both'],
     ])
     expect(indexesOf('lane = ?').flat()).toEqual(['dispatches_under_way', 'dispatches_refund', 'dispatches_lane'])
-    // What was planned since, and what is still under way.
-    expect(first("WHERE kind = 'payout' AND at >= ?")?.toSorted()).toEqual(['dispatches_both', 'dispatches_kind'])
+    // What landed since, and what is still under way.
+    expect(first("state = 'landed' AND changed_at >= ?")?.toSorted()).toEqual([
+      'dispatches_changed',
+      'dispatches_changed',
+    ])
+    // Every registration asks for it.
+    expect(indexesOf('WHERE voids = ?')[0]).toEqual(['dispatches_voids'])
     expect(first('FROM payout_lines WHERE role = ?')).toEqual(['payout_lines_payee'])
     // In order by the index, but for what is under way, and those that were postponed, or parked, and whose time has come.
     const sorted = plans.filter(({ steps }) => steps.some((step) => /TEMP B-TREE FOR ORDER BY/.test(step)))

@@ -32,7 +32,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     const gone = await desk.registered()
     await desk.journal().conclude([{ tx: gone.tx, finality: 'reverted' }])
     desk.clock.advance(leaseMs)
-    for (const one of [settled, file, hour, gone, createPayment()]) expect((await refund(one)).kind).toBe('in_use')
+    for (const one of [settled, file, hour, gone]) expect((await refund(one)).kind).toBe('in_use')
     expect(await dispatches().open()).toEqual([])
   })
 
@@ -91,6 +91,36 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.stateOf(late)).toBe('late')
     await dispatches().drop(dispatch.id, 1, '')
     expect(await desk.kindOf(takeOf(late))).toBe('granted')
+  })
+
+  it('of one that nobody has claimed keeps it from being registered, in time or late, until it is dropped', async () => {
+    const payment = createPayment()
+    const dispatch = plannedBy(await refund(payment))
+    expect((await refund(payment, 'refund:2')).kind).toBe('in_use')
+    await desk.ledger.recordLate(payment)
+    expect(await desk.kindOf(takeOf(payment))).toBe('spent')
+    expect(await desk.kindOf(takeOf({ ...payment, request: 'request-2' }))).toBe('spent')
+    expect(await desk.kindOf(againOf(payment))).toBe('unknown')
+    expect(await desk.stateOf(payment)).toBeUndefined()
+    expect(await desk.kindOf(takeOf(createPayment()))).toBe('granted')
+    await dispatches().drop(dispatch.id, 1, 'no')
+    expect(await desk.kindOf(takeOf(payment))).toBe('granted')
+    expect((await refund(payment)).kind).toBe('in_use')
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('of one that nobody has claimed holds for good once it has landed', async () => {
+    const payment = createPayment()
+    await landed(plannedBy(await refund(payment)))
+    expect(await desk.kindOf(takeOf(payment))).toBe('spent')
+    expect((await refund(payment, 'refund:2')).kind).toBe('in_use')
+  })
+
+  it('can be of a payment that was claimed in the meantime, as long as nothing was had for it', async () => {
+    const payment = createPayment({ finality: 'finalized' })
+    await desk.use(takeOf(payment), 'release')
+    plannedBy(await refund(payment))
+    expect(await desk.kindOf(againOf(payment))).toBe('spent')
   })
 
   it('tells nobody that it ran out undelivered', async () => {

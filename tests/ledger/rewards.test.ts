@@ -233,6 +233,32 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().owed({ role: 'cashback', payee: 'partner-wallet' })).toBeUndefined()
     })
 
+    it('are owed no more than is asked for, up to an accrual of theirs, and never less than the first', async () => {
+      const own = [10n, 20n, most, 5n].map((units, index) =>
+        accrualOf({ 'partner:partner-wallet': units }, { rate: BigInt(9 - index) }),
+      )
+      for (const one of own) await accrue(rewards(), one, accrualOf({ 'partner:other': 7n }))
+      const upto = async (limit: bigint) => {
+        const owed = (await rewards().owed(partner, limit)) ?? expect.fail()
+        expect(owed.atRates.reduce((sum, { units }) => sum + units, 0n)).toBe(owed.units)
+        expect(owed.tx).toEqual(own[(owed.upto - 1) / 2]?.tx)
+        return [owed.from, owed.upto, owed.units]
+      }
+      for (const limit of [-1n, 0n, 9n, 10n, 29n]) expect(await upto(limit)).toEqual([0, 1, 10n])
+      for (const limit of [30n, most, most + 29n]) expect(await upto(limit)).toEqual([0, 3, 30n])
+      expect(await upto(most + 34n)).toEqual([0, 5, most + 30n])
+      expect(await upto(most + 35n)).toEqual([0, 7, most + 35n])
+      expect(await rewards().owed(partner, 10n ** 30n)).toEqual(await rewards().owed(partner))
+      const { from, upto: end, units } = (await rewards().owed(partner, 30n)) ?? expect.fail()
+      const line = { ...partner, from, upto: end, gross: units, units, opening: 0n }
+      const planning = await desk.ledger.dispatches?.plan(planOf({ lines: [line] }))
+      expect(planning?.kind).toBe('planned')
+      expect(await upto(1n)).toEqual([3, 5, most])
+      expect(await upto(most + 5n)).toEqual([3, 7, most + 5n])
+      expect(await rewards().owed({ role: 'cashback', payee: 'nobody' }, 5n)).toBeUndefined()
+      expect(await rewards().audit()).toEqual([])
+    })
+
     it('are due once enough is owed to them, most first', async () => {
       const owed = { a: 9n, b: 10n, c: 100n, d: most, e: 10n ** 12n }
       await accrue(

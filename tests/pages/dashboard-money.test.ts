@@ -102,7 +102,7 @@ describe('rewards', () => {
       '450.00 NATIVE',
     ])
     await page.getByText('3 payments ripen').waitFor()
-    await page.getByText('Payouts are paused on all servers.').waitFor()
+    await page.getByText('Payouts, conversions and refunds are paused on all servers.').waitFor()
     // 60 are due, 30 are planned and not sent, and 12.5 are there.
     await page.getByRole('alert').getByText('Send at least 77.50 NATIVE to this wallet').waitFor()
     await page.getByRole('alert').getByText('Little SOL is left.').waitFor()

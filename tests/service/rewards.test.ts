@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
 import type { Mint } from '../../src/core/network.ts'
 import type { Ledger } from '../../src/core/ports.ts'
+import { refundLane } from '../../src/core/refunds.ts'
 import { type MoneyOut, startMoneyOut } from '../../src/service/assemble-rewards.ts'
 import { readRoutesConfig } from '../../src/service/options.ts'
-import { planRefund } from '../../src/workers/refunds.ts'
+import { createPauseSwitch } from '../../src/workers/pause.ts'
+import { planRefund, type RefundParts } from '../../src/workers/refunds.ts'
 import { auditRewards } from '../../src/workers/reward-audit.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { memo, proofOf } from '../harness/world.ts'
@@ -116,10 +118,18 @@ const untilDone = async (): Promise<void> => {
 const untilSeen = async (tx: string): Promise<void> => {
   await expect.poll(() => ledgerOf().books.history(bytesOf(tx)), { timeout: 10_000, interval: 20 }).toBeDefined()
 }
-const refund = async (tx: string) => {
+/** A payment that names nothing. */
+const payUnmatched = async (units: bigint): Promise<string> => {
+  const { world, payer } = stand
+  const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', units)], payer)
+  world.localnet.advanceSlots(40)
+  await untilSeen(tx)
+  return tx
+}
+const refund = async (tx: string, changes: Partial<RefundParts> = {}) => {
   const { refunds } = money
   if (!refunds) throw new Error('nobody sends back')
-  return planRefund(refunds, bytesOf(tx))
+  return planRefund({ ...refunds, ...changes }, bytesOf(tx))
 }
 
 describe('rewards', () => {
@@ -241,6 +251,37 @@ describe('a refund', () => {
     world.localnet.advanceSlots(40)
     await untilSeen(after)
     expect(await refund(tx)).toEqual({ kind: 'unknown' })
+  })
+
+  it('leaves nothing to be had for what goes back, though its proof would still be good', async () => {
+    const { tx, proof } = await house.pay(stand.payer)
+    stand.world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    // Who takes a payment for unclaimed may be wrong about how long its proof is good.
+    const { clock } = house.service
+    const later = { ...clock, now: () => clock.now() + 40 * 86_400_000 }
+    expect(await refund(tx, { clock: later })).toMatchObject({ kind: 'planned', facts: { reason: 'unclaimed' } })
+    expect((await house.claim(proof)).status).toBe(409)
+    await untilDone()
+    expect((await house.claim(proof)).status).toBe(409)
+    expect(await refund(tx)).toMatchObject({ kind: 'known', dispatch: { state: 'landed' } })
+  })
+
+  it('is refused while all that goes out is paused, and one that is only planned waits', async () => {
+    const { shelf } = house.service.ledger
+    const pause = createPauseSwitch(shelf ?? expect.fail(), house.service.clock)
+    const [first, second] = [await payUnmatched(4_000_000n), await payUnmatched(5_000_000n)]
+    await pause.pause()
+    expect((await refund(first, { isPaused: async () => false })).kind).toBe('planned')
+    expect(await refund(second)).toEqual({ kind: 'refused', why: expect.stringContaining('rewards resume') })
+    expect((await refund(first)).kind).toBe('known')
+    for (let turn = 0; turn < 3; turn += 1) await money.run()
+    expect(await ledgerOf().dispatches.inLane(refundLane(first))).toMatchObject({ state: 'planned', attempts: 0 })
+    await pause.resume()
+    expect((await refund(second)).kind).toBe('planned')
+    await untilDone()
+    for (const tx of [first, second])
+      expect(await ledgerOf().dispatches.inLane(refundLane(tx))).toMatchObject({ state: 'landed' })
   })
 
   it('knows no payment that was never seen', async () => {

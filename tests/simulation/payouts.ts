@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { AccountState, Courier, SignedBytes, Transfer } from '../../src/core/courier.ts'
 import { createMeter } from '../../src/core/metrics.ts'
-import type { Sealer } from '../../src/core/money-out.ts'
+import type { Dispatches, Sealer } from '../../src/core/money-out.ts'
 import type { Clock, Ledger, Log, PaymentRecord } from '../../src/core/ports.ts'
 import { LedgerUnavailable } from '../../src/core/ports.ts'
 import type { FrozenRates } from '../../src/core/rates.ts'
@@ -25,6 +25,8 @@ export interface PayoutStory {
   readonly landed: number
   readonly signed: number
   readonly deaths: number
+  /** On how many days something landed. */
+  readonly days: number
   readonly failed: number
 }
 
@@ -32,6 +34,8 @@ export interface PayoutStory {
 export interface Flaws {
   /** Takes a transaction for dead as soon as nobody has seen it for a while. */
   readonly isHasty?: boolean
+  /** Counts nothing of what went out before. */
+  readonly isCapForgotten?: boolean
 }
 
 const wallet = (number: number) => encodeBase58(createHash('sha256').update(`wallet ${number}`).digest())
@@ -70,6 +74,8 @@ const rules: RewardRules = {
 const native = { address: wallet(50), decimals: 9, tokenProgram: wallet(51) }
 const least = 1_000_000n
 const openingCost = 2_039_280n
+/** More than one payment earns anybody, and less than many may earn one. */
+const smallCap = 30_000_000_000n
 
 const blockMs = 400
 const validBlocks = 20
@@ -89,6 +95,8 @@ interface Chain {
   /** By signature: the block, and whether it failed. */
   readonly blocks: Map<string, { readonly height: number; readonly failed: boolean }>
   readonly got: Map<string, bigint>
+  /** When how much landed. */
+  readonly landings: { readonly at: number; readonly units: bigint }[]
   readonly accounts: Map<string, AccountState>
   signed: number
 }
@@ -98,6 +106,8 @@ interface Stage {
   readonly store: Ledger
   readonly chain: Chain
   readonly flaws: Flaws
+  /** The most that may go out in a day. */
+  readonly cap: bigint | undefined
   chaos: boolean
   storeDownUntil: number
 }
@@ -111,7 +121,8 @@ export async function playPayouts(
   const schedule = createSchedule(seed)
   install(schedule)
   const chain = createChain(schedule)
-  const stage: Stage = { schedule, store: createStore(schedule), chain, flaws, chaos: true, storeDownUntil: 0 }
+  const cap = schedule.chance(0.3) ? smallCap : undefined
+  const stage: Stage = { schedule, store: createStore(schedule), chain, flaws, cap, chaos: true, storeDownUntil: 0 }
   await stage.store.rewards?.start()
   let deaths = 0
   const workers = Array.from({ length: schedule.between(1, 3) }, (_, index) => {
@@ -142,15 +153,23 @@ export async function playPayouts(
   await schedule.run(endMs)
   // Whoever was parked for a day is paid after it. Nobody works meanwhile, so that the day is over at once.
   for (const { process } of workers) process.kill()
-  await schedule.run(endMs + dayMs)
-  startWorker(stage, createProcess('the last worker'))
-  await schedule.run(endMs + dayMs + 40_000)
+  // Where little may go out in a day, it takes several.
+  for (let day = 1, at = endMs; day === 1 || (day < mostDays && (await isOwing(stage))); day += 1) {
+    at += dayMs
+    await schedule.run(at)
+    const last = createProcess(`the last worker of day ${day}`)
+    startWorker(stage, last)
+    at += 40_000
+    await schedule.run(at)
+    last.kill()
+  }
   return {
     violations: await judge(stage, payments),
     landed: [...chain.blocks.values()].filter(({ failed }) => !failed).length,
     failed: [...chain.blocks.values()].filter(({ failed }) => failed).length,
     signed: chain.signed,
     deaths,
+    days: new Set(chain.landings.map(({ at }) => Math.floor(at / dayMs))).size,
   }
 }
 
@@ -183,7 +202,7 @@ function startWorker(stage: Stage, process: Process): void {
       courier: createCourier(stage),
       sealer,
       native,
-      limits: { least, dailyCap: undefined, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
+      limits: { least, dailyCap: stage.cap, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
       isPaused: async () => false,
     })
   })
@@ -202,6 +221,7 @@ function createChain(schedule: Schedule): Chain {
     sent: new Map(),
     blocks: new Map(),
     got: new Map(),
+    landings: [],
     accounts: new Map([[payers[0] ?? '', 'missing']]),
     signed: 0,
   }
@@ -281,6 +301,8 @@ async function carry(stage: Stage, { signature, wire }: SignedBytes): Promise<vo
   })
   chain.blocks.set(signature, { height: chain.height(), failed })
   if (failed) return
+  const units = transfers.reduce((sum, one) => sum + BigInt(one.units), 0n)
+  chain.landings.push({ at: schedule.now(), units })
   for (const { owner, units } of transfers) {
     chain.got.set(owner, (chain.got.get(owner) ?? 0n) + BigInt(units))
     if (chain.accounts.get(owner) === 'missing') chain.accounts.set(owner, 'ready')
@@ -312,7 +334,14 @@ function overNetwork(stage: Stage): Ledger {
       },
     })
   if (!store.rewards || !store.dispatches) throw new Error('the store keeps no rewards')
-  return { ...store, rewards: wrap(store.rewards), dispatches: wrap(store.dispatches) }
+  const dispatches = wrap(store.dispatches)
+  const forgetful: Dispatches = {
+    ...store.dispatches,
+    ...{ sign: dispatches.sign, unsign: dispatches.unsign, land: dispatches.land, drop: dispatches.drop },
+    planned: async () => 0n,
+    plan: ({ cap: _, ...plan }) => dispatches.plan(plan),
+  }
+  return { ...store, rewards: wrap(store.rewards), dispatches: stage.flaws.isCapForgotten ? forgetful : dispatches }
 }
 
 function newPayment(schedule: Schedule, seed: number, index: number): PaymentRecord {
@@ -372,10 +401,26 @@ async function readPayment(
   return { kind: 'found', effect }
 }
 
+const mostDays = 40
+
+/** Somebody is owed what could be sent, and would be if more might go out. */
+async function isOwing({ store, cap }: Stage): Promise<boolean> {
+  return cap !== undefined && ((await store.rewards?.due(least, 10)) ?? []).some(({ role }) => role !== 'cashback')
+}
+
+/** Whether more went out within any 24 hours than may. */
+function isOverCap({ cap, chain: { landings } }: Stage): boolean {
+  const within = ({ at }: { readonly at: number }) =>
+    landings.filter((one) => one.at <= at && one.at > at - dayMs).reduce((sum, { units }) => sum + units, 0n)
+  return cap !== undefined && landings.some((one) => within(one) > cap)
+}
+
 /** What everybody should have: reckoned by the rules alone, payment by payment, in the order of the accruals. */
-async function judge({ store, chain }: Stage, payments: readonly PaymentRecord[]): Promise<readonly string[]> {
+async function judge(stage: Stage, payments: readonly PaymentRecord[]): Promise<readonly string[]> {
+  const { store, chain } = stage
   const violations: string[] = []
   const { rewards } = store
+  if (isOverCap(stage)) violations.push('more went out within a day than may')
   const accruals = (await rewards?.accruals(0, 1_000)) ?? []
   if (accruals.length !== payments.length)
     violations.push(`${payments.length - accruals.length} payments are forgotten`)

@@ -9,7 +9,7 @@ import type { RewardRole } from '../../src/core/rewards.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
 import type { Loop } from '../../src/workers/loop.ts'
 import type { Finding } from '../../src/workers/payees.ts'
-import type { PayoutLimits, PayoutsParts } from '../../src/workers/payouts.ts'
+import type { PayoutLimits, PayoutsParts } from '../../src/workers/payout-limits.ts'
 import { startPayouts } from '../../src/workers/payouts.ts'
 import { accrualOf } from '../ledger/dues.ts'
 

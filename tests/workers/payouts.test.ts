@@ -1,7 +1,7 @@
 /** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
 import { afterEach, describe, expect, it } from 'vitest'
+import type { PayoutLimits } from '../../src/workers/payout-limits.ts'
 import { preview } from '../../src/workers/payout-plan.ts'
-import type { PayoutLimits } from '../../src/workers/payouts.ts'
 import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
 
 let office: Office
@@ -60,9 +60,98 @@ describe('a limit', () => {
     await office.run(3)
     expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
     expect(office.told).toEqual(['the fees of 24 hours are spent'])
-    office.pass(dayMs)
+    office.pass(dayMs + 1)
     await office.run(2)
     expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('of fees holds for what is signed again, which waits and is paid the day after', async () => {
+    office = openOffice({ dailyFees: 2n * fee, everyMs: 1 })
+    await office.owe({ ann: 60n })
+    office.world.outcome = 'expired'
+    await office.run(8)
+    expect(await office.dispatches.open()).toMatchObject([{ state: 'planned', attempts: 2 }])
+    expect(office.sent).toHaveLength(2)
+    expect(office.told).toEqual(['the fees of 24 hours are spent'])
+    office.world.outcome = 'landed'
+    office.pass(dayMs - minuteMs)
+    await office.run(2)
+    expect(office.got.get('ann')).toBeUndefined()
+    office.pass(2 * minuteMs)
+    await office.run(2)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
+    expect(await office.rewards.audit()).toEqual([])
+  })
+
+  it('of fees holds for all that are signed at the same time', async () => {
+    office = openOffice({ dailyFees: 5n * fee, everyMs: 1 })
+    office.world.fit = 1
+    office.world.signing = () => ({ kind: 'unavailable', why: 'no node answers' })
+    await office.owe(Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`p${index}`, 100n])))
+    for (let turn = 0; turn < 4; turn += 1) {
+      office.pass(minuteMs)
+      await office.run()
+    }
+    office.world.signing = () => undefined
+    await office.run(6)
+    expect(office.got.size).toBe(5)
+    office.pass(dayMs + minuteMs)
+    await office.run(3)
+    expect(office.got.size).toBe(10)
+  })
+
+  it('of a day is filled up with parts of what is owed, after all who can be paid whole, until it is all paid', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    for (let accrual = 0; accrual < 25; accrual += 1) await office.owe({ ann: 10n })
+    await office.owe({ bob: 35n })
+    const got = async () => {
+      await office.run(3)
+      return Object.fromEntries(office.got)
+    }
+    expect(await got()).toEqual({ ann: 60n, bob: 35n })
+    expect(office.told).toEqual(['the most for 24 hours is reached'])
+    for (const ann of [160n, 250n]) {
+      office.pass(dayMs + minuteMs)
+      expect(await got()).toEqual({ ann, bob: 35n })
+    }
+    const lines = await office.dispatches.linesOf({ role: 'developer', payee: 'ann' }, 10)
+    expect(lines.map(({ from, upto, gross }) => [from, upto, gross])).toEqual([
+      ...[
+        [16, 25, 90n],
+        [6, 16, 100n],
+        [0, 6, 60n],
+      ],
+    ])
+    expect(await office.rewards.audit()).toEqual([])
+  })
+
+  it('of a day that is less than what one payment earned is told, with what to do about it', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    await office.owe({ ann: 101n })
+    await office.owe({ ann: 5n, bob: 100n })
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ bob: 100n })
+    const why = 'one payment earned 0.000000101 NATIVE, more than rewards.dailyCap lets out in 24 hours'
+    expect(office.told).toEqual(['the most for 24 hours is reached', why])
+    const name = { role: 'developer', payee: 'ann' } as const
+    expect(await office.rewards.payee(name)).toMatchObject({ owed: 106n, why: `${why}; raise it` })
+    const raised = office.another({ limits: { ...office.parts.limits, dailyCap: 210n } })
+    office.pass(hourMs)
+    for (let turn = 0; turn < 2; turn += 1) await raised.run()
+    expect(office.got.get('ann')).toBe(106n)
+  })
+
+  it('of what one transfer can carry is paid in parts', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.units = 10n ** 21n
+    const most = 2n ** 64n - 1n
+    await office.owe({ ann: most })
+    await office.owe({ ann: 20n })
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(most)
+    office.pass(minuteMs)
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(most + 20n)
   })
 
   it('that is reached is looked at again after a minute, and not before', async () => {
@@ -151,6 +240,18 @@ describe('a wallet that holds too little', () => {
     office.pass(minuteMs)
     await office.run(2)
     expect(office.got.get('bob')).toBe(50n)
+  })
+
+  it('pays part of what is owed to one', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.units = 35n
+    for (let accrual = 0; accrual < 5; accrual += 1) await office.owe({ ann: 10n })
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(30n)
+    office.world.units = 35n
+    office.pass(minuteMs)
+    await office.run(2)
+    expect(office.got.get('ann')).toBe(50n)
   })
 
   it('does not count on what is reserved for what is under way', async () => {

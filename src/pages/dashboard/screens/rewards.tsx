@@ -84,7 +84,8 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
       {paused && (
         <div class="note note-warn" role="status">
           <p>
-            <b>Payouts are paused on all servers.</b> What is earned goes on adding up. To go on:
+            <b>Payouts, conversions and refunds are paused on all servers.</b> What is earned goes on adding up. To go
+            on:
           </p>
           <Command text="npx paystile rewards resume" />
         </div>

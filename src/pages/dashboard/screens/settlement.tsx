@@ -39,7 +39,7 @@ export function Settlement() {
                 {settlement.paused && (
                   <div class="note note-warn" role="status">
                     <p>
-                      <b>Conversions are paused on all servers, with the payouts.</b> To go on:
+                      <b>Conversions are paused on all servers, with payouts and refunds.</b> To go on:
                     </p>
                     <Command text="npx paystile rewards resume" />
                   </div>

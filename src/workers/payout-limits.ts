@@ -1,0 +1,146 @@
+/** What keeps payouts within bounds: what may go out and be spent on fees in a day, and what the wallet holds. */
+import type { Courier } from '../core/courier.ts'
+import type { Meter } from '../core/metrics.ts'
+import { formatUnits } from '../core/money.ts'
+import type { Dispatches, PayoutLine } from '../core/money-out.ts'
+import { solDecimals } from '../core/network.ts'
+import type { DispatchingParts } from './dispatching.ts'
+import type { PayoutPlanParts } from './payout-plan.ts'
+import { askedAtOnce, dayMs, fitLines, hourMs, reduceLine } from './payout-plan.ts'
+
+export interface PayoutsParts extends DispatchingParts, PayoutPlanParts {
+  readonly dispatches: Dispatches
+  readonly courier: Courier
+  readonly limits: PayoutLimits
+  /** Nothing new is sent while this is so. What was sent is followed all the same. */
+  readonly isPaused: () => Promise<boolean>
+  readonly meter: Meter
+}
+
+export interface PayoutLimits {
+  /** The least that is sent to anybody, and the most to all within 24 hours; base units of NATIVE. */
+  readonly least: bigint
+  readonly dailyCap: bigint | undefined
+  /** How often it is looked whether anybody is to be paid. */
+  readonly everyMs: number
+  /** What all transactions may cost within 24 hours, and one of them at the most, in lamports. */
+  readonly dailyFees: bigint
+  readonly fee: bigint
+}
+
+/** What a worker knows of its own; another who knows nothing of it does no harm. */
+export interface Memory {
+  /** Those whose payout failed among others: each is tried alone, so that one who cannot be paid holds up nobody. */
+  readonly suspects: Set<string>
+  /** Why nothing could be paid, and when that was last said. */
+  readonly told: Map<string, number>
+  /** How many dispatches it is signing right now. */
+  signing: number
+}
+
+/** What can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
+export async function limit(
+  parts: PayoutsParts,
+  memory: Memory,
+  lines: readonly PayoutLine[],
+): Promise<readonly PayoutLine[]> {
+  const { dispatches, rewards, limits, clock } = parts
+  const { dailyCap } = limits
+  let most = sumOf(lines)
+  if (dailyCap !== undefined) {
+    const left = dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs))
+    if (left < most) {
+      tell(parts, memory, capReached)
+      await parkBeyond(parts, memory, lines, dailyCap)
+      most = left
+    }
+  }
+  const held = await readHoldings(parts)
+  const reserved = (await rewards.sums()).reduce((sum, one) => sum + one.reserved, 0n)
+  if (held && held.units < reserved + most) {
+    tell(parts, memory, { why: shortOf(parts, held.units, reserved + most) })
+    most = held.units - reserved
+  }
+  return fitLines(parts, lines, most)
+}
+
+/** Whose next accrual alone is more than may be sent in a day is told so: waiting does not help. */
+async function parkBeyond(
+  parts: PayoutsParts,
+  memory: Memory,
+  lines: readonly PayoutLine[],
+  dailyCap: bigint,
+): Promise<void> {
+  for (const line of lines.filter(({ units }) => units > dailyCap).slice(0, askedAtOnce)) {
+    const part = await reduceLine(parts, line, dailyCap)
+    if (!part || part.units <= dailyCap) continue
+    const amount = formatUnits(part.units, parts.native.decimals)
+    const why = `one payment earned ${amount} NATIVE, more than rewards.dailyCap lets out in 24 hours`
+    tell(parts, memory, { why, next: 'raise rewards.dailyCap' })
+    await parts.rewards.park(line, `${why}; raise it`, Math.floor(parts.clock.now()) + hourMs)
+  }
+}
+
+export const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
+export const feesSpent = { why: 'the fees of 24 hours are spent', next: 'raise rewards.dailyFees or wait' }
+
+/** Whether so many more could cost more than a day may. Whatever is signed may land, and cost its fee. */
+export async function areFeesSpent({ dispatches, limits, clock }: PayoutsParts, more: number): Promise<boolean> {
+  const signings = await dispatches.signings(Math.floor(clock.now()) - dayMs)
+  return (signings + BigInt(more)) * limits.fee > limits.dailyFees
+}
+
+/** What the wallet lacks to pay all this, in one sentence. */
+export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
+  const { courier, native, limits } = parts
+  const held = await readHoldings(parts)
+  if (!held) return 'no node tells what the wallet holds'
+  const needed = sumOf(lines)
+  if (held.units < needed) return shortOf(parts, held.units, needed)
+  const openings = lines.filter(({ opening }) => opening > 0n).length
+  const rent = openings === 0 ? 0n : ((await courier.openingCost(native)) ?? 0n) * BigInt(openings)
+  const fees = rent + limits.fee
+  if (held.lamports >= fees) return undefined
+  const [sol, neededSol] = [formatUnits(held.lamports, solDecimals), formatUnits(fees, solDecimals)]
+  return `${courier.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it there`
+}
+
+function shortOf({ courier, native }: PayoutsParts, held: bigint, needed: bigint): string {
+  const amount = (units: bigint) => formatUnits(units, native.decimals)
+  return `${courier.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it there`
+}
+
+async function readHoldings({
+  courier,
+  native,
+  meter,
+}: PayoutsParts): Promise<{ readonly lamports: bigint; readonly units: bigint } | undefined> {
+  const holdings = await courier.holdings([native])
+  if (!holdings) return undefined
+  const {
+    lamports,
+    units: [units = 0n],
+  } = holdings
+  meter.set('paystile_payout_lamports', Number(lamports))
+  meter.set('paystile_payout_native', Number(formatUnits(units, native.decimals)))
+  return { lamports, units }
+}
+
+const mostTold = 100
+
+/** Once in an hour for the same reason. */
+export function tell(
+  { log, clock }: PayoutsParts,
+  { told }: Memory,
+  facts: { readonly why: string; readonly next?: string },
+): void {
+  const now = clock.now()
+  if (now - (told.get(facts.why) ?? Number.NEGATIVE_INFINITY) < hourMs) return
+  if (told.size >= mostTold) told.clear()
+  told.set(facts.why, now)
+  log.warn('payouts wait', facts)
+}
+
+function sumOf(lines: readonly PayoutLine[]): bigint {
+  return lines.reduce((sum, { units }) => sum + units, 0n)
+}
