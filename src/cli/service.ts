@@ -9,6 +9,7 @@ import type { Service } from '../server/service.ts'
 import type { RoutesConfig, RoutesOptions } from '../service/options.ts'
 import { readRoutesConfig } from '../service/options.ts'
 import { readSubject } from './doctor/subject.ts'
+import { whyHidden } from './ledger.ts'
 import { chooseNetwork } from './network.ts'
 import { CommandError, exitCodes, type Terminal, usage } from './output.ts'
 
@@ -25,6 +26,8 @@ export async function withService<Result>(
   work: (service: Service, config: RoutesConfig) => Promise<Result>,
 ): Promise<Result> {
   const config = await findConfig(options)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
   // A command looks at payments, and does not wait for new ones.
   const handle = handleFor({ ...config.service, watch: false }, openLog(logTo(terminal)))
   try {

@@ -8,6 +8,7 @@ import { groundOf, openPayouts } from '../service/assemble-rewards.ts'
 import { readRoutesConfig } from '../service/options.ts'
 import { type PayoutPreview, preview } from '../workers/payout-plan.ts'
 import { untilStopped } from './chains.ts'
+import { whyHidden } from './ledger.ts'
 import { type ExitCode, exitCodes, short, type Terminal, table, usage } from './output.ts'
 import { findFile, readSecrets } from './serve.ts'
 import { withService } from './service.ts'
@@ -22,6 +23,8 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   const plan = await readPlanFile(path, process.env)
   const config = readRoutesConfig(plan.service, process.env)
   if (options.dryRun) return dryRun(terminal, path)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
   const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
   const stopped = untilStopped()
   const converting = openConverting(priced, process.env)
