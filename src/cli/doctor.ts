@@ -96,7 +96,7 @@ async function examineService(
       await add('convert', () => checkSettlement(charged, ground, http))
     }
   }
-  await add('rewards', () => checkPayouts(subject, ground))
+  await add('rewards', () => checkPayouts(subject, ground, http.get))
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {

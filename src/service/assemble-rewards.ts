@@ -156,7 +156,9 @@ export function viewOf(
         ? undefined
         : async (tx) => {
             const refunds = current()?.refunds
-            return refunds ? planRefund(refunds, tx) : { kind: 'refused', why: 'its key is not ready; see the log of this server for why, and try again' }
+            return refunds
+              ? planRefund(refunds, tx)
+              : { kind: 'refused', why: 'its key is not ready; see the log of this server for why, and try again' }
           },
   }
 }
