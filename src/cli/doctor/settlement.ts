@@ -1,6 +1,5 @@
 /** Whether what comes in other tokens can be converted: with the right key, at a venue that answers and quotes fairly. */
 import { readFunds } from '../../chain/balances.ts'
-import type { Wallet } from '../../chain/keypair.ts'
 import type { Rpc } from '../../chain/rpc.ts'
 import { decimalsIn, fairUnits, judgeQuote, type TokenUnits, thresholdOf } from '../../core/conversion.ts'
 import { type MintTable, mintOf, type TokenCode, tokenCodes } from '../../core/network.ts'
@@ -14,6 +13,7 @@ import { nameOfConverting } from '../../server/assemble-settlement.ts'
 import { createVenue } from '../../server/assemble-venue.ts'
 import type { RouteConfig } from '../../server/config.ts'
 import type { ConversionConfig } from '../../server/conversion-option.ts'
+import { watchOnly } from '../watch-only.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Ground } from './nodes.ts'
 
@@ -66,6 +66,7 @@ async function checkVenue(
     return [warn(check, 'the venue was not asked, since no chain is known that it could trade on', next)]
   }
   const clock = createWallClock()
+  // Asked in the recipient's name: a desk may know its customers.
   const wallet = watchOnly(recipient)
   const place = createVenue(venue, { rpc, genesis, wallet, get, post, clock })
   const shared = shareRates({ get, clock, log: silent })
@@ -125,14 +126,6 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into}, at a price that is taken`)
   const next = 'name another venue, correct rates, or allow more with venue.maxDeviationBps'
   return warn(check, `what ${name} quotes for ${token} is not taken: ${judged.why}`, next)
-}
-
-/** Asks in somebody's name, and can sign nothing. */
-function watchOnly(address: string): Wallet {
-  const refuse = async (): Promise<never> => {
-    throw new TypeError('the doctor signs nothing')
-  }
-  return { address, signTransaction: refuse, signMessage: refuse }
 }
 
 function addressOf(path: string): string | undefined {
