@@ -6,6 +6,7 @@ import { readBalances } from './balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from './chains.ts'
 import { type Crowd, isOfCrowd, startCrowd } from './demo/crowd.ts'
 import { type Economy, openEconomy } from './demo/economy.ts'
+import { describeOutgoing } from './demo/outgoing.ts'
 import { resources } from './demo/resources.ts'
 import { openShop, type Shop } from './demo/shop.ts'
 import { passWeek } from './demo/time-lapse.ts'
@@ -33,7 +34,13 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   let economy: Economy | undefined
   try {
     const people = await settle(chain)
-    const log = createDemoLog((line) => terminal.note(line), chain.localnet.now)
+    let url: string | undefined
+    const log = createDemoLog({
+      note: (line) => terminal.note(line),
+      now: chain.localnet.now,
+      since: options.timeLapse ? chain.localnet.now() : undefined,
+      describe: async (kind, id) => (url === undefined ? undefined : describeOutgoing(url, kind, id)),
+    })
     economy = await openEconomy(chain, people.provider, log)
     shop = await openShop({
       chain,
@@ -49,7 +56,8 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
     }).catch((error: unknown) => {
       throw explain(error, port)
     })
-    await economy.register(shop.url)
+    url = shop.url
+    await economy.register(url)
     const ready: DemoReady = {
       url: shop.url,
       rpcUrl: chain.localnet.rpcUrl,
@@ -87,7 +95,9 @@ async function settle({ localnet, directory, announce }: OwnChain) {
     withKeyFile(providerFile, createWallet),
   ])
   if (isNew) {
-    await localnet.fund(provider.address, { SOL: 50_000_000n, USDC: 0n, NATIVE: 0n })
+    // Not sent to it: what is sent to the provider is a payment, and this one would be nobody's.
+    localnet.endow(provider.address, 50_000_000n)
+    await localnet.fund(provider.address, { USDC: 0n, NATIVE: 0n })
     await localnet.fund(customer.address, { SOL: 10_000_000_000n, USDC: 100_000_000n, NATIVE: 1_000_000_000_000n })
   }
   announce(keyFile)

@@ -28,7 +28,7 @@ export async function askService(origin: string): Promise<ServiceView> {
   const response = await fetch(`${origin}/developers`, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
   const body = await readJson(response, patienceMs)
   if (response.status === 404)
-    throw new CommandError(exitCodes.failure, 'no_developers', `${origin} rewards no developers.`)
+    throw new CommandError(exitCodes.refused, 'no_developers', `${origin} rewards no developers.`)
   if (response.status === 200 && isView(body)) return body
   throw unclear(origin, response.status)
 }

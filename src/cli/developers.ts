@@ -57,6 +57,8 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   const host = hostFrom(text)
   const origin = originOf(options.service)
   const wallet = addressOf(options)
+  // What is advised is to be done with the same wallet.
+  const named = options.wallet === undefined ? '' : ` --wallet ${options.wallet}`
   const service = await askService(origin)
   const url = developerDocumentUrl(host, service.network)
   const documents = createDocumentReader(service.network)
@@ -72,9 +74,9 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
     )
   if (!isNamed) {
     const why = reading.kind === 'document' ? `it does not name ${wallet} for ${origin}` : reading.why
-    const mend = `put what this prints there: npx paystile developers document --service ${origin} --wallet ${wallet}`
+    const mend = `put what this prints there: npx paystile developers document --service ${origin}${named}`
     throw new CommandError(
-      exitCodes.failure,
+      exitCodes.refused,
       'document_refused',
       `The document at ${url} proves nothing: ${why}; ${mend}`,
     )
@@ -84,7 +86,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   return terminal.result({ ok: true, host, wallet, service: origin, document: url, until }, [
     `${url} names ${wallet} for ${origin}.`,
     until === null
-      ? `It is not verified there yet: npx paystile developers register --host ${host} --service ${origin}`
+      ? `It is not verified there yet: npx paystile developers register --host ${host} --service ${origin}${named}`
       : `It is verified there until ${until}.`,
   ])
 }

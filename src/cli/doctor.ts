@@ -14,6 +14,7 @@ import { checkRates } from './doctor/rates.ts'
 import { checkRecipients } from './doctor/recipient.ts'
 import { createRedactor } from './doctor/redact.ts'
 import { checkSecrets } from './doctor/secrets.ts'
+import { checkSettlement } from './doctor/settlement.ts'
 import { checkStore } from './doctor/store.ts'
 import { readSubject, type Subject } from './doctor/subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams } from './doctor/web.ts'
@@ -81,20 +82,21 @@ async function examineService(
     })
     await add('recipient', () => checkRecipients(routes, network, ground))
     await add('ledger', async () => {
-      const report = await checkStore(service, ground.genesis, plan?.reportToken)
+      const report = await checkStore(service, ground.genesis, {
+        reportToken: plan?.reportToken,
+        owes: plan?.service.rewards !== undefined || routes.some(({ config }) => config.route.conversion),
+      })
       aheadMs = report.aheadMs
       return report.findings
     })
     await add('clock', () => checkClock(network, ground, aheadMs))
-    if (plan)
-      await add('rates', () =>
-        checkRates(
-          routes.map(({ config }) => config.route),
-          http.get,
-        ),
-      )
+    const charged = routes.map(({ config }) => config.route)
+    if (plan) {
+      await add('rates', () => checkRates(charged, http.get))
+      await add('convert', () => checkSettlement(charged, ground, http))
+    }
   }
-  await add('rewards', () => checkPayouts(subject, ground))
+  await add('rewards', () => checkPayouts(subject, ground, http.get))
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {
@@ -158,9 +160,13 @@ function secretsOf({ routes, plan }: Subject): {
     ...(typeof service.ledger === 'string' ? [service.ledger] : []),
     ...('url' in route.rates && route.rates.url ? [route.rates.url] : []),
   ])
-  const keys = routes.flatMap(({ config: { route } }) =>
-    'apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : [],
-  )
+  const keys = routes.flatMap(({ config: { route } }) => {
+    const venue = route.conversion?.venue
+    return [
+      ...('apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : []),
+      ...(venue?.kind === 'jupiter' && venue.apiKey ? [venue.apiKey] : []),
+    ]
+  })
   const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
   return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
 }

@@ -64,12 +64,19 @@ async function findService({ ledger }: LedgerOptions): Promise<Found> {
 function ledgerOf(config: ServiceConfig | undefined): string | undefined {
   if (!config) return undefined
   const { network, rpc, ledger } = config
-  if (network === 'localnet' && rpc.length === 0 && ledger === undefined) {
-    throw usage(
-      'This service keeps its chain and its payments in memory; to look into them from outside, run npx paystile localnet, and give its address as rpc.',
-    )
-  }
+  if (network === 'localnet' && rpc.length === 0 && ledger === undefined) throw usage(`${whyHidden(config)}.`)
   return typeof ledger === 'string' ? ledger : undefined
+}
+
+/**
+ * Why no other process can look into what a service keeps, and what to do about it; undefined where it can. Opened here, a
+ * ledger in memory would be another one, and empty: everything would seem well.
+ */
+export function whyHidden({ network, rpc, ledger }: ServiceConfig): string | undefined {
+  if (network === 'localnet' && rpc.length === 0)
+    return 'This service keeps its chain and its payments in memory; to look into them from outside, run npx paystile localnet, and give its address as rpc'
+  if (typeof ledger !== 'string' || parseLedgerUrl(ledger)?.kind !== 'memory') return undefined
+  return 'This service keeps its payments in memory, where no other process can look; set ledger: to a file, such as ledger.sqlite, and start it again'
 }
 
 /** A file that is not there is a mistake, and not a new ledger. */
@@ -78,7 +85,9 @@ function findUrl(given: string | undefined, network: Network, directory: string 
   const url = named ?? (directory === undefined ? `.paystile/${network}.sqlite` : localLedgerFile(directory))
   const place = parseLedgerUrl(url)
   if (place?.kind === 'memory')
-    throw usage('A ledger in memory is known to its own process only; name a file or a database.')
+    throw usage(
+      'A ledger in memory, where no other process can look, is known to its own process only; set ledger: to a file, or to a database.',
+    )
   if (place?.kind !== 'sqlite' || existsSync(place.path)) return url
   const hint = named === undefined ? 'name it with --ledger or PAYSTILE_LEDGER' : 'check --ledger and PAYSTILE_LEDGER'
   throw usage(`There is no ledger at ${place.path}; ${hint}.`)

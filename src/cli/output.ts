@@ -91,3 +91,8 @@ export function table(rows: readonly (readonly string[])[], indent = '  '): read
 export function short(name: string): string {
   return name.length <= 12 ? name : `${name.slice(0, 8)}…`
 }
+
+/** `1 payout`, `2 payouts`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

@@ -8,18 +8,21 @@ import type { RoutesConfig } from '../service/options.ts'
 import { mintsOf } from '../service/routes.ts'
 import { createPauseSwitch, type PauseSwitch } from '../workers/pause.ts'
 import { auditRewards } from '../workers/reward-audit.ts'
-import { type ExitCode, exitCodes, type Terminal, table, usage } from './output.ts'
+import { counted, type ExitCode, exitCodes, type Terminal, table, usage } from './output.ts'
 import { type ServiceOptions, withService } from './service.ts'
+import { findWaiting, waitingFacts, waitingLines } from './waiting.ts'
 
 export function showRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service, config) => {
     const { rewards } = demandGround(service, config)
+    const now = service.clock.now()
     const decimals = mintOf('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
     const amount = (units: bigint) => formatUnits(units, decimals)
-    const [sums, ripening, isPaused] = await Promise.all([
+    const [sums, ripening, isPaused, waiting] = await Promise.all([
       rewards.sums(),
       rewards.ripening(),
       switchOf(service).isPaused(),
+      findWaiting(rewards, { now, decimals, least: config.rewards?.least }),
     ])
     const roles = rewardRoles.map((role) => {
       const {
@@ -46,11 +49,13 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
       underWay,
       paid,
     ])
-    return terminal.result({ ok: true, token: 'NATIVE', paused: isPaused, ripening, roles }, [
+    const facts = { ok: true, token: 'NATIVE', paused: isPaused, ripening, roles, ...waitingFacts(waiting, amount) }
+    return terminal.result(facts, [
       ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
       '',
       `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} not shared out yet.`,
       ...(isPaused ? ['Payouts, conversions and refunds are paused; npx paystile rewards resume goes on.'] : []),
+      ...waitingLines(waiting, amount),
     ])
   })
 }
@@ -90,7 +95,7 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
     })
     const { accruals, payouts, problems, unknown } = audit
     terminal.result({ ok: problems.length === 0, ...audit }, [
-      `${accruals} payments were shared out, and ${payouts} payouts landed.`,
+      `${counted(accruals, 'payment')} ${accruals === 1 ? 'was' : 'were'} shared out, and ${counted(payouts, 'payout')} landed.`,
       problems.length === 0 ? 'Everything agrees with the chain and with the journal.' : 'This does not agree:',
       ...problems,
       ...(unknown.length === 0

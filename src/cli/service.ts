@@ -1,14 +1,17 @@
 /** The service of this directory, opened by a command beside its servers: the same ledger, chain and secret. */
+import { readFileSync } from 'node:fs'
 import type { Network } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
-import { findLocalnet, localLedgerFile, localnetDirectory } from '../host/home.ts'
+import { findLocalnet, localLedgerFile, localnetDirectory, localServiceFile } from '../host/home.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
+import { type Environment, fromEnvironment } from '../server/config.ts'
 import { ConfigurationError } from '../server/configuration-error.ts'
 import type { Service } from '../server/service.ts'
 import type { RoutesConfig, RoutesOptions } from '../service/options.ts'
 import { readRoutesConfig } from '../service/options.ts'
 import { readSubject } from './doctor/subject.ts'
+import { whyHidden } from './ledger.ts'
 import { chooseNetwork } from './network.ts'
 import { CommandError, exitCodes, type Terminal, usage } from './output.ts'
 
@@ -25,6 +28,8 @@ export async function withService<Result>(
   work: (service: Service, config: RoutesConfig) => Promise<Result>,
 ): Promise<Result> {
   const config = await findConfig(options)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
   // A command looks at payments, and does not wait for new ones.
   const handle = handleFor({ ...config.service, watch: false }, openLog(logTo(terminal)))
   try {
@@ -48,15 +53,35 @@ export async function findConfig(options: ServiceOptions): Promise<RoutesConfig>
   const { ledger } = options
   if (file !== undefined && plan === undefined) throw new ConfigurationError(problems)
   if (plan) return readRoutesConfig({ ...plan.service, ...(ledger !== undefined && { ledger }) }, environment)
-  const network = options.network ?? chooseNetwork(undefined)
+  if (isUnnamed(options, environment) && !findLocalnet())
+    throw usage(
+      'There is no paystile.yaml in this directory, and no demo runs on this machine; name the file of the service, go to its directory, or start: npx paystile demo',
+    )
+  const network = options.network ?? chooseNetwork(undefined, environment)
   return readRoutesConfig({ ...groundOf(network, ledger), network }, environment)
+}
+
+/** Nobody said which service is meant. */
+function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment): boolean {
+  const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
+  return network === undefined && ledger === undefined && !isMeant
 }
 
 function groundOf(network: Network, ledger: string | undefined): RoutesOptions {
   if (network !== 'localnet') return ledger === undefined ? {} : { ledger }
   const note = findLocalnet()
   if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')
-  return { rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(localnetDirectory(note.genesis)) }
+  const directory = localnetDirectory(note.genesis)
+  return { ...demoAt(directory), rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(directory) }
+}
+
+/** What a demo that runs there says of its service; nothing where none does. */
+function demoAt(directory: string): RoutesOptions {
+  try {
+    return JSON.parse(readFileSync(localServiceFile(directory), 'utf8')) as RoutesOptions
+  } catch {
+    return {}
+  }
 }
 
 function logTo(terminal: Terminal): Log {

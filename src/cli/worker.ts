@@ -2,26 +2,33 @@
 import { basename, dirname } from 'node:path'
 import { formatUnits } from '../core/money.ts'
 import { readPlanFile } from '../gateway/file.ts'
+import { viewKeyFile } from '../host/key-file.ts'
 import { openConverting } from '../server/converting.ts'
+import type { AccountKey } from '../server/options.ts'
 import { openRoutes } from '../service/assemble.ts'
 import { groundOf, openPayouts } from '../service/assemble-rewards.ts'
 import { readRoutesConfig } from '../service/options.ts'
 import { type PayoutPreview, preview } from '../workers/payout-plan.ts'
 import { untilStopped } from './chains.ts'
-import { type ExitCode, exitCodes, short, type Terminal, table, usage } from './output.ts'
+import { whyHidden } from './ledger.ts'
+import { counted, type ExitCode, exitCodes, short, type Terminal, table, usage } from './output.ts'
 import { findFile, readSecrets } from './serve.ts'
 import { withService } from './service.ts'
+import { findWaiting, waitingFacts, waitingLines } from './waiting.ts'
+import { watchOnly } from './watch-only.ts'
 
 interface WorkerOptions {
   readonly dryRun?: boolean
 }
 
 export async function worker(terminal: Terminal, file: string | undefined, options: WorkerOptions): Promise<ExitCode> {
+  if (options.dryRun) return dryRun(terminal, file)
   const path = findFile(file)
   readSecrets(terminal, dirname(path))
   const plan = await readPlanFile(path, process.env)
   const config = readRoutesConfig(plan.service, process.env)
-  if (options.dryRun) return dryRun(terminal, path)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
   const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
   const stopped = untilStopped()
   const converting = openConverting(priced, process.env)
@@ -58,37 +65,72 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   }
 }
 
-function dryRun(terminal: Terminal, path: string): Promise<ExitCode> {
-  return withService(terminal, { config: path }, async (service, config) => {
+/** Needs no key: it only looks. */
+function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
     const ground = groundOf(service, config)
-    const { rewards } = config
-    if (!ground || !rewards) throw usage(`${basename(path)} names no rewards.`)
-    const payouts = await openPayouts(service, ground, { rewards, mints: config.mints })
-    if (!payouts) throw usage('Name the key that pays in rewards.key or PAYSTILE_PAYOUT_KEY.')
-    const found = await preview(payouts, false)
-    const amount = (units: bigint) => formatUnits(units, payouts.native.decimals)
+    const { rewards, mints } = config
+    if (!ground || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
+    const wallet = payerOf(rewards.key)
+    const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
+    const payouts = await openPayouts(service, ground, { rewards: { ...rewards, key }, mints })
+    if (!payouts) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    await service.openRates(config.rates, mints).ready()
+    const { native, limits, courier } = payouts
+    const [found, waiting, holdings] = await Promise.all([
+      preview(payouts, false),
+      findWaiting(payouts.rewards, { now: service.clock.now(), decimals: native.decimals, least: limits.least }),
+      wallet === undefined ? undefined : courier.holdings([native]),
+    ])
+    const amount = (units: bigint) => formatUnits(units, native.decimals)
+    const payer = wallet === undefined ? undefined : { wallet, held: holdings?.units[0] }
     return terminal.result(
       {
         ok: true,
         why: found.why ?? null,
+        wallet: wallet ?? null,
         lines: found.lines.map(({ role, payee, gross, units, opening }) => ({
           ...{ role, payee, owed: amount(gross), sent: amount(units), opening: amount(opening) },
         })),
         others: found.others,
+        ...waitingFacts(waiting, amount),
       },
-      linesOf(found, amount),
+      [...linesOf(found, amount, payer), ...waitingLines(waiting, amount)],
     )
   })
 }
 
-function linesOf({ lines, others, why }: PayoutPreview, amount: (units: bigint) => string): readonly string[] {
+/** The address of the wallet that pays, without its passphrase; undefined where it cannot be told. */
+function payerOf(key: AccountKey | undefined): string | undefined {
+  if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
+  if (key === undefined) return undefined
+  try {
+    return viewKeyFile(key).address
+  } catch {
+    return undefined
+  }
+}
+
+interface Payer {
+  readonly wallet: string
+  readonly held: bigint | undefined
+}
+
+function linesOf(
+  { lines, others, why }: PayoutPreview,
+  amount: (units: bigint) => string,
+  payer: Payer | undefined,
+): readonly string[] {
   if (why !== undefined) return [`Nobody would be paid now: ${why}.`]
   const total = lines.reduce((sum, { units }) => sum + units, 0n)
   const rows = lines.map(({ role, payee, gross, units }) => [role, short(payee), amount(gross), amount(units)])
+  const isShort = payer?.held !== undefined && payer.held < total
   return [
     lines.length === 0
       ? 'Nobody is due to be paid now.'
-      : `${lines.length} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
+      : `${counted(lines.length, 'payee')} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
+    ...(payer ? [] : ['This process has no key that pays; set rewards.key or PAYSTILE_PAYOUT_KEY where it is to pay.']),
+    ...(isShort ? [`${payer.wallet} holds only ${amount(payer.held ?? 0n)} NATIVE; send it more.`] : []),
     ...(rows.length === 0 ? [] : ['', ...table([['role', 'payee', 'owed', 'would get'], ...rows])]),
     ...(others.length === 0
       ? []

@@ -66,7 +66,7 @@ describe('rewards in a gateway', () => {
     [
       'no NATIVE to pay with',
       { network: 'mainnet', rpc: 'https://node.example', secret: `1:${'s'.repeat(32)}` },
-      'mints.NATIVE',
+      'mints.NATIVE: rewards are paid in NATIVE, which has no mint here; give its address and decimals',
     ],
     ['a partner without endpoints', { routes: [{ path: '/a', price: 1 }] }, 'must name an endpoint'],
   ])('must not have %s', (_what, change, problem) => expect(problemsOf(change)).toContain(problem))

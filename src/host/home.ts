@@ -90,6 +90,11 @@ export function localLedgerFile(directory: string): string {
   return join(directory, 'ledger.sqlite')
 }
 
+/** What the demo has its service set to, so that commands beside it know: options, and paths of keys. */
+export function localServiceFile(directory: string): string {
+  return join(directory, 'service.json')
+}
+
 export function localSecretFile(directory: string): string {
   return join(directory, 'secret')
 }

@@ -156,7 +156,7 @@ function load(path: string): Loaded {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = missing ? `it does not exist; npx paystile wallet new ${path} makes one` : (error as Error).message
+    const why = missing ? `it does not exist; npx paystile keys new ${path} makes one` : (error as Error).message
     throw unreadable(path, why)
   } finally {
     if (file !== undefined) closeSync(file)

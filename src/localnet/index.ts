@@ -6,7 +6,8 @@
 
 import { encodeBase58 } from '../core/base58.ts'
 import { knownMints, type MintTable } from '../core/network.ts'
-import type { Account } from './account.ts'
+import { type Account, emptyAccount } from './account.ts'
+import { programs } from './addresses.ts'
 import { type ChainOptions, openChain, usualSlotMs } from './chain.ts'
 import type { Amounts } from './faucet.ts'
 import { serveFaucet } from './faucet-endpoint.ts'
@@ -54,6 +55,11 @@ export interface Localnet {
   getAccount(address: string): Account | undefined
   /** Plants an account as if it had always been so; undefined removes it. */
   setAccount(address: string, account: Account | undefined): void
+  /**
+   * Lets a wallet that does not exist yet hold so many lamports, as if it always had: there is no transaction that the
+   * wallet's owner would have to take for a payment.
+   */
+  endow(address: string, lamports: bigint): void
   /** Deploys a program from its ELF bytes. */
   setProgram(address: string, elf: Uint8Array): void
   /** Ends sockets and timers, and writes what is left to write. Closing twice is closing once. */
@@ -131,6 +137,9 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     getAccount: (address) => bank.read(address, bank.sync()),
     // An account without lamports is no account.
     setAccount: (address, account) => bank.plant([[address, account?.lamports ? account : undefined]]),
+    endow: (address, lamports) => {
+      if (!bank.read(address, bank.sync())) bank.plant([[address, emptyAccount(programs.system, lamports)]])
+    },
     setProgram: (address, elf) => bank.plant(bank.vm.load(address, elf)),
     close() {
       closing ??= end()

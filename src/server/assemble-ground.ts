@@ -90,9 +90,11 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     keyring: config.keyring ?? madeKeyring(freshSecret()),
     usualLedger: () => 'memory:',
     welcome: (recipient) => {
+      // What is sent to a recipient would be a payment that belongs to nothing.
+      if (!guests.has(recipient)) localnet.endow(recipient, 10_000_000n)
       const welcome =
         guests.get(recipient) ??
-        localnet.fund(recipient, { SOL: 10_000_000n, USDC: 0n, NATIVE: 0n }).then(
+        localnet.fund(recipient, { USDC: 0n, NATIVE: 0n }).then(
           () => {},
           () => {},
         )

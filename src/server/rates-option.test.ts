@@ -38,8 +38,23 @@ describe('a fixed table', () => {
     expect(good({})).toEqual({ kind: 'fixed', table: { USDC: '1' } })
   })
 
-  it.each(['0', '-1', '1e3', '', 'x', '0.1234567890123', 150, null])('refuses the rate %j', (rate) => {
-    expect(problemsOf({ SOL: rate })).toEqual(['rates.SOL: must be a decimal above zero as text, such as "150.25"'])
+  it.each(['0', '-1', '1e3', '', 'x', '0.1234567890123', 0, -1, Number.NaN, 1234567.123456789, 1e30, null])(
+    'refuses the rate %j',
+    (rate) => {
+      expect(problemsOf({ SOL: rate })).toEqual([
+        'rates.SOL: must be a decimal above zero, such as "150.25"; with many digits, in quotes',
+      ])
+    },
+  )
+
+  it.each([
+    [150, '150'],
+    [0.5, '0.5'],
+    [0.07, '0.07'],
+    [1e-7, '0.0000001'],
+    [123456789.123456, '123456789.123456'],
+  ])('takes the number %d as it was written', (rate, text) => {
+    expect(good({ NATIVE: rate })).toMatchObject({ table: { NATIVE: text } })
   })
 
   it('suggests the name that was meant', () => {

@@ -2,7 +2,8 @@
  * The option `rates` as it is used: a fixed table, or a source that is asked again and again, with its limits.
  */
 import { isHttpUrl } from '../core/http.ts'
-import type { Network } from '../core/network.ts'
+import { formatNumber } from '../core/money.ts'
+import type { Network, TokenCode } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
 import type { FeedIds, RateLimits, RateSource } from '../core/rate-feed.ts'
 import { usualRateLimits } from '../core/rate-feed.ts'
@@ -12,7 +13,7 @@ import { nearest } from '../core/suggest.ts'
 
 /** What a provider may say. */
 export type RatesOption =
-  | RateTable
+  | Readonly<Partial<Record<TokenCode, string | number>>>
   | RateSourceName
   | RateSource['read']
   | (RateSource & Partial<RateLimits>)
@@ -83,10 +84,21 @@ function read(option: unknown, network: Network, problems: string[]): RatesConfi
 function readTable(given: Given, network: Network, problems: string[]): RatesConfig {
   const table: Record<string, string> = { ...(network === 'mainnet' ? { USDC: '1' } : testRates) }
   for (const [code, rate] of entries(given, tokenCodes, ['source', 'read'], 'rates', problems)) {
-    if (typeof rate === 'string' && parseRate(rate) !== undefined) table[code] = rate
-    else problems.push(`rates.${code}: must be a decimal above zero as text, such as "150.25"`)
+    const text = typeof rate === 'number' ? exactText(rate) : rate
+    if (typeof text === 'string' && parseRate(text) !== undefined) table[code] = text
+    else problems.push(`rates.${code}: must be a decimal above zero, such as "150.25"; with many digits, in quotes`)
   }
   return { kind: 'fixed', table: Object.freeze(table) }
+}
+
+/** So many digits of a decimal come out of a float as they went in. */
+const exactDigits = 15
+
+/** What a person wrote as a number, where that is certain. */
+function exactText(value: number): string | undefined {
+  const text = formatNumber(value)
+  const digits = text?.replace('.', '').replace(/^0+/, '') ?? ''
+  return digits.length <= exactDigits ? text : undefined
 }
 
 const limitNames = Object.keys(usualRateLimits) as (keyof RateLimits)[]

@@ -19,6 +19,8 @@ import type { PayoutsParts } from '../workers/payout-limits.ts'
 import { startPayouts } from '../workers/payouts.ts'
 import type { RefundParts } from '../workers/refunds.ts'
 import { planRefund, startRefunds } from '../workers/refunds.ts'
+import type { Attachment } from './attach.ts'
+import { attach } from './attach.ts'
 import type { RewardsConfig } from './rewards-option.ts'
 import type { MoneyOutView } from './rewards-view.ts'
 import { mintsOf } from './routes.ts'
@@ -83,20 +85,50 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
     if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
     return { payouts: undefined, refunds: undefined, run: async () => {}, stop: async () => {} }
   }
-  const payouts = rewards?.key === undefined ? undefined : await openPayouts(service, ground, { ...config, rewards })
-  const refunds = refundKey === undefined ? undefined : await openRefunds(service, ground, config.mints, refundKey)
   const loops: Loop[] = []
-  if (rewards) loops.push(startAccrual({ ...ground, rules: rewards.rules }))
-  if (payouts) loops.push(startPayouts(payouts))
-  if (refunds) loops.push(startRefunds(refunds))
+  // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
+  const accrual = rewards && startAccrual({ ...ground, rules: rewards.rules })
+  if (accrual) loops.push(accrual)
+  const begun: { payouts?: PayoutsParts; refunds?: RefundParts } = {}
+  const begin = (option: string, what: string, open: () => Promise<Loop | undefined>): Attachment => {
+    const opened = async (): Promise<Loop | undefined> => {
+      const loop = await open().catch((error: unknown) => {
+        throw new Error(`${option}: ${error instanceof Error ? error.message : 'the key cannot be used'}`)
+      })
+      if (loop) loops.push(loop)
+      return loop
+    }
+    return attach({ get: () => service }, opened, what)
+  }
+  const attachments: Attachment[] = []
+  if (rewards?.key !== undefined)
+    attachments.push(
+      begin('rewards.key', 'rewards are not paid', async () => {
+        const payouts = await openPayouts(service, ground, { ...config, rewards })
+        if (payouts) begun.payouts = payouts
+        return payouts && startPayouts(payouts)
+      }),
+    )
+  if (refundKey !== undefined)
+    attachments.push(
+      begin('refundKey', 'refunds are not sent', async () => {
+        begun.refunds = await openRefunds(service, ground, config.mints, refundKey)
+        return startRefunds(begun.refunds)
+      }),
+    )
+  await Promise.all(attachments.map(({ tried }) => tried))
   return {
-    payouts,
-    refunds,
+    get payouts() {
+      return begun.payouts
+    },
+    get refunds() {
+      return begun.refunds
+    },
     run: async () => {
       for (const loop of loops) await loop.run()
     },
     stop: async () => {
-      await Promise.all(loops.map((loop) => loop.stop()))
+      await Promise.all([accrual, ...attachments].map((one) => one?.stop()))
     },
   }
 }
@@ -122,7 +154,9 @@ export function viewOf(
         ? undefined
         : async (tx) => {
             const refunds = current()?.refunds
-            return refunds ? planRefund(refunds, tx) : { kind: 'refused', why: 'this server has only just started' }
+            return refunds
+              ? planRefund(refunds, tx)
+              : { kind: 'refused', why: 'its key is not ready; see the log of this server for why, and try again' }
           },
   }
 }

@@ -6,15 +6,21 @@ export interface Attached {
   stop(): Promise<void>
 }
 
+export interface Attachment extends Attached {
+  /** Resolves when it was tried for the first time, whatever came of it. */
+  readonly tried: Promise<void>
+}
+
 /** A service that cannot start yet is asked again after so long; work that cannot begin is begun again after longer. */
 const patienceMs = 1_000
 const restMs = 30_000
 
-/** `begin` may answer undefined where there is nothing to do. What it throws is logged. */
+/** `begin` may answer undefined where there is nothing to do. What it throws is logged, under a name that says what waits. */
 export function attach(
   handle: Pick<ServiceHandle, 'get'>,
   begin: (service: Service) => Promise<Attached | undefined> | Attached | undefined,
-): Attached {
+  name = 'cannot begin',
+): Attachment {
   let isStopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
   let attached: Promise<Attached | undefined> = Promise.resolve(undefined)
@@ -32,12 +38,14 @@ export function attach(
     try {
       return await begin(service)
     } catch (error) {
-      service.log.error('cannot begin', { why: error instanceof Error ? error.message : String(error) })
+      service.log.error(name, { why: error instanceof Error ? error.message : String(error) })
       return later(restMs)
     }
   }
   attached = attempt()
+  const first = attached
   return {
+    tried: first.then(() => {}),
     stop: async () => {
       isStopped = true
       clearTimeout(timer)

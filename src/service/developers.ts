@@ -11,6 +11,7 @@ import { developerDocumentPath } from '../core/developers.ts'
 import type { Verification } from '../core/money-out.ts'
 import type { Network } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
+import { createCredits } from '../server/credits.ts'
 import type { Access, Visitor } from './access.ts'
 import { mayRead, turnAway } from './access.ts'
 import { createAttempts } from './attempts.ts'
@@ -42,7 +43,11 @@ export interface Developers {
   list(request: Request, access: () => Promise<Access>): Promise<Response>
 }
 
-/** So long what a host said is told again, so that nobody is flooded by us. */
+/**
+ * Whoever has just put the document there and tries again wants it read anew. So a host is asked again at once a few times;
+ * who tries on is told what it last said, for so long, so that nobody is flooded by us.
+ */
+const looksPerHost = { most: 5, secondsEach: 5 }
 const freshMs = 5_000
 
 export function createDevelopers(parts: DevelopersParts): Developers {
@@ -164,15 +169,23 @@ function missing(reading: DocumentReading, wallet: string, { origin }: Site): st
   return `The document at ${developerDocumentPath} proves nothing: ${why}. Put ${entry} there.`
 }
 
-/** Those who ask for one host at once share a reading, which is told for a while. */
+/** Those who ask for one host at once share a reading. */
 function shareReadings(read: ReadDocument, clock: Clock): ReadDocument {
-  const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading> }>()
+  const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading>; isOver: boolean }>()
+  const creditOf = createCredits(clock)
   return (host) => {
     const now = clock.monotonic()
     const before = recent.get(host)
-    if (before && now - before.at < freshMs) return before.reading
-    const reading = read(host)
-    recent.set(host, { at: now, reading })
-    return reading
+    if (before && !before.isOver) return before.reading
+    const credit = creditOf(host, looksPerHost)
+    if (before && credit.left < 1 && now - before.at < freshMs) return before.reading
+    credit.left = Math.max(0, credit.left - 1)
+    const look = { at: now, reading: read(host), isOver: false }
+    const end = (): void => {
+      look.isOver = true
+    }
+    look.reading.then(end, end)
+    recent.set(host, look)
+    return look.reading
   }
 }

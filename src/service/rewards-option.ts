@@ -1,7 +1,7 @@
 /** The option `rewards` as it is used: who is owed what of payments, and how that is paid. */
 import { z } from 'zod'
 import { formatNumber, parseDecimal, parseUnits } from '../core/money.ts'
-import type { MintTable } from '../core/network.ts'
+import type { Mint, MintTable } from '../core/network.ts'
 import { checkRules } from '../core/reward-rules.ts'
 import type { RewardRules } from '../core/rewards.ts'
 import { worthDecimals } from '../core/worth.ts'
@@ -113,15 +113,20 @@ export function readRewardsOption(
   problems: string[],
 ): RewardsConfig | undefined {
   if (option === undefined) return undefined
+  const native = mints.NATIVE
+  if (!native) {
+    problems.push('mints.NATIVE: rewards are paid in NATIVE, which has no mint here; give its address and decimals')
+    return undefined
+  }
   const found: string[] = []
-  const config = read(option, mints, owners, environment['PAYSTILE_PAYOUT_KEY'] || undefined, found)
+  const config = read(option, native, owners, environment['PAYSTILE_PAYOUT_KEY'] || undefined, found)
   problems.push(...found.map((problem) => `rewards.${problem}`))
   return found.length > 0 ? undefined : config
 }
 
 function read(
   option: unknown,
-  mints: MintTable,
+  native: Mint,
   owners: readonly string[],
   usualKey: string | undefined,
   problems: string[],
@@ -132,11 +137,6 @@ function read(
     return undefined
   }
   const given = reading.data
-  const native = mints.NATIVE
-  if (!native) {
-    problems.push('threshold: there is no NATIVE token to pay with; name its mint in mints.NATIVE')
-    return undefined
-  }
   const decimal = (name: string, value: Amount, decimals: number): bigint => {
     const units = parseUnits(typeof value === 'number' ? (formatNumber(value) ?? '') : value, decimals)
     if (units === undefined) problems.push(`${name}: must be a decimal number with at most ${decimals} places`)

@@ -74,9 +74,11 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
   if (accruals.length === 0) return payments.length
   // Another worker was first: what was reckoned may be wrong by now, and is reckoned again.
   if (!(await rewards.accrue(last, accruals))) return payments.length
-  for (const { tx, why, whole } of accruals) {
+  for (const { tx, why, whole, rates } of accruals) {
     meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
-    if (why === '') log.info('payment shared out', { tx: encodeBase58(tx), native: whole.toString() })
+    const decimals = rates?.decimals.NATIVE
+    if (why === '' && decimals !== undefined)
+      log.info('payment shared out', { tx: encodeBase58(tx), amount: `${formatUnits(whole, decimals)} NATIVE` })
   }
   return payments.length
 }

@@ -38,6 +38,11 @@ export interface PayoutPreview {
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
 export const minuteMs = 60_000
+/**
+ * Who only has to open an account, or to be owed a little more, is looked at again after so long. It costs little: a hundred
+ * accounts are one question.
+ */
+const waitMs = 5 * minuteMs
 /** Questions to nodes at the same time. */
 export const askedAtOnce = 16
 const mostCandidates = 1_024
@@ -74,7 +79,7 @@ export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<P
     if (!account) continue
     const drafted = draftLine({ ...payee, owed, account }, terms)
     if (drafted.kind === 'line') lines.push(drafted.line)
-    else await park(payee, drafted.why, drafted.kind === 'park' ? dayMs : hourMs)
+    else await park(payee, drafted.why, drafted.kind === 'park' ? dayMs : waitMs)
   }
   return { lines, others, why: undefined, isAll }
 }

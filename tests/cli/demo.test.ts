@@ -50,6 +50,11 @@ describe('npm start -- --json', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 
+  it('has no problem of its own making: what it gave its provider to begin with is no payment', async () => {
+    const answer = await fetch(`${ready.url}/analytics/problems?kind=unmatched`)
+    expect([answer.status, ((await answer.json()) as { readonly records: unknown }).records]).toEqual([200, []])
+  })
+
   it('sells every resource it lists', async () => {
     for (const { path, price, token } of ready.resources) {
       const unpaid = await fetch(`${ready.url}${path}`)

@@ -60,15 +60,17 @@ describe('paystile developers', () => {
     const early = await run('register', '--host', host.name, ...mine())
     expect([early.code, early.error.code]).toEqual([5, 'document_refused'])
     const unready = await run('verify', host.name, ...mine())
-    expect(unready.code).toBe(1)
+    expect(unready.code).toBe(5)
     expect(unready.error.message).toBe(
-      `The document at http://${host.name}/.well-known/paystile-developer.json proves nothing: it does not name ${wallet} for ${url}; put what this prints there: npx paystile developers document --service ${url} --wallet ${wallet}`,
+      `The document at http://${host.name}/.well-known/paystile-developer.json proves nothing: it does not name ${wallet} for ${url}; put what this prints there: npx paystile developers document --service ${url} --wallet ${keyFile}`,
     )
     const document = await run('document', ...mine())
     expect(document.result).toEqual({ wallet, service: url })
     host.say(document.result)
-    stage.clock.pass(5_000)
+    // Nothing of what failed is remembered, so no time has to pass.
     expect((await run('verify', host.name, ...mine())).result).toMatchObject({ ok: true, wallet, until: null })
+    const advised = await runHere(['developers', 'verify', host.name, ...mine()], { isTerminal: true })
+    expect(advised.stdout).toContain(`developers register --host ${host.name} --service ${url} --wallet ${keyFile}\n`)
     const registered = await run('register', '--host', host.name.toUpperCase(), ...mine())
     expect(registered.result).toMatchObject({ ok: true, host: host.name, wallet })
     const { until } = registered.result
@@ -134,7 +136,7 @@ describe('paystile developers', () => {
   )
 
   it.each<[string, number, string, number, RegExp]>([
-    ['rewards nobody', 404, '{}', 1, /rewards no developers/],
+    ['rewards nobody', 404, '{}', 5, /rewards no developers/],
     ['is none of ours', 200, '<html>', 7, /does not answer as a paystile service/],
     ['leads elsewhere', 302, '', 7, /does not answer as a paystile service/],
     [

@@ -40,4 +40,15 @@ it('leads from rewards without a key to a wallet that can pay', async () => {
   const report = await look({ key })
   expect(troubles(report)).toEqual([])
   expect(report.text).toContain(`${address} holds 1 NATIVE and 1`)
+  // A source that does not know NATIVE.
+  const unknown = write(
+    settings({
+      mints: { USDC: world.usdc.address, NATIVE: world.native.address },
+      rates: { source: 'pyth', url: 'http://127.0.0.1:1' },
+      rewards: { ...rewards, key },
+    }),
+  )
+  expect(trouble(await examine(unknown))).toMatch(
+    /^warn rewards: NATIVE has no rate \(.*\), and nothing is shared out or paid without one → set rates: \{ NATIVE: "…" \}/,
+  )
 })

@@ -237,7 +237,7 @@ describe('a configuration that is not', () => {
     expect(said[1]).toMatch(/warn publicUrl: .* does not answer from here .* → start the service/)
     const key = join(directory, 'key.json')
     expect(troubles(await examine(write({ ...config, accountKey: key })))[0]).toMatch(
-      /fail keys: accountKey: The key file .* does not exist.* → npx paystile wallet new /,
+      /fail keys: accountKey: The key file .* does not exist.* → npx paystile keys new /,
     )
   })
 

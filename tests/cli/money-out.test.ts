@@ -1,12 +1,12 @@
 /** What is owed and goes out, by the command line alone: a gateway that sells, a worker that pays, an audit, a refund. */
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { createWallet } from '../../src/chain/keypair.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
@@ -98,6 +98,30 @@ describe('rewards', () => {
     const { lines } = tried.result as { lines: { role: string; owed: string; sent: string }[] }
     expect(lines.find(({ role }) => role === 'partner')).toMatchObject({ owed: '900', sent: '900' })
     expect(lines.find(({ role }) => role === 'cashback')).toMatchObject({ owed: '50', sent: '50' })
+  })
+
+  it('are tried out and shown without a key, with who waits and why', async () => {
+    const { rewards, ...rest } = parse(readFileSync(file, 'utf8')) as { readonly rewards: object }
+    const keyless = join(home.path, 'keyless.yaml')
+    writeFileSync(keyless, stringify({ ...rest, rewards: { ...rewards, threshold: 100, key: undefined } }))
+    const why = 'it is less than the threshold of 100 NATIVE'
+    const waits = { role: 'cashback', owed: '50', why, until: null }
+    const tried = await run('worker', keyless, '--dry-run')
+    expect(tried.result).toMatchObject({
+      ok: true,
+      wallet: null,
+      waiting: expect.arrayContaining([expect.objectContaining(waits)]),
+    })
+    const shown = await run('rewards', 'show', '--config', keyless)
+    expect(shown.result).toMatchObject({
+      isAll: true,
+      waiting: expect.arrayContaining([expect.objectContaining(waits)]),
+    })
+    const seen = await runHere(['worker', keyless, '--dry-run'], { isTerminal: true })
+    expect(seen.stdout).toMatch(
+      /1 payee would be paid 900 NATIVE\. Nothing was sent\.\nThis process has no key that pays/,
+    )
+    expect(seen.stdout).toMatch(/Who waits:\n +role +payee +owed +why\n(.*\n)*? +cashback +\S+ +50 +it is less than/)
   })
 
   it('agree with the chain', async () => {

@@ -124,6 +124,34 @@ describe('the ledger', () => {
     })
   })
 
+  it.each(['rewards show', 'rewards audit', 'rewards pause', 'worker', 'worker --dry-run', 'books audit'])(
+    'in memory is refused by %s, which would find all well in an empty one',
+    async (command) => {
+      const recipient = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+      const rest = { wallet: '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T', weight: 1 }
+      const rewards = { cashback: { 0: 1 }, withoutPartner: true, treasury: rest, buyback: rest, incentives: rest }
+      const write = (more: object) =>
+        writeFileSync(
+          join(folder, 'paystile.yaml'),
+          JSON.stringify({
+            ...{ network: 'localnet', recipient, token: 'SOL', upstream: 'http://127.0.0.1:1', rewards },
+            ...{ routes: [{ path: '/a', price: 1 }], ...more },
+          }),
+        )
+      for (const name of ['NETWORK', 'SECRET', 'LEDGER']) vi.stubEnv(`PAYSTILE_${name}`, undefined)
+      vi.stubEnv('PAYSTILE_SECRET', secret)
+      const next = [
+        [{ rpc: 'http://127.0.0.1:1', ledger: 'memory:' }, /in memory, .*; set ledger: to a file/],
+        [{}, /in memory; .* run npx paystile localnet, and give its address as rpc/],
+      ] as const
+      for (const [more, message] of next) {
+        write(more)
+        const ended = await paystileIn(folder, ...command.split(' '))
+        expect([ended.code, ended.stdout, errorOf(ended).message]).toEqual([2, '', expect.stringMatching(message)])
+      }
+    },
+  )
+
   it('that cannot be reached is told with 7, and without its password', async () => {
     const ended = await paystile('books', 'audit', '--ledger', 'postgres://shop:s3cret@127.0.0.1:1/shop')
     expect([ended.code, errorOf(ended).code]).toEqual([7, 'ledger_unavailable'])

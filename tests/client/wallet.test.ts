@@ -98,7 +98,7 @@ describe("an agent's key file", () => {
   it('is not made where that was not wanted', async () => {
     const path = newPath()
     await expect(initAgentWallet({ path, create: false })).rejects.toThrow(
-      `does not exist; npx paystile wallet new ${path} makes one.`,
+      `does not exist; npx paystile keys new ${path} makes one.`,
     )
     expect(existsSync(path)).toBe(false)
   })

@@ -270,6 +270,7 @@ describe('refunds', () => {
     const before = await balanceOf(payer.address, world.usdc)
     const dialog = await ask(page)
     await dialog.getByText('is sent back to the wallet that paid').waitFor()
+    await dialog.getByText('it is read from the chain again, out of the payment').waitFor()
     await dialog.getByText('It is sent once, and cannot be undone.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await dialog.waitFor({ state: 'detached' })

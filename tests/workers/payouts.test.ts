@@ -320,7 +320,7 @@ describe('who cannot be paid now', () => {
       (world) => {
         world.accounts = new Map([['ann', 'missing']])
       },
-      hourMs,
+      5 * minuteMs,
     ],
     [
       'who alone cannot be sent anything',

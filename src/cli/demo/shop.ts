@@ -1,4 +1,5 @@
 /** The demo's service: paid resources, a faucet, and a front door that says what there is. */
+import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -8,7 +9,7 @@ import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
 import { developerDocumentPath } from '../../core/developers.ts'
 import { tokenCodes } from '../../core/network.ts'
 import type { Log } from '../../core/ports.ts'
-import { localLedgerFile } from '../../host/home.ts'
+import { localLedgerFile, localServiceFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../server/events.ts'
 import { paymentOf } from '../../server/passing.ts'
 import type { OwnChain } from '../chains.ts'
@@ -64,12 +65,13 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     })
     return paid
   })
+  const told = { rewards: economy.rewards(new URL(url).host), refundKey: economy.settlement.settlementKey }
+  writeFileSync(localServiceFile(directory), `${JSON.stringify(told)}\n`, { mode: 0o600 })
   const routes = createPaystileRoutes({
     network: 'localnet',
     rpc: localnet.rpcUrl,
     ledger: localLedgerFile(directory),
-    rewards: economy.rewards(new URL(url).host),
-    refundKey: economy.settlement.settlementKey,
+    ...told,
     log,
   })
   app.use((context, next) =>

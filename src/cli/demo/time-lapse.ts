@@ -2,6 +2,7 @@
 import type { OwnChain } from '../chains.ts'
 import type { Terminal } from '../output.ts'
 import { inviteGuests } from './crowd.ts'
+import { dayOf } from './words.ts'
 
 const turns = 24
 const secondsPerTurn = (7 * 86_400) / turns
@@ -16,7 +17,12 @@ const turnMs = 60_000 / turns
 export async function passWeek(terminal: Terminal, chain: OwnChain, url: string): Promise<void> {
   const { visit } = inviteGuests(chain, url)
   terminal.note('Seven days pass in the next minute. Watch Rewards and Settlement on the dashboard.')
+  const since = chain.localnet.now()
+  let told = ''
   for (let turn = 0; turn < turns; turn += 1) {
+    const day = dayOf(chain.localnet.now(), since)
+    if (day !== told) terminal.note(day)
+    told = day
     const begun = performance.now()
     const visits = Array.from({ length: visitsPerTurn }, () => visit().catch(() => {}))
     await Promise.all(visits)

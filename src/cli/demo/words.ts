@@ -67,19 +67,41 @@ export function welcomeLines(
   ]
 }
 
+export interface DemoLogParts {
+  readonly note: (line: string) => void
+  readonly now: () => number
+  /** Since when days are counted; undefined where time passes as usual. */
+  readonly since?: number | undefined
+  /** What went out, in words; undefined where that is not known. */
+  readonly describe: (kind: string, id: string) => Promise<string | undefined>
+}
+
 /** What goes out, in the same way; whatever else the service logs is told only when something is wrong. */
-export function createDemoLog(note: (line: string) => void, now: () => number): Log {
+export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log {
+  const head = (): string => `${timeOf(now())}${since === undefined ? '' : `  ${dayOf(now(), since)}`}`
   const complain = (event: string, { why }: Facts = {}): void => {
-    note(`${timeOf(now())}  ${paint.red('log')}   ${event}${why === undefined ? '' : `: ${why}`}`)
+    note(`${head()}  ${paint.red('log')}   ${event}${why === undefined ? '' : `: ${why}`}`)
+  }
+  const tell = async (kind: string, id: string, tx: string): Promise<void> => {
+    const at = head()
+    const words = (await describe(kind, id)) ?? kind
+    note(`${at}  ${paint.green('out')}   ${words}, transaction ${short(tx)}`)
   }
   return {
-    info: (event, { kind, tx } = {}) => {
-      if (event === 'dispatch landed')
-        note(`${timeOf(now())}  ${paint.green('out')}   ${kind}, transaction ${short(String(tx))}`)
+    info: (event, { kind, id, tx } = {}) => {
+      if (event === 'dispatch landed') void tell(String(kind), String(id), String(tx))
     },
     warn: complain,
     error: complain,
   }
+}
+
+const dayMs = 86_400_000
+
+/** `day 3 (2026-01-31)`. */
+export function dayOf(now: number, since: number): string {
+  const day = Math.floor((now - since) / dayMs) + 1
+  return paint.dim(`day ${day} (${new Date(now).toISOString().slice(0, 10)})`)
 }
 
 function timeOf(now: number): string {

@@ -1,23 +1,55 @@
 /** Whether rewards can be paid: who does it, and what that wallet holds. */
 import { readFunds } from '../../chain/balances.ts'
+import type { Rpc } from '../../chain/rpc.ts'
 import { formatUnits } from '../../core/money.ts'
-import { solDecimals } from '../../core/network.ts'
+import { type Mint, solDecimals } from '../../core/network.ts'
+import type { Get } from '../../core/ports.ts'
+import { createWallClock } from '../../host/clock.ts'
 import { viewKeyFile } from '../../host/key-file.ts'
-import { readRoutesConfig } from '../../service/options.ts'
+import { shareRates } from '../../server/assemble-rates.ts'
+import type { AccountKey } from '../../server/options.ts'
+import { type RoutesConfig, readRoutesConfig } from '../../service/options.ts'
 import { type Finding, ok, warn } from './finding.ts'
 import type { Ground } from './nodes.ts'
 import type { Subject } from './subject.ts'
 
 const check = 'rewards'
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
 /** Some hundred transactions. */
 const enoughLamports = 1_000_000n
 
-export async function checkPayouts({ plan, environment }: Subject, { rpc }: Ground): Promise<readonly Finding[]> {
+export async function checkPayouts(
+  { plan, environment }: Subject,
+  { rpc }: Ground,
+  get: Get,
+): Promise<readonly Finding[]> {
   if (!plan?.service.rewards) return []
-  const { rewards, mints } = readRoutesConfig(plan.service, environment)
-  const native = mints.NATIVE
-  if (!rewards || !native) return []
-  const { key } = rewards
+  const config = readRoutesConfig(plan.service, environment)
+  const native = config.mints.NATIVE
+  if (!config.rewards || !native) return []
+  return [...(await checkRate(config, get)), ...(await checkWallet(config.rewards.key, native, rpc))]
+}
+
+/** Without one nothing is shared out, and nobody is paid. */
+async function checkRate({ rates, mints }: RoutesConfig, get: Get): Promise<readonly Finding[]> {
+  const shared = shareRates({ get, clock: createWallClock(), log: silent })
+  try {
+    const feed = shared.open(rates, mints)
+    await feed.ready()
+    if (feed.current().NATIVE !== undefined) return []
+    const why = feed.why('NATIVE') ?? 'it is not named'
+    const next = 'set rates: { NATIVE: "…" } at the top of the file, in USDC, or a source that knows NATIVE'
+    return [warn(check, `NATIVE has no rate (${why}), and nothing is shared out or paid without one`, next)]
+  } finally {
+    shared.stop()
+  }
+}
+
+async function checkWallet(
+  key: AccountKey | undefined,
+  native: Mint,
+  rpc: Rpc | undefined,
+): Promise<readonly Finding[]> {
   if (key === undefined) {
     const next = 'set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs'
     return [warn(check, 'payments are shared out, and nobody is paid without a key', next)]

@@ -21,12 +21,18 @@ export interface StoreReport {
 export async function checkStore(
   config: ServiceConfig,
   genesis: string | undefined,
-  reportToken: TokenCode | undefined,
+  { reportToken, owes = false }: { readonly reportToken?: TokenCode | undefined; readonly owes?: boolean } = {},
 ): Promise<StoreReport> {
   const { network, service, keyring, ledger } = config
   if (typeof ledger === 'object') return none(ok(check, 'is an object of the program, which is not looked at'))
+  if (ledger === undefined && network === 'localnet' && config.rpc.length > 0) {
+    const file = genesis === undefined ? undefined : localLedgerFile(localnetDirectory(genesis))
+    if (file === undefined) return none(ok(check, 'is kept beside the chain, once that answers'))
+    // Its directory belongs to the chain, and may not be there yet.
+    if (!existsSync(file)) return none(ok(check, `${file} will be made by the first start`))
+  }
   const url = ledger ?? usualLedger(config, genesis)
-  if (url === 'memory:') return none(ok(check, 'is kept in memory: what was paid is forgotten at the next start'))
+  if (parseLedgerUrl(url)?.kind === 'memory') return none(memoryWords(config, owes))
   if (network === 'localnet' && config.rpc.length === 0) {
     const mend =
       'take ledger out of the configuration; or run npx paystile localnet --keep, and give its address as rpc'
@@ -56,15 +62,28 @@ export async function checkStore(
   return { findings: [ok(check, words), ...room, ...relative], aheadMs: facts.aheadMs }
 }
 
+/** What is owed and was sent is known to nobody any more when a service that pays out forgets. */
+function memoryWords(config: ServiceConfig, owes: boolean): Finding {
+  if (!owes) return ok(check, 'is kept in memory: what was paid is forgotten at the next start')
+  const words =
+    'is kept in memory: what is owed, sent and converted is forgotten at the next start, and no command sees it'
+  const isOwnChain = config.network === 'localnet' && config.rpc.length === 0
+  return warn(
+    check,
+    words,
+    isOwnChain
+      ? 'run npx paystile localnet, and give its address as rpc'
+      : 'set ledger: to a file, such as ledger.sqlite',
+  )
+}
+
 const none = (finding: Finding): StoreReport => ({ findings: [finding], aheadMs: undefined })
 
 /** What the service uses when no ledger is named. */
 function usualLedger({ network, rpc }: ServiceConfig, genesis: string | undefined): string {
   if (network !== 'localnet') return join('.paystile', `${network}.sqlite`)
   if (rpc.length === 0 || genesis === undefined) return 'memory:'
-  const file = localLedgerFile(localnetDirectory(genesis))
-  // Its directory belongs to the chain, and is made with it.
-  return existsSync(file) ? file : 'memory:'
+  return localLedgerFile(localnetDirectory(genesis))
 }
 
 function goodWords({ name, payments = 0, version = 0, latest = 0 }: LedgerFacts): string {

@@ -153,7 +153,7 @@ function PayeesTable({ payees, rewards }: PayeesTableProps) {
 function Again({ at }: { readonly at: string }) {
   return (
     <>
-      Looked at again <Moment at={at} />.
+      Looked at again <Moment at={at} />
     </>
   )
 }

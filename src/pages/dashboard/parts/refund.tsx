@@ -61,7 +61,7 @@ interface RefundDialogProps {
 }
 
 export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
-  const { refundable, payer = '' } = one
+  const { refundable, payer = '', tx } = one
   if (!refundable) return null
   const amount = `${formatAmount(refundable.amount, pageLocale())} ${refundable.token}`
   return (
@@ -71,6 +71,16 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
           <b>{amount}</b> {refundable.reason === 'surplus' ? 'more than was asked for ' : ''}
           {canSend ? 'is sent back to the wallet that paid' : 'can be sent back to the wallet that paid'}, known here as{' '}
           <Name text={payer} />.
+        </p>
+        <p class="muted">
+          Its address is not kept here: it is read from the chain again, out of the payment
+          {tx !== undefined && (
+            <>
+              {' '}
+              <Name text={tx} />
+            </>
+          )}
+          , and has to be that of this payer. Nobody else can get it.
         </p>
         {refundable.reason === 'undelivered' && <p>The payment buys nothing from then on.</p>}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}

@@ -1,0 +1,39 @@
+/** What went out in the demo, in words, as its own service tells it to whoever sits at the machine. */
+import { counted } from '../output.ts'
+
+interface Landed {
+  readonly id: string
+  readonly payees?: number
+  readonly amount: string
+  readonly token?: string
+  readonly reason?: string
+  readonly sell?: string
+  readonly buy?: string
+  readonly sold?: string | null
+  readonly received?: string | null
+}
+
+/** Undefined where the service does not tell, or not yet. */
+export async function describeOutgoing(url: string, kind: string, id: string): Promise<string | undefined> {
+  try {
+    if (kind === 'payout') {
+      const { amount, payees = 0 } = (await ask(`${url}/api/rewards/payouts/${id}`)) as Landed
+      return `paid ${amount} NATIVE to ${counted(payees, 'payee')} in 1 transaction`
+    }
+    const isRefund = kind === 'refund'
+    const answer = (await ask(`${url}/api/${isRefund ? 'refunds' : 'settlement'}`)) as Record<string, readonly Landed[]>
+    const found = answer[isRefund ? 'refunds' : 'conversions']?.find((one) => one.id === id)
+    if (!found) return undefined
+    const { amount, token, reason, sell, buy, sold, received } = found
+    if (isRefund) return `sent back ${amount} ${token} (${reason})`
+    return `converted ${sold ?? amount} ${sell} into ${received ?? 'some'} ${buy}`
+  } catch {
+    return undefined
+  }
+}
+
+async function ask(address: string): Promise<unknown> {
+  const response = await fetch(address, { signal: AbortSignal.timeout(5_000) })
+  if (!response.ok) throw new Error(`status ${response.status}`)
+  return response.json()
+}

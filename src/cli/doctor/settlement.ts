@@ -1,0 +1,137 @@
+/** Whether what comes in other tokens can be converted: with the right key, at a venue that answers and quotes fairly. */
+import { readFunds } from '../../chain/balances.ts'
+import type { Rpc } from '../../chain/rpc.ts'
+import { decimalsIn, fairUnits, judgeQuote, type TokenUnits, thresholdOf } from '../../core/conversion.ts'
+import { type MintTable, mintOf, type TokenCode, tokenCodes } from '../../core/network.ts'
+import type { RateTable } from '../../core/rates.ts'
+import type { Venue } from '../../core/venue.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { viewKeyFile } from '../../host/key-file.ts'
+import type { HttpTransport } from '../../host/transport.ts'
+import { shareRates } from '../../server/assemble-rates.ts'
+import { nameOfConverting } from '../../server/assemble-settlement.ts'
+import { createVenue } from '../../server/assemble-venue.ts'
+import type { RouteConfig } from '../../server/config.ts'
+import type { ConversionConfig } from '../../server/conversion-option.ts'
+import { watchOnly } from '../watch-only.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import type { Ground } from './nodes.ts'
+
+const check = 'convert'
+const silent = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** What routes convert alike is looked at once. */
+export async function checkSettlement(
+  routes: readonly RouteConfig[],
+  ground: Ground,
+  http: HttpTransport,
+): Promise<readonly Finding[]> {
+  const converting = new Map(
+    routes.flatMap((route) => (route.conversion ? [[nameOfConverting(route, route.conversion), route] as const] : [])),
+  )
+  const findings = await Promise.all(
+    [...converting.values()].map(async (route) => {
+      const { conversion } = route
+      if (!conversion) return []
+      return [...checkKey(route, conversion), ...(await checkVenue(route, conversion, ground, http))]
+    }),
+  )
+  return findings.flat()
+}
+
+function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig): readonly Finding[] {
+  const what = `what ${recipient} gets in ${rules.tokens.join(' and ')}`
+  if (key === undefined) {
+    const next = 'run npx paystile worker on the same ledger with settlementKey or PAYSTILE_SETTLEMENT_KEY'
+    return [warn(check, `${what} is converted by another process, and nothing is sold until that runs`, next)]
+  }
+  // Anything but a file is a program's own signer; a file that cannot be read was told of before.
+  const address = typeof key === 'string' ? addressOf(key) : undefined
+  if (address === undefined) return []
+  if (address === recipient) return [ok(check, `settlementKey is the key of ${recipient}`)]
+  const next = `give the key of ${recipient} as settlementKey, or set recipient: ${address}`
+  return [fail(check, `settlementKey is the key of ${address}, and ${what} belongs to ${recipient}`, next)]
+}
+
+async function checkVenue(
+  { recipient, mints, rates }: RouteConfig,
+  { rules, venue }: ConversionConfig,
+  { rpc, genesis }: Ground,
+  { get, post }: HttpTransport,
+): Promise<readonly Finding[]> {
+  if (!venue) return []
+  // A desk is asked for the chain it trades on, and a chain in the service's own process has no desk.
+  if (!rpc || genesis === undefined) {
+    const next = 'run npx paystile localnet, give its address as rpc, and start npx paystile desk'
+    return [warn(check, 'the venue was not asked, since no chain is known that it could trade on', next)]
+  }
+  const clock = createWallClock()
+  // Asked in the recipient's name: a desk may know its customers.
+  const wallet = watchOnly(recipient)
+  const place = createVenue(venue, { rpc, genesis, wallet, get, post, clock })
+  const shared = shareRates({ get, clock, log: silent })
+  try {
+    const feed = shared.open(rates, mints)
+    await feed.ready()
+    // What stands behind the host may be a key.
+    const at = venue.url === undefined ? '' : ` at ${new URL(venue.url).origin}`
+    const name = venue.kind === 'rfq' ? `the desk${at}` : `Jupiter${at}`
+    const held = await holdingsOf(rpc, recipient, mints)
+    const order = { place, name, rules, mints, rates: feed.current(), held }
+    return await Promise.all(rules.tokens.map((token) => askFor(token, order)))
+  } finally {
+    shared.stop()
+  }
+}
+
+interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rules'> {
+  readonly place: Venue
+  readonly name: string
+  readonly rates: RateTable
+  readonly held: TokenUnits
+}
+
+async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<TokenUnits> {
+  const known = tokenCodes.flatMap((token) => {
+    const mint = mintOf(token, mints)
+    return mint ? [{ token, mint }] : []
+  })
+  const funds = await readFunds(rpc, { wallet, recipient: wallet, mints: known.map(({ mint }) => mint) })
+  if (funds.kind === 'unavailable') return {}
+  const tokens = known.map(({ token }, index) => [token, funds.tokens[index]?.units ?? 0n] as const)
+  return { SOL: funds.lamports, ...Object.fromEntries(tokens) }
+}
+
+/** As much as would be converted first, or as there is: a desk quotes nobody what they do not hold. */
+async function askFor(token: TokenCode, { place, name, rules, mints, rates, held }: Order): Promise<Finding> {
+  const into = rules.settlementToken
+  const scene = { rates, decimals: decimalsIn(mints) }
+  const threshold = thresholdOf(rules, token, scene)
+  const spare = (held[token] ?? 0n) - (rules.keeps[token] ?? 0n)
+  const units = threshold !== undefined && spare > 0n && spare < threshold ? spare : threshold
+  const fair = units === undefined ? undefined : fairUnits({ token, units }, into, scene)
+  if (units === undefined || fair === undefined) {
+    const next = `see that rates has ${token} and ${into}`
+    return warn(check, `${token} is not converted into ${into} without a rate of both`, next)
+  }
+  const { slippageBps } = rules
+  const quoting = await place.quote({ sell: mintOf(token, mints), buy: mintOf(into, mints), units, slippageBps })
+  if (quoting.kind === 'unavailable')
+    return fail(check, `${name} does not answer for ${token} (${quoting.why})`, 'start it, or correct venue.url')
+  if (quoting.kind === 'refused' && spare <= 0n && /does not hold/.test(quoting.why))
+    return ok(check, `${name} answers, and quotes ${token} for ${into} once the wallet holds some`)
+  if (quoting.kind === 'refused')
+    return warn(check, `${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'name another venue')
+  const judged = judgeQuote(quoting.quote, fair, rules)
+  if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into}, at a price that is taken`)
+  const next = 'name another venue, correct rates, or allow more with venue.maxDeviationBps'
+  return warn(check, `what ${name} quotes for ${token} is not taken: ${judged.why}`, next)
+}
+
+function addressOf(path: string): string | undefined {
+  try {
+    return viewKeyFile(path).address
+  } catch {
+    return undefined
+  }
+}

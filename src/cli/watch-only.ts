@@ -1,0 +1,9 @@
+/** A wallet that can be asked about, and signs nothing: for commands that only look. */
+import type { Wallet } from '../chain/keypair.ts'
+
+export function watchOnly(address: string): Wallet {
+  const refuse = async (): Promise<never> => {
+    throw new TypeError('this wallet is only looked at')
+  }
+  return { address, signTransaction: refuse, signMessage: refuse }
+}
