@@ -93,15 +93,25 @@ describe('the price of priority', () => {
     const units = unitsFor(orderOf(Array(17).fill(false), splTokenProgram))
     const feeAt = (price: bigint) => 5_000n + (price * BigInt(units) + 999_999n) / 1_000_000n
     expect(priceFor(units, {})).toBe(10_000n)
-    expect(priceFor(units, { priorityMicroLamports: 77n })).toBe(77n)
     fc.assert(
-      fc.property(fc.bigInt(5_000n, 20_000n), fc.bigInt(0n, 1_000_000n), (cap, wanted) => {
-        const price = priceFor(units, { maxFeeLamports: cap, priorityMicroLamports: wanted })
+      fc.property(fc.bigInt(5_000n, 20_000n), fc.nat(40), (cap, attempts) => {
+        const wanted = priceFor(units, {}, attempts)
+        const price = priceFor(units, { maxFeeLamports: cap }, attempts)
         expect(price).toBeLessThanOrEqual(wanted)
         expect(feeAt(price)).toBeLessThanOrEqual(cap)
         if (price < wanted) expect(feeAt(price + 10_000_000_000n / BigInt(units))).toBeGreaterThanOrEqual(cap)
       }),
     )
     expect(priceFor(units, { maxFeeLamports: 1n })).toBe(0n)
+  })
+
+  it.each([
+    [0, 10_000n],
+    [1, 20_000n],
+    [3, 80_000n],
+    [7, 1_280_000n],
+    [1_000, 1_280_000n],
+  ])('after %i attempts is %s', (attempts, price) => {
+    expect(priceFor(60_000, {}, attempts)).toBe(price)
   })
 })

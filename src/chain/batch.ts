@@ -18,8 +18,6 @@ import { findTokenAccount } from './tokens.ts'
 import { longestBytes } from './transaction.ts'
 
 export interface FeeTerms {
-  /** What a unit of computation is worth, in millionths of a lamport. */
-  readonly priorityMicroLamports?: bigint
   /** The most that a transaction may cost. Its priority is lowered rather than that more is paid. */
   readonly maxFeeLamports?: bigint
 }
@@ -49,7 +47,7 @@ export async function composeBatch(order: TransferOrder, wallet: string, terms: 
     ...transfers.map(({ owner }) => accountOf(owner)),
   ])
   const units = unitsFor(order)
-  const instructions: Instruction[] = [...budgetOf(units, priceFor(units, terms))]
+  const instructions: Instruction[] = [...budgetOf(units, priceFor(units, terms, order.attempts))]
   const transferOf: (number | undefined)[] = [undefined, undefined]
   const add = (instruction: Instruction, transfer?: number) => {
     instructions.push(instruction)
@@ -72,9 +70,11 @@ export function unitsFor({ mint, transfers }: TransferOrder): number {
   return Math.min(units, mostUnits)
 }
 
-/** In millionths of a lamport for a unit. */
-export function priceFor(units: number, terms: FeeTerms): bigint {
-  const { priorityMicroLamports: wanted = usualMicroLamports, maxFeeLamports } = terms
+const mostDoublings = 7
+
+/** In millionths of a lamport for a unit: what did not land is worth twice as much the next time. */
+export function priceFor(units: number, { maxFeeLamports }: FeeTerms, attempts = 0): bigint {
+  const wanted = usualMicroLamports << BigInt(Math.min(attempts, mostDoublings))
   if (maxFeeLamports === undefined) return wanted
   const most = ((maxFeeLamports - signatureLamports) * 1_000_000n) / BigInt(units)
   if (most <= 0n) return 0n

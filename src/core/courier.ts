@@ -17,6 +17,8 @@ export interface TransferOrder {
   readonly mint: Mint | undefined
   readonly transfers: readonly Transfer[]
   readonly memo: string
+  /** How often the same was signed before without landing: each time it may cost twice as much, up to its limit. */
+  readonly attempts?: number
 }
 
 /** A signed transaction that is not sent yet. */

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome, SignedBytes } from '../core/courier.ts'
+import { createMeter } from '../core/metrics.ts'
 import type { Dispatch, KeptBytes } from '../core/money-out.ts'
+import type { Effect } from '../core/verify.ts'
 import { advance, createDispatchId, type DispatchingParts, dispatchMemo, type Errand } from './dispatching.ts'
+
+const effectOf = (failed: boolean): Effect => ({
+  ...{ signature: 's1', slot: 7, blockTime: 0, failed, feePayer: '', fee: 0n },
+  ...{ memos: [], transfers: [], holdings: [] },
+})
 
 const planned: Dispatch = {
   id: 'd1',
@@ -62,12 +69,14 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
         return options.isLost?.() ? { kind: 'unknown', why: 'lost' } : { kind: 'sent' }
       },
       outcomeOf,
+      read: async () => effectOf(false),
     },
     sealer: {
       seal: (bytes, about) => `${about}|${bytes.join()}`,
       open: (text, about) => (text.startsWith(`${about}|`) ? new Uint8Array([1]) : undefined),
     },
     log: quiet,
+    meter: createMeter(),
   }
   const errand: Errand = {
     mostAttempts: 3,
@@ -163,10 +172,17 @@ describe('a dispatch', () => {
     const scene = stage()
     await scene.step()
     scene.include('s1')
-    const blind: Errand = { ...scene.errand, conclude: async () => ({ kind: 'unknown', why: 'no node has it' }) }
-    expect(await advance(scene.row(), blind, scene.parts)).toMatchObject({ kind: 'waiting', why: 'no node has it' })
-    const seeing: Errand = { ...scene.errand, conclude: async () => ({ kind: 'known', about: '{"received":"7"}' }) }
-    expect(await advance(scene.row(), seeing, scene.parts)).toMatchObject({ dispatch: { about: '{"received":"7"}' } })
+    for (const [effect, why] of [
+      [undefined, 'not all nodes know'],
+      ['missing', 'not all nodes know'],
+      [effectOf(true), 'do not agree'],
+    ] as const) {
+      const blind = { ...scene.parts, courier: { ...scene.parts.courier, read: async () => effect } }
+      const step = await advance(scene.row(), scene.errand, blind)
+      expect(step).toMatchObject({ kind: 'waiting', why: expect.stringContaining(why) })
+    }
+    const errand: Errand = { ...scene.errand, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
+    expect(await advance(scene.row(), errand, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
   })
 
   it('is left alone when its bytes were sealed with another secret, or for another dispatch', async () => {
@@ -224,7 +240,7 @@ describe('several workers', () => {
           land: mortal(dispatches.land),
           drop: mortal(dispatches.drop),
         },
-        courier: { send: mortal(courier.send), outcomeOf: mortal(courier.outcomeOf) },
+        courier: { send: mortal(courier.send), outcomeOf: mortal(courier.outcomeOf), read: mortal(courier.read) },
       }
       for (let turn = 0; turn < 40; turn += 1) {
         const who = below(2)

@@ -7,14 +7,18 @@
  */
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Courier, SignedBytes, Signing } from '../core/courier.ts'
-import type { Dispatch, Dispatches, Sealer } from '../core/money-out.ts'
+import type { Meter } from '../core/metrics.ts'
+import type { Dispatch, Dispatches, DispatchKind, Sealer } from '../core/money-out.ts'
 import { writeNonce } from '../core/nonce.ts'
 import type { Log } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports.ts'
+import type { Effect } from '../core/verify.ts'
 
 export interface DispatchingParts {
   readonly dispatches: Pick<Dispatches, 'sign' | 'unsign' | 'land' | 'drop'>
-  readonly courier: Pick<Courier, 'send' | 'outcomeOf'>
+  readonly courier: Pick<Courier, 'send' | 'outcomeOf' | 'read'>
   readonly sealer: Sealer
+  readonly meter: Meter
   readonly log: Log
 }
 
@@ -23,16 +27,11 @@ export type DispatchSigning =
   | Exclude<Signing, { kind: 'signed' }>
   | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
 
-/** What came of a dispatch that landed, as far as the nodes tell. */
-export type Conclusion =
-  | { readonly kind: 'known'; readonly about?: string }
-  | { readonly kind: 'unknown'; readonly why: string }
-
 export interface Errand {
   /** Builds and signs what the dispatch is for. Nothing is sent before it is kept. */
   sign(dispatch: Dispatch): Promise<DispatchSigning>
-  /** Reads from the chain what came of it, before it is written down as landed. */
-  conclude?(dispatch: Dispatch, slot: number): Promise<Conclusion>
+  /** What is to be kept of what it did on chain, instead of what it was about. */
+  result?(dispatch: Dispatch, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
 }
@@ -48,14 +47,6 @@ export type Step =
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
 
-/** Believes that it landed when the nodes agree on what it did, and not one of them alone. */
-export async function concludeLanded({ read }: Pick<Courier, 'read'>, { signed }: Dispatch): Promise<Conclusion> {
-  const effect = await read(signed?.signature ?? '')
-  if (effect === undefined || effect === 'missing')
-    return { kind: 'unknown', why: 'not all nodes know yet that it landed' }
-  return effect.failed ? { kind: 'unknown', why: 'the nodes do not agree on what became of it' } : { kind: 'known' }
-}
-
 const idBytes = 12
 
 /** A name that nobody has used before. */
@@ -70,11 +61,43 @@ export function dispatchMemo(id: string): string {
   return `paystile:${id}`
 }
 
+/** What is under way of a kind. */
+export async function openOf(
+  kind: DispatchKind,
+  { dispatches, meter }: { readonly dispatches: Pick<Dispatches, 'open'>; readonly meter: Meter },
+): Promise<readonly Dispatch[]> {
+  const open = (await dispatches.open()).filter((dispatch) => dispatch.kind === kind)
+  meter.set('paystile_dispatches_open', open.length, { kind })
+  return open
+}
+
+/** Works on one of several: where it fails, the others must not wait for it. Without the ledger nothing can go on. */
+export async function alone<Result>(
+  log: Log,
+  facts: Readonly<Record<string, string>>,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) throw error
+    log.error('dispatch failed', { ...facts, why: error instanceof Error ? error.message : String(error) })
+    return undefined
+  }
+}
+
 /** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
-export function advance(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+export async function advance(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const step = await take(dispatch, errand, parts)
+  if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
+    parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
+  return step
+}
+
+async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
   if (dispatch.state === 'planned') return sign(dispatch, errand, parts)
   if (dispatch.state === 'signed') return follow(dispatch, errand, parts)
-  return Promise.resolve({ kind: 'passed' })
+  return { kind: 'passed' }
 }
 
 async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
@@ -123,11 +146,14 @@ async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingPart
   }
 }
 
+/** It is believed when the nodes agree on what it did, and not one of them alone. */
 async function land(dispatch: Dispatch, slot: number, errand: Errand, parts: DispatchingParts): Promise<Step> {
   const { id, version, kind, signed } = dispatch
-  const conclusion = (await errand.conclude?.(dispatch, slot)) ?? { kind: 'known' }
-  if (conclusion.kind === 'unknown') return { kind: 'waiting', dispatch, why: conclusion.why }
-  const landed = await parts.dispatches.land(id, version, slot, conclusion.about)
+  const effect = await parts.courier.read(signed?.signature ?? '')
+  if (effect === undefined || effect === 'missing')
+    return { kind: 'waiting', dispatch, why: 'not all nodes know yet that it landed' }
+  if (effect.failed) return { kind: 'waiting', dispatch, why: 'the nodes do not agree on what became of it' }
+  const landed = await parts.dispatches.land(id, version, slot, errand.result?.(dispatch, effect))
   if (!landed) return { kind: 'passed' }
   parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
   return { kind: 'landed', dispatch: landed }

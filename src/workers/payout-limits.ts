@@ -1,6 +1,5 @@
 /** What keeps payouts within bounds: what may go out and be spent on fees in a day, and what the wallet holds. */
 import type { Courier } from '../core/courier.ts'
-import type { Meter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Dispatches, PayoutLine } from '../core/money-out.ts'
 import { solDecimals } from '../core/network.ts'
@@ -14,7 +13,6 @@ export interface PayoutsParts extends DispatchingParts, PayoutPlanParts {
   readonly limits: PayoutLimits
   /** Nothing new is sent while this is so. What was sent is followed all the same. */
   readonly isPaused: () => Promise<boolean>
-  readonly meter: Meter
 }
 
 export interface PayoutLimits {

@@ -7,9 +7,8 @@
 import { mapAtOnce } from '../core/at-once.ts'
 import type { Transfer } from '../core/courier.ts'
 import type { Dispatch, PayeeName, PayoutLine } from '../core/money-out.ts'
-import { LedgerUnavailable } from '../core/ports.ts'
 import type { DispatchSigning, Errand } from './dispatching.ts'
-import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import { paymentOf } from './payees.ts'
@@ -39,21 +38,13 @@ export function startPayouts(parts: PayoutsParts): Loop {
 
 /** Takes the next step of all that is under way. Answers how many still are. */
 async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
-  const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'payout')
+  const open = await openOf('payout', parts)
   const left = await mapAtOnce(open, askedAtOnce, async (dispatch) => {
-    if (isPaused && dispatch.state === 'planned') return true
-    try {
-      return await step(parts, memory, dispatch)
-    } catch (error) {
-      if (error instanceof LedgerUnavailable) throw error
-      // One that cannot be read must not hold up the others.
-      parts.log.error('payout failed', { id: dispatch.id, why: error instanceof Error ? error.message : String(error) })
-      return true
-    }
+    const { id, kind, state } = dispatch
+    if (isPaused && state === 'planned') return true
+    return (await alone(parts.log, { kind, id }, () => step(parts, memory, dispatch))) ?? true
   })
-  const count = left.filter(Boolean).length
-  parts.meter.set('paystile_dispatches_open', count, { kind: 'payout' })
-  return count
+  return left.filter(Boolean).length
 }
 
 /** True while it is under way. */
@@ -65,7 +56,6 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
       if (signing.kind === 'impossible') blamed = signing.transfer
       return signing
     },
-    conclude: (one) => concludeLanded(parts.courier, one),
     mostAttempts: Number.POSITIVE_INFINITY,
   }
   const isSigning = dispatch.state === 'planned'
@@ -73,8 +63,6 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
   const taken = await advance(dispatch, errand, parts).finally(() => {
     if (isSigning) memory.signing -= 1
   })
-  if (taken.kind === 'landed' || taken.kind === 'unsigned' || taken.kind === 'dropped')
-    parts.meter.count('paystile_dispatches_total', { kind: 'payout', outcome: taken.kind })
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
   if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, { why: taken.why, blamed })
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
@@ -96,7 +84,7 @@ async function suspect(
   }
 }
 
-async function sign(parts: PayoutsParts, memory: Memory, { id }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: PayoutsParts, memory: Memory, { id, attempts }: Dispatch): Promise<DispatchSigning> {
   // Also the first time: others may have spent in between what there was when it was planned.
   if (await areFeesSpent(parts, memory.signing)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.dispatches.lines(id)
@@ -109,7 +97,7 @@ async function sign(parts: PayoutsParts, memory: Memory, { id }: Dispatch): Prom
     if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why, transfer: index }
     transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
   }
-  return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id) })
+  return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id), attempts })
 }
 
 /** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */

@@ -1,18 +1,15 @@
 /** Sends back what bought nothing, or was too much: each payment once, by the same steps as all that goes out. */
 import { decodeSignature, encodeBase58 } from '../core/base58.ts'
 import type { Courier } from '../core/courier.ts'
-import type { Meter } from '../core/metrics.ts'
 import type { Dispatch, Dispatches } from '../core/money-out.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { solDecimals } from '../core/network.ts'
 import type { Books, Clock } from '../core/ports.ts'
-import { LedgerUnavailable } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
 import { convert } from '../core/rates.ts'
-import type { RefundFacts } from '../core/refunds.ts'
 import { formatRefund, judgeRefund, parseRefund, refundLane } from '../core/refunds.ts'
 import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
-import { advance, concludeLanded, createDispatchId, dispatchMemo } from './dispatching.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import type { Addresses } from './payees.ts'
@@ -29,13 +26,12 @@ export interface RefundParts extends DispatchingParts {
   /** Nothing new is sent while this is so. What was sent is followed all the same. */
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
-  readonly meter: Meter
 }
 
 const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
 
 export type RefundPlanning =
-  | { readonly kind: 'planned'; readonly dispatch: Dispatch; readonly facts: RefundFacts }
+  | { readonly kind: 'planned'; readonly dispatch: Dispatch }
   /** It is under way already, or done. */
   | { readonly kind: 'known'; readonly dispatch: Dispatch }
   | { readonly kind: 'refused'; readonly why: string }
@@ -69,7 +65,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
     lines: [],
     ...(ruling.voids && { voids: tx }),
   })
-  if (planning.kind === 'planned') return { kind: 'planned', dispatch: planning.dispatch, facts }
+  if (planning.kind === 'planned') return planning
   if (planning.kind === 'in_use')
     return {
       kind: 'refused',
@@ -82,14 +78,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
   if (dispatch.state === 'planned' && (await parts.isPaused())) return { kind: 'waiting', dispatch, why: paused }
-  const step = await advance(
-    dispatch,
-    { sign: (one) => sign(parts, one), conclude: (one) => concludeLanded(parts.courier, one), mostAttempts: 10 },
-    parts,
-  )
-  if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
-    parts.meter.count('paystile_dispatches_total', { kind: 'refund', outcome: step.kind })
-  return step
+  return advance(dispatch, { sign: (one) => sign(parts, one), mostAttempts: 10 }, parts)
 }
 
 const everyMs = 3_000
@@ -97,23 +86,15 @@ const everyMs = 3_000
 /** Sees refunds through that somebody began, also those of a process that died. */
 export function startRefunds(parts: RefundParts): Loop {
   const work = async (): Promise<void> => {
-    const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'refund')
-    parts.meter.set('paystile_dispatches_open', open.length, { kind: 'refund' })
-    for (const dispatch of open) {
-      try {
-        await advanceRefund(parts, dispatch)
-      } catch (error) {
-        if (error instanceof LedgerUnavailable) throw error
-        // One that cannot be read must not hold up the others.
-        const why = error instanceof Error ? error.message : String(error)
-        parts.log.error('refund failed', { id: dispatch.id, why })
-      }
+    for (const dispatch of await openOf('refund', parts)) {
+      const { id, kind } = dispatch
+      await alone(parts.log, { kind, id }, () => advanceRefund(parts, dispatch))
     }
   }
   return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
 }
 
-async function sign(parts: RefundParts, { id, about }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: RefundParts, { id, about, attempts }: Dispatch): Promise<DispatchSigning> {
   const { payment, token, units } = parseRefund(about)
   const tx = decodeSignature(payment)
   const mint = parts.mintOf(token as TokenCode)
@@ -134,7 +115,7 @@ async function sign(parts: RefundParts, { id, about }: Dispatch): Promise<Dispat
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
     return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
   const transfers = [{ owner: finding.address, units, opens }]
-  return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id) })
+  return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id), attempts })
 }
 
 /** Whether opening a token account costs more than what is sent there, as far as rates tell. */

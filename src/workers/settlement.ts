@@ -14,19 +14,18 @@ import {
   settlementBeats,
 } from '../core/conversion.ts'
 import type { Courier } from '../core/courier.ts'
-import type { Meter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Dispatch, Dispatches } from '../core/money-out.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
 import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
 import type { Clock, Shelf } from '../core/ports.ts'
-import { LedgerUnavailable } from '../core/ports.ts'
 import type { RateTable } from '../core/rates.ts'
 import { decimalsIn, fairUnits } from '../core/rates.ts'
 import type { Venue, VenueQuote } from '../core/venue.ts'
+import type { Effect } from '../core/verify.ts'
 import { gainOf } from '../core/verify.ts'
-import type { Conclusion, DispatchingParts, DispatchSigning, Errand, Step } from './dispatching.ts'
-import { advance, createDispatchId, dispatchMemo } from './dispatching.ts'
+import type { DispatchingParts, DispatchSigning, Errand, Step } from './dispatching.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 
@@ -48,7 +47,6 @@ export interface SettlementParts extends Omit<DispatchingParts, 'courier'> {
   /** Nothing new is converted while this is so. What was signed is followed all the same. */
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
-  readonly meter: Meter
   /** Hears of what was converted, once and for all. */
   readonly onConverted?: (dispatch: Dispatch, about: ConversionAbout) => void
 }
@@ -70,18 +68,12 @@ export function createSettlement(parts: SettlementParts): () => Promise<void> {
   const rests: Rests = new Map()
   return async () => {
     const isPaused = await parts.isPaused()
-    const open = (await parts.dispatches.open()).filter(({ kind }) => kind === 'conversion')
-    parts.meter.set('paystile_dispatches_open', open.length, { kind: 'conversion' })
+    const open = await openOf('conversion', parts)
     for (const converter of parts.converters) {
-      try {
+      await alone(parts.log, { kind: 'conversion', wallet: converter.courier.wallet }, async () => {
         await beat(parts, converter)
         await serve(parts, converter, open, rests, isPaused)
-      } catch (error) {
-        // A wallet whose nodes or venue fail must not hold up the others.
-        if (error instanceof LedgerUnavailable) throw error
-        const why = error instanceof Error ? error.message : String(error)
-        parts.log.warn('settlement.failed', { wallet: converter.courier.wallet, why })
-      }
+      })
     }
   }
 }
@@ -188,12 +180,10 @@ async function step(
   const { courier } = converter
   const errand: Errand = {
     sign: (one) => sign(parts, converter, one, quote),
-    conclude: (one) => conclude(converter, one),
+    result: (one, effect) => resultOf(converter, one, effect),
     mostAttempts,
   }
   const taken: Step = await advance(dispatch, errand, { ...parts, courier })
-  if (taken.kind === 'landed' || taken.kind === 'unsigned' || taken.kind === 'dropped')
-    parts.meter.count('paystile_dispatches_total', { kind: 'conversion', outcome: taken.kind })
   if (taken.kind === 'dropped') rest(parts, rests, dispatch.lane)
   if (taken.kind !== 'landed') return
   rests.delete(dispatch.lane)
@@ -230,14 +220,11 @@ async function sign(
 }
 
 /** What really left and came is what the chain says, whatever was quoted. */
-async function conclude({ courier, mints }: Converter, dispatch: Dispatch): Promise<Conclusion> {
+function resultOf({ courier, mints }: Converter, dispatch: Dispatch, effect: Effect): string | undefined {
   const about = parseConversion(dispatch.about)
-  const effect = await courier.read(dispatch.signed?.signature ?? '')
-  if (!effect || effect === 'missing') return { kind: 'unknown', why: 'no node tells what came of it' }
-  if (!about) return { kind: 'known' }
+  if (!about) return undefined
   const gain = (token: TokenCode) => gainOf(effect, courier.wallet, mintOf(token, mints)?.address ?? 'SOL')
-  const result = { ...about, sold: -gain(about.sell), received: gain(about.buy) }
-  return { kind: 'known', about: formatConversion(result) }
+  return formatConversion({ ...about, sold: -gain(about.sell), received: gain(about.buy) })
 }
 
 function tell(parts: SettlementParts, { mints }: Converter, dispatch: Dispatch, about: ConversionAbout): void {

@@ -436,7 +436,7 @@ describe('what fails', () => {
     const courier = createCourier({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
     const good: Converter = { courier, venue: trade.venue(wallet), rules, mints: trade.mints, rates: () => testRates }
     await createSettlement(parts([{ ...good, courier: broken }, good]))()
-    expect(warned).toEqual(['settlement.failed'])
+    expect(warned).toEqual(['dispatch failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
     const shelf = {
       ...(ledger.shelf as Shelf),

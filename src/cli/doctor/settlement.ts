@@ -1,9 +1,9 @@
 /** Whether what comes in other tokens can be converted: with the right key, at a venue that answers and quotes fairly. */
 import { readFunds } from '../../chain/balances.ts'
 import type { Rpc } from '../../chain/rpc.ts'
-import { decimalsIn, fairUnits, judgeQuote, type TokenUnits, thresholdOf } from '../../core/conversion.ts'
+import { judgeQuote, thresholdOf } from '../../core/conversion.ts'
 import { type MintTable, mintOf, type TokenCode, tokenCodes } from '../../core/network.ts'
-import type { RateTable } from '../../core/rates.ts'
+import { decimalsIn, fairUnits, type RateTable } from '../../core/rates.ts'
 import type { Venue } from '../../core/venue.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { viewKeyFile } from '../../host/key-file.ts'
@@ -84,14 +84,16 @@ async function checkVenue(
   }
 }
 
+type Held = Readonly<Partial<Record<TokenCode, bigint>>>
+
 interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rules'> {
   readonly place: Venue
   readonly name: string
   readonly rates: RateTable
-  readonly held: TokenUnits
+  readonly held: Held
 }
 
-async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<TokenUnits> {
+async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<Held> {
   const known = tokenCodes.flatMap((token) => {
     const mint = mintOf(token, mints)
     return mint ? [{ token, mint }] : []
