@@ -421,7 +421,7 @@ describe('what fails', () => {
       },
     }
     const other = openWorker()
-    const warned: unknown[] = []
+    const failed: unknown[] = []
     const parts = (converters: readonly Converter[]): SettlementParts => ({
       dispatches: dispatches(),
       shelf: ledger.shelf,
@@ -429,14 +429,14 @@ describe('what fails', () => {
       sealer: createSealer(new Uint8Array(32).fill(7)),
       isPaused: async () => false,
       clock: trade.clock,
-      log: { ...quiet, warn: (event) => warned.push(event) },
+      log: { ...quiet, error: (event) => failed.push(event) },
       meter: createMeter(),
     })
     const { rpc, genesis, clock } = trade
     const courier = createCourier({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
     const good: Converter = { courier, venue: trade.venue(wallet), rules, mints: trade.mints, rates: () => testRates }
     await createSettlement(parts([{ ...good, courier: broken }, good]))()
-    expect(warned).toEqual(['dispatch failed'])
+    expect(failed).toEqual(['dispatch failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
     const shelf = {
       ...(ledger.shelf as Shelf),
