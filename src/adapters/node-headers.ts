@@ -98,8 +98,9 @@ export function listFields(
     getHeaderNames: () => [...names],
     getHeader: get,
     setHeader: (name, value) => {
-      remove(name)
-      names.push(name.toLowerCase())
+      const lower = name.toLowerCase()
+      if (names.includes(lower)) remove(lower)
+      names.push(lower)
       list.push(name, String(value))
     },
     removeHeader: remove,

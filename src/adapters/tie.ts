@@ -42,6 +42,8 @@ export interface Tie {
   isOpened: boolean
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
   isReplaced: boolean
+  /** Hears when the connection to the client is closed, whether or not all was sent. */
+  onClose: (() => void) | undefined
 }
 
 /** Ties a response to its pass for a handler. False when the client has left already, and then there is nobody to serve. */
@@ -86,8 +88,12 @@ export function tieTo(response: ServerResponse, pass: Pass): Tie | undefined {
     wrapping: undefined,
     isOpened: false,
     isReplaced: false,
+    onClose: undefined,
   }
-  const leave = (): void => pass.end('aborted', tie.bodyBytes)
+  const leave = (): void => {
+    pass.end('aborted', tie.bodyBytes)
+    tie.onClose?.()
+  }
   response.on('finish', () => pass.end(isWhole(tie) ? 'finished' : 'aborted', tie.bodyBytes))
   response.on('close', leave)
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.

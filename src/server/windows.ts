@@ -39,6 +39,12 @@ export interface OpenWindows {
   clear(): void
 }
 
+interface Kept extends OpenWindow {
+  readonly until: number
+  readonly method: string
+  readonly origin: string
+}
+
 const keptMs = 1_000
 const mostWindows = 1_024
 const longestTarget = 512
@@ -47,8 +53,8 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
   // Where nothing is sold by time, or more than method and address counts, there is nothing to remember.
   const { per } = pricing
   const isUsed = per.kind === 'allowance' && per.allowance.unit === 'second' && typeof bind !== 'object'
-  // By proof, and then by what was asked for with it.
-  const windows = new Map<string, Map<string, OpenWindow & { readonly until: number }>>()
+  // By proof, and then by the address that was asked for with it: the last of each.
+  const windows = new Map<string, Map<string, Kept>>()
   let count = 0
   const clear = (): void => {
     windows.clear()
@@ -57,8 +63,9 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
   return {
     find: (incoming) => {
       const header = count === 0 ? undefined : incoming.header('payment-proof')
-      const window = header === undefined ? undefined : windows.get(header)?.get(nameOf(incoming))
-      if (!window) return undefined
+      const window = header === undefined ? undefined : windows.get(header)?.get(incoming.target)
+      // The proof, the address and these are all that was looked at.
+      if (!window || window.method !== incoming.method || window.origin !== incoming.origin()) return undefined
       return clock.monotonic() < window.until && clock.now() < window.admission.usableUntil ? window : undefined
     },
     keep: (incoming, proof, admission) => {
@@ -70,15 +77,11 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       if (count >= mostWindows) clear()
       const ofProof = windows.get(header) ?? new Map()
       windows.set(header, ofProof)
-      const name = nameOf(incoming)
-      if (!ofProof.has(name)) count += 1
-      ofProof.set(name, { proof, admission, said: nothingSaid(), until: clock.monotonic() + keptMs })
+      const { method, target } = incoming
+      if (!ofProof.has(target)) count += 1
+      const until = clock.monotonic() + keptMs
+      ofProof.set(target, { proof, admission, said: nothingSaid(), until, method, origin: incoming.origin() })
     },
     clear,
   }
-}
-
-/** All that was looked at besides the proof. The origin is the client's word, in which anything may stand but the end of a line. */
-function nameOf(incoming: Incoming): string {
-  return `${incoming.method}\n${incoming.origin()}\n${incoming.target}`
 }
