@@ -83,7 +83,7 @@ export async function openEconomy(
     settlement: {
       settlementToken: 'USDC',
       autoConversion: true,
-      conversionThreshold: { SOL: '0.0005', NATIVE: 1 },
+      conversionThreshold: { SOL: '0.0002', NATIVE: 1 },
       settlementKey: collector.keyFile,
       venue: { kind: 'rfq', url: served.url },
     },

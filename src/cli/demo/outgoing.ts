@@ -18,7 +18,7 @@ export async function describeOutgoing(url: string, kind: string, id: string): P
   try {
     if (kind === 'payout') {
       const { amount, payees = 0 } = (await ask(`${url}/api/rewards/payouts/${id}`)) as Landed
-      return `paid ${amount} NATIVE to ${counted(payees, 'payee')} in 1 transaction`
+      return `paid ${amount} NATIVE to ${counted(payees, 'payee')}`
     }
     const isRefund = kind === 'refund'
     const answer = (await ask(`${url}/api/${isRefund ? 'refunds' : 'settlement'}`)) as Record<string, readonly Landed[]>

@@ -7,11 +7,11 @@ const plain = (text: string | undefined): string | undefined => text?.replace(/\
 
 it('tells what went out in whole tokens, with the day where days fly by', async () => {
   const lines: string[] = []
-  const words = 'paid 12.5 NATIVE to 4 payees in 1 transaction'
+  const words = 'paid 12.5 NATIVE to 4 payees'
   const log = createDemoLog({
     note: (line) => lines.push(line),
     now: () => 2.5 * dayMs,
-    since: 0,
+    since: 0.9 * dayMs,
     describe: async (kind, id) => (kind === 'payout' && id === 'one' ? words : undefined),
   })
   log.info('payment shared out', { tx: 'x' })

@@ -98,9 +98,9 @@ export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log
 
 const dayMs = 86_400_000
 
-/** `day 3 (2026-01-31)`. */
+/** `day 3 (2026-01-31)`: as the calendar has it. */
 export function dayOf(now: number, since: number): string {
-  const day = Math.floor((now - since) / dayMs) + 1
+  const day = Math.floor(now / dayMs) - Math.floor(since / dayMs) + 1
   return paint.dim(`day ${day} (${new Date(now).toISOString().slice(0, 10)})`)
 }
 
