@@ -60,7 +60,9 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
   expect(indexes('FROM paystile_spendings')).toEqual(
     expect.arrayContaining(['paystile_spendings_pkey', 'paystile_accruals_payer']),
   )
-  expect(indexes('part.number = kept.number')).toEqual(expect.arrayContaining(['paystile_accruals_tx_key', 'paystile_shares_number']))
+  expect(indexes('part.number = kept.number')).toEqual(
+    expect.arrayContaining(['paystile_accruals_tx_key', 'paystile_shares_number']),
+  )
   expect(indexes('AS asked')).toEqual(['paystile_dispatches_lane'])
   expect(indexes('JOIN paystile_shares')).toEqual(
     expect.arrayContaining(['paystile_payees_pkey', 'paystile_shares_pkey']),
