@@ -136,7 +136,7 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     get: async (id) => (await readAll(find, [formatText(id)]))[0],
     inLane: async (lane) => (await readAll(inLane, [formatText(lane)]))[0],
     async inLanes(lanes) {
-      const found = lanes.length === 0 ? [] : await readAll(inLanes, [lanes.map(formatText)])
+      const found = await readAll(inLanes, [lanes.map(formatText)])
       const byLane = new Map(found.map((dispatch) => [dispatch.lane, dispatch]))
       return lanes.map((lane) => byLane.get(lane))
     },

@@ -111,7 +111,7 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
     async shared(txs) {
       for (const tx of txs) checkTx(tx)
       const keys = txs.map(hexOf)
-      const rows = keys.length === 0 ? [] : await all<AccrualRow>(query, shared, [keys])
+      const rows = await all<AccrualRow>(query, shared, [keys])
       const byTx = new Map(rows.map((row) => [hexOf(row.tx), row]))
       return keys.map((key): SharedOut | undefined => {
         const row = byTx.get(key)

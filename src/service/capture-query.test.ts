@@ -131,8 +131,9 @@ describe('a capture as people read it', () => {
   })
 
   it('leaves empty what is not known', () => {
-    const record = formatCapture({ ...capture, worth: undefined }, () => undefined, 'USDC')
-    expect(record).toMatchObject({ amount: '', worth: '' })
+    const shared = { at: 1, units: 5n, why: '' } as const
+    const record = formatCapture({ ...capture, worth: undefined }, () => undefined, 'USDC', { shared })
+    expect(record).toMatchObject({ amount: '', worth: '', shared: '' })
   })
 
   it('T135: has no transaction for the feed', () => {

@@ -3,7 +3,6 @@
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
-import { isTokenCode } from '../core/network.ts'
 import type { Capture, History } from '../core/ports.ts'
 import { parseRefund } from '../core/refunds.ts'
 import type { NothingWhy } from '../core/rewards.ts'
@@ -71,7 +70,7 @@ export function checksOf({ capture, required, isShown }: History): Readonly<Reco
 }
 
 /** `outgoing` is what went out of it. */
-export function timelineOf(history: History, outgoing: readonly Step[] = []): readonly Step[] {
+export function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
   const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
   // A proof may come before the watcher has seen the payment.
@@ -107,10 +106,12 @@ function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, name
     steps.push({ at: shared.at, event: 'shared', amount: formatShared(shared, decimalsOf), token: 'NATIVE' })
   else if (shared) steps.push({ at: shared.at, event: 'unshared', note: unsharedNotes[shared.why] })
   if (!refund) return steps
-  const { token, units, reason } = parseRefund(refund.about)
-  const decimals = isTokenCode(token) ? decimalsOf(token) : undefined
+  const { units, reason, ...facts } = parseRefund(refund.about)
+  const token = facts.token as TokenCode
+  const decimals = decimalsOf(token)
   const what = {
-    ...(isTokenCode(token) && { amount: decimals === undefined ? '' : formatUnits(units, decimals), token }),
+    amount: decimals === undefined ? '' : formatUnits(units, decimals),
+    token,
     ...(reason === 'surplus' && { note: 'What was paid too much.' }),
   }
   steps.push({ at: refund.at, event: 'refunding', ...what })

@@ -7,7 +7,7 @@ import type { PaymentRecord } from '../../src/core/ports.ts'
 import { formatRefund, refundLane } from '../../src/core/refunds.ts'
 import { captureColumns } from '../../src/service/capture-format.ts'
 import type { Outgoing } from '../../src/service/capture-records.ts'
-import { outgoingOf } from '../../src/service/capture-records.ts'
+import { outgoingOf, wentOutOf } from '../../src/service/capture-records.ts'
 import { createExports } from '../../src/service/export.ts'
 import { useDesk } from '../ledger/desk.ts'
 import { accrualOf, accrue, bytes, dispatchesOf, plannedBy, planOf, rewardsOf } from '../ledger/dues.ts'
@@ -118,7 +118,7 @@ describe('what went out', () => {
     const clock = createHandClock()
     const { books } = createBooks(count)
     const exports = createExports({ books, outgoing, shelf: createShelf(clock), clock, log, key, decimalsOf })
-    return { asked, ask: () => exports.handle(new Request(address), 'owner') }
+    return { asked, outgoing, ask: () => exports.handle(new Request(address), 'owner') }
   }
 
   it('is looked up twice for a page, however many rows it has, and not for none', async () => {
@@ -126,7 +126,7 @@ describe('what went out', () => {
     expect((await (await ask()).text()).split('\r\n')).toHaveLength(2_502)
     expect(asked).toEqual([1_000, 1_000, 1_000, 1_000, 500, 500])
     const empty = setUp(0)
-    await (await empty.ask()).text()
+    expect(await wentOutOf({ outgoing: empty.outgoing }, [])).toEqual([])
     expect(empty.asked).toEqual([])
   })
 

@@ -246,6 +246,15 @@ describe('a payment that was shared out', () => {
     const note = 'No partner has its endpoint.'
     expect(await ask(second)).toEqual(['0', [{ at: time, event: 'unshared', note }]])
     expect(await ask(third)).toEqual(['', []])
+    const payment = paid[2]?.tx ?? expect.fail()
+    const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
+    const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
+    expect((await ledgerOf().dispatches.plan(plan)).kind).toBe('planned')
+    const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
+    const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
+    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
+    const given = await ledgerOf().dispatches.drop('surplus', 1, 'a test')
+    expect(given?.state).toBe('dropped')
   })
 })
 
