@@ -224,40 +224,6 @@ const plainRoutes = {
   hasOpenMetrics: false,
 }
 
-describe('a payment that was shared out', () => {
-  it('says so in the list, and in its course with what it came to, or why nobody earns', async () => {
-    const { rewards } = ledgerOf()
-    const paid = [await house.pay(stand.payer), await house.pay(stand.payer), await house.pay(stand.payer)]
-    for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
-    const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
-    const at = house.service.clock.now()
-    const { last } = await rewards.ripe(0)
-    const one = { ...accrualAt(4, at), tx: first ?? expect.fail() }
-    const none = { ...accrualAt(5, at), tx: second ?? expect.fail(), why: 'no_partner' as const, shares: [] }
-    expect(await rewards.accrue(last, [one, none])).toBe(true)
-    const ask = async (tx: Uint8Array | undefined) => {
-      const list = analytics.parse(await read(`/analytics?view=records&q=${encodeBase58(tx ?? expect.fail())}`))
-      const [record] = list.records ?? []
-      const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
-      return [record?.shared, timeline.filter(({ event }) => /shared/.test(event))]
-    }
-    const time = new Date(at).toISOString()
-    expect(await ask(first)).toEqual(['100', [{ at: time, event: 'shared', amount: '100', token: 'NATIVE' }]])
-    const note = 'No partner has its endpoint.'
-    expect(await ask(second)).toEqual(['0', [{ at: time, event: 'unshared', note }]])
-    expect(await ask(third)).toEqual(['', []])
-    const payment = paid[2]?.tx ?? expect.fail()
-    const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
-    const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
-    expect((await ledgerOf().dispatches.plan(plan)).kind).toBe('planned')
-    const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
-    const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
-    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
-    const given = await ledgerOf().dispatches.drop('surplus', 1, 'a test')
-    expect(given?.state).toBe('dropped')
-  })
-})
-
 describe('refunds', () => {
   /** Money that nobody can match, as the watcher has seen it. */
   const astray = async () => {
@@ -366,5 +332,39 @@ describe('refunds', () => {
     refunding = async () => ({ kind: 'unknown' })
     expect(await order({ tx: signatureOf(77) })).toMatchObject({ status: 404 })
     expect(await order({ tx: signatureOf(77), id })).toMatchObject({ status: 400, body: { code: 'body_invalid' } })
+  })
+})
+
+describe('a payment that was shared out', () => {
+  it('says so in the list, and in its course with what it came to, or why nobody earns', async () => {
+    const { rewards } = ledgerOf()
+    const paid = [await house.pay(stand.payer), await house.pay(stand.payer), await house.pay(stand.payer)]
+    for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
+    const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
+    const at = house.service.clock.now()
+    const { last } = await rewards.ripe(0)
+    const one = { ...accrualAt(4, at), tx: first ?? expect.fail() }
+    const none = { ...accrualAt(5, at), tx: second ?? expect.fail(), why: 'no_partner' as const, shares: [] }
+    expect(await rewards.accrue(last, [one, none])).toBe(true)
+    const ask = async (tx: Uint8Array | undefined) => {
+      const list = analytics.parse(await read(`/analytics?view=records&q=${encodeBase58(tx ?? expect.fail())}`))
+      const [record] = list.records ?? []
+      const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
+      return [record?.shared, timeline.filter(({ event }) => /shared/.test(event))]
+    }
+    const time = new Date(at).toISOString()
+    expect(await ask(first)).toEqual(['100', [{ at: time, event: 'shared', amount: '100', token: 'NATIVE' }]])
+    const note = 'No partner has its endpoint.'
+    expect(await ask(second)).toEqual(['0', [{ at: time, event: 'unshared', note }]])
+    expect(await ask(third)).toEqual(['', []])
+    const payment = paid[2]?.tx ?? expect.fail()
+    const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
+    const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
+    expect((await ledgerOf().dispatches.plan(plan)).kind).toBe('planned')
+    const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
+    const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
+    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
+    const given = await ledgerOf().dispatches.drop('surplus', 1, 'a test')
+    expect(given?.state).toBe('dropped')
   })
 })
