@@ -56,6 +56,14 @@ export interface Accrual {
   readonly shares: readonly Share[]
 }
 
+/** What of a payment was shared out, to all together; 0, and why, where nobody earns. */
+export interface SharedOut {
+  readonly at: number
+  /** Base units of NATIVE. */
+  readonly units: bigint
+  readonly why: NothingWhy | ''
+}
+
 /** Accruals are numbered in the order in which they were written, from 1 on. */
 export interface NumberedAccrual extends Accrual {
   readonly number: number
@@ -197,7 +205,8 @@ export interface Rewards {
   rules(id: string): Promise<string | undefined>
   /** By number, after one. */
   accruals(after: number, most: number): Promise<readonly NumberedAccrual[]>
-  accrual(tx: Uint8Array): Promise<NumberedAccrual | undefined>
+  /** What of these payments was shared out, in their order; undefined where one has no accrual. */
+  shared(txs: readonly Uint8Array[]): Promise<readonly (SharedOut | undefined)[]>
   /** How many payments ripen. */
   ripening(): Promise<number>
 
@@ -260,6 +269,8 @@ export interface Dispatches {
   get(id: string): Promise<Dispatch | undefined>
   /** The one in a lane that was not dropped; the latest. */
   inLane(lane: string): Promise<Dispatch | undefined>
+  /** The same of many lanes, in their order. */
+  inLanes(lanes: readonly string[]): Promise<readonly (Dispatch | undefined)[]>
   lines(id: string): Promise<readonly PayoutLine[]>
   /** The latest first, beyond one. */
   list(query: {

@@ -40,6 +40,11 @@ export function accruedBy(accruals: readonly Accrual[]): readonly Delta[] {
   return [...sums.values()].sort(comparePayees)
 }
 
+/** To all together. */
+export function sharedBy({ shares }: Pick<Accrual, 'shares'>): bigint {
+  return shares.reduce((sum, { units }) => sum + units, 0n)
+}
+
 export function reservedBy(lines: readonly PayoutLine[]): readonly Delta[] {
   return deltasOf(lines, ({ gross }) => ({ owed: -gross, reserved: gross }))
 }

@@ -29,9 +29,16 @@ import { isUntouched } from './trace.ts'
 
 export function createMemoryDispatches(room: Room, now: () => number): Dispatches {
   const { entries, till } = room
-  const { dispatches, payees } = till
+  const { dispatches, payees, lanes } = till
   const all = (): readonly Dispatch[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
   const latest = () => all().toSorted((one, other) => compareDispatches(other, one))
+  const inLane = (lane: string): Dispatch | undefined => {
+    const own = (lanes.get(lane) ?? []).flatMap((id) => dispatches.get(id)?.dispatch ?? [])
+    return own
+      .filter(({ state }) => state !== 'dropped')
+      .toSorted(compareDispatches)
+      .at(-1)
+  }
   const linesOf = (id: string): readonly PayoutLine[] => dispatches.get(id)?.lines ?? []
   const setUpto = (
     name: PayeeName,
@@ -81,6 +88,7 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
       const dispatch = plannedOf(plan, time)
       dispatches.set(id, { dispatch, lines, voids })
+      if (plan.lane !== '') lanes.set(plan.lane, [...(lanes.get(plan.lane) ?? []), id])
       setRefunded(voids, time)
       addToPayees(till, reservedBy(lines))
       for (const line of lines) setUpto(line, line.upto, { why: '', parkedUntil: 0 })
@@ -120,7 +128,11 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     },
     async inLane(lane) {
       now()
-      return latest().find((one) => one.lane === lane && one.state !== 'dropped')
+      return inLane(lane)
+    },
+    async inLanes(asked) {
+      now()
+      return asked.map(inLane)
     },
     async lines(id) {
       now()

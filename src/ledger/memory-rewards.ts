@@ -12,6 +12,7 @@ import {
   keyOfPayee,
   numbered,
   reachOf,
+  sharedBy,
   shownPayee,
 } from './dues.ts'
 import type { PayeeCount } from './dues-audit.ts'
@@ -85,10 +86,13 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
       now()
       return accruals.slice(Math.max(0, after), Math.max(0, after) + checkCount(most))
     },
-    async accrual(tx) {
-      checkTx(tx)
+    async shared(txs) {
+      for (const tx of txs) checkTx(tx)
       now()
-      return byTx(tx)
+      return txs.map((tx) => {
+        const found = byTx(tx)
+        return found && { at: found.at, units: sharedBy(found), why: found.why }
+      })
     },
     async ripening() {
       now()

@@ -31,13 +31,15 @@ export interface Till {
   readonly rules: Map<string, string>
   readonly verifications: Verification[]
   readonly dispatches: Map<string, KeptDispatch>
+  /** The ids of what was ever planned in a lane. */
+  readonly lanes: Map<string, string[]>
   /** Payments that go back as a whole, by transaction. */
   readonly voided: Set<string>
 }
 
 export function createTill(): Till {
   const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
-  const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map() }
+  const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map(), lanes: new Map() }
   const voided = new Set<string>()
   return { isStarted: false, ...owed, ...others, voided }
 }

@@ -48,6 +48,8 @@ const select = `SELECT ${dispatchColumns} FROM paystile_dispatches`
 const find = `${select} WHERE id = $1`
 const open = `${select} WHERE ${isOpen} ORDER BY at, id`
 const inLane = `${select} WHERE lane = $1 AND lane <> '' AND state <> 'dropped' ORDER BY at DESC, id DESC LIMIT 1`
+const inLanes = `SELECT found.* FROM unnest($1::text[]) AS asked (name) CROSS JOIN LATERAL (${select}
+  WHERE lane = asked.name AND lane <> '' AND state <> 'dropped' ORDER BY at DESC, id DESC LIMIT 1) AS found`
 const list = (isOwn: string) => `${select} WHERE ${isOwn}(at, id) < ($1, $2) ORDER BY at DESC, id DESC LIMIT $3`
 const taken = `SELECT 1 FROM paystile_dispatches WHERE id = $1 UNION ALL
   SELECT 1 FROM paystile_dispatches WHERE lane = $2 AND lane <> '' AND ${isOpen} UNION ALL
@@ -133,6 +135,11 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     open: () => readAll(open, []),
     get: async (id) => (await readAll(find, [formatText(id)]))[0],
     inLane: async (lane) => (await readAll(inLane, [formatText(lane)]))[0],
+    async inLanes(lanes) {
+      const found = await readAll(inLanes, [lanes.map(formatText)])
+      const byLane = new Map(found.map((dispatch) => [dispatch.lane, dispatch]))
+      return lanes.map((lane) => byLane.get(lane))
+    },
     lines: (id) => readLines(database.query, id),
     list({ kind, state, after, most }) {
       const values: unknown[] = [after?.at ?? Number.MAX_SAFE_INTEGER, formatText(after?.id ?? ''), checkCount(most)]

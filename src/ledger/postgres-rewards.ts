@@ -1,5 +1,5 @@
 /** Who is owed what, in the ledger's PostgreSQL database. */
-import type { NumberedAccrual, PayeeName, Rewards, RoleSum } from '../core/money-out.ts'
+import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../core/money-out.ts'
 import type { Clock } from '../core/ports.ts'
 import { checkTx, timeOf } from './account.ts'
 import { accruedBy, checkAccruals, hourOf, numbered, spendingSpan } from './dues.ts'
@@ -51,6 +51,8 @@ const postpone = `${held} UPDATE paystile_ripening AS kept SET due = $2 FROM hel
 const keepRules = 'INSERT INTO paystile_reward_rules (id, text) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING'
 const accruals = 'SELECT * FROM paystile_accruals WHERE number > $1 ORDER BY number LIMIT $2'
 const sharesOf = 'SELECT number, role, payee, units FROM paystile_shares WHERE number >= $1 AND number <= $2'
+const shared = `SELECT tx, at, why, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS part
+    WHERE part.number = kept.number) AS units FROM paystile_accruals AS kept WHERE tx = ANY ($1::bytea[])`
 
 type Query = Database['query']
 
@@ -106,10 +108,15 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
       return row && parseText(String(row['text']))
     },
     accruals: async (after, most) => readAll(await all<AccrualRow>(query, accruals, [after, checkCount(most)])),
-    async accrual(tx) {
-      checkTx(tx)
-      const rows = await all<AccrualRow>(query, 'SELECT * FROM paystile_accruals WHERE tx = $1', [hexOf(tx)])
-      return (await readAll(rows))[0]
+    async shared(txs) {
+      for (const tx of txs) checkTx(tx)
+      const keys = txs.map(hexOf)
+      const rows = await all<AccrualRow>(query, shared, [keys])
+      const byTx = new Map(rows.map((row) => [hexOf(row.tx), row]))
+      return keys.map((key): SharedOut | undefined => {
+        const row = byTx.get(key)
+        return row && { at: Number(row.at), units: BigInt(row.units), why: row.why }
+      })
     },
     async ripening() {
       return Number((await query('SELECT count(*) AS count FROM paystile_ripening'))[0]?.['count'])

@@ -105,6 +105,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
     open: () => read(() => readAll(open.all())),
     get: (id) => read(() => rows.find(id)),
     inLane: (lane) => read(() => readAll(inLane.all(formatText(lane)))[0]),
+    inLanes: (lanes) => read(() => lanes.map((lane) => readAll(inLane.all(formatText(lane)))[0])),
     lines: (id) => read(() => rows.lines(id)),
     list: ({ kind, state, after, most }) =>
       read(() => {

@@ -1,6 +1,6 @@
 /** Who is owed what, in the ledger's SQLite file. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { NumberedAccrual, PayeeName, Rewards, RoleSum } from '../core/money-out.ts'
+import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../core/money-out.ts'
 import type { Clock } from '../core/ports.ts'
 import { checkTx, timeOf } from './account.ts'
 import { accruedBy, checkAccruals, hourOf, numbered, reachOf, spendingSpan } from './dues.ts'
@@ -35,6 +35,7 @@ export function prepareRipening(db: DatabaseSyncInstance): Ripen {
 export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
   const { db, read, write } = file
   const writing = prepareAccruing(db)
+  const sharedOf = prepareShared(db)
   const start = db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('rewards', ?)")
   const last = db.prepare('SELECT coalesce(max(number), 0) AS last FROM accruals')
   // Those that were never postponed are in order by the index; of the others only those are sorted whose time has come.
@@ -55,7 +56,7 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
   const keepRules = db.prepare('INSERT OR IGNORE INTO reward_rules (id, text) VALUES (?, ?)')
   const rules = db.prepare('SELECT text FROM reward_rules WHERE id = ?')
   const accruals = db.prepare('SELECT * FROM accruals WHERE number > ? ORDER BY number LIMIT ?')
-  const accrual = db.prepare('SELECT * FROM accruals WHERE tx = ?')
+  const known = db.prepare('SELECT 1 FROM accruals WHERE tx = ?')
   const sharesOf = db.prepare('SELECT number, role, payee, units FROM shares WHERE number >= ? AND number <= ?')
   const count = db.prepare('SELECT count(*) AS count FROM ripening')
   const readAll = (rows: readonly AccrualRow[]): readonly NumberedAccrual[] => {
@@ -82,7 +83,7 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
       return write(() => {
         if ((last.get() as { readonly last: number }).last !== number) return false
         writing(
-          numbered(number, given, (tx) => accrual.get(tx) !== undefined),
+          numbered(number, given, (tx) => known.get(tx) !== undefined),
           given,
         )
         return true
@@ -99,15 +100,26 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
         return row && parseText(row.text)
       }),
     accruals: (after, most) => read(() => readAll(accruals.all(after, checkCount(most)) as unknown as AccrualRow[])),
-    async accrual(tx) {
-      checkTx(tx)
-      const [found] = await read(() => readAll(accrual.all(tx) as unknown as AccrualRow[]))
-      return found
+    async shared(txs) {
+      for (const tx of txs) checkTx(tx)
+      return read(() => txs.map(sharedOf))
     },
     ripening: () => read(() => (count.get() as { readonly count: number }).count),
     ...payeesOf(file, clock),
     ...verificationsOf(file),
     audit: () => auditSqliteDues(file),
+  }
+}
+
+function prepareShared(db: DatabaseSyncInstance): (tx: Uint8Array) => SharedOut | undefined {
+  const find = db.prepare(`
+    SELECT kept.at, kept.why, ${totalOf('part.units')} FROM accruals AS kept
+      LEFT JOIN shares AS part ON part.number = kept.number WHERE tx = ? GROUP BY kept.number`)
+  find.setReadBigInts(true)
+  type SharedRow = TotalRow & Pick<AccrualRow, 'at' | 'why'>
+  return (tx) => {
+    const row = find.get(tx) as unknown as SharedRow | undefined
+    return row && { at: Number(row.at), units: readTotal(row), why: row.why }
   }
 }
 

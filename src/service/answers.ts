@@ -5,6 +5,7 @@ import { refusals } from '../core/errors.ts'
 import { networks, tokenCodes } from '../core/network.ts'
 import { captureStatuses, problemKinds } from '../core/ports.ts'
 import { feedStatuses } from './capture-format.ts'
+import { timelineEvents } from './detail-view.ts'
 import { states } from './queries.ts'
 import { refund, refundable } from './rewards-answers.ts'
 
@@ -31,30 +32,28 @@ export const feedRecord = z
     state: z.enum(states),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),
+    shared: z.string().meta({ description: 'In NATIVE, to all together; empty as long as it is not shared out.' }),
+    refundedAt: z.string().meta({ description: 'RFC 3339, UTC: when a refund was final; empty until then.' }),
   })
   .meta({ id: 'FeedRecord' })
 
 const check = z.enum(['passed', 'failed', 'unchecked'])
 const forOwners = z.string().optional().meta({ description: 'Only for an owner who is signed in.' })
-export const timelineEvents = [
-  'paid',
-  'seen',
-  'registered',
-  'delivered',
-  'undelivered',
-  'finalized',
-  'reverted',
-  'late',
-] as const
+const timelineEntry = z.strictObject({
+  at: moment.nullable(),
+  event: z.enum(timelineEvents),
+  note: z.string().optional(),
+  amount: decimal.optional().meta({ description: 'What was shared out or sent back.' }),
+  token: token.optional(),
+  tx: forOwners,
+})
 
 export const detail = feedRecord
   .extend({
     tx: forOwners,
     required: decimal.meta({ description: 'What was asked for, in the token that was paid with.' }),
     checks: z.strictObject({ exists: check, recipient: check, amount: check, memo: check, unused: check }),
-    timeline: z.array(
-      z.strictObject({ at: moment.nullable(), event: z.enum(timelineEvents), note: z.string().optional() }),
-    ),
+    timeline: z.array(timelineEntry),
     usableUntil: moment.nullable().meta({ description: 'Or claimable until, where it is not claimed yet.' }),
     allowance: z.strictObject({ unit: z.enum(units), amount: decimal }).nullable(),
     remaining: decimal.nullable(),

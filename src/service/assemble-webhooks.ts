@@ -8,7 +8,8 @@ import type { Service } from '../server/service.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
-import { formatCapture, revenueTokenOf } from './capture-format.ts'
+import { revenueTokenOf } from './capture-format.ts'
+import { outgoingOf, recordsOf } from './capture-records.ts'
 import { describeDispatch } from './dispatch-format.ts'
 import { decimalsFor } from './routes.ts'
 
@@ -38,6 +39,7 @@ function startTelling(
     return undefined
   }
   const decimals = decimalsFor(service, mints)
+  const parts = { decimalsOf: decimals, outgoing: outgoingOf(ledger) }
   const poster = createWebhookPoster({ network: config.network })
   const worker = startWebhooks({
     notices,
@@ -45,7 +47,10 @@ function startTelling(
     webhooks,
     post: poster.post,
     // Worth is in the token of the books, which may have changed since this server started.
-    describe: async (capture) => formatCapture(capture, decimals, await revenueTokenOf(books)),
+    describe: async (capture) => {
+      const [record] = await recordsOf(parts, [capture], await revenueTokenOf(books))
+      return record ?? {}
+    },
     describeDispatch: async (id) => {
       const dispatch = await service.ledger.dispatches?.get(id)
       return dispatch && describeDispatch(dispatch, decimals, await service.ledger.dispatches?.lines(id))

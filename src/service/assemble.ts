@@ -16,6 +16,7 @@ import { settlementViewOf } from './assemble-settlement-view.ts'
 import { openWebhooks } from './assemble-webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
+import { outgoingOf } from './capture-records.ts'
 import { createDashboard } from './dashboard.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
 import { createExports } from './export.ts'
@@ -139,6 +140,7 @@ function partsFor(
   const exports = createExports({
     ...stores,
     decimalsOf: decimalsFor(service, mints),
+    outgoing: outgoingOf(ledger),
     publicUrl,
     linkTtlSeconds,
     sheets,

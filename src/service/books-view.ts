@@ -21,17 +21,17 @@ import { usageEvents } from '../core/ports.ts'
 import { openRequest } from '../core/request-id.ts'
 import { worthDecimals } from '../core/worth.ts'
 import type { Cursors } from './capture-cursor.ts'
-import type { DecimalsOf } from './capture-format.ts'
-import { formatCapture, revenueTokenOf, withoutTransaction } from './capture-format.ts'
+import { revenueTokenOf } from './capture-format.ts'
+import type { RecordParts } from './capture-records.ts'
+import { feedRecordsOf } from './capture-records.ts'
 import { pageOf } from './paging.ts'
 import type { PageQuery, SeriesQuery } from './queries.ts'
 
-export interface BooksParts {
+export interface BooksParts extends RecordParts {
   readonly books: Books
   readonly journal: Journal | undefined
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly decimalsOf: DecimalsOf
   /** Has what was counted until now written down. */
   readonly flush: () => Promise<void>
   /** The pseudonym of a requestId. */
@@ -47,18 +47,6 @@ const dayMs = 24 * hourMs
 export const mostEndpoints = 1_000
 const linesPerView = 100
 export const mostPoints = 2_000
-
-/** A record of the feed: no transaction in it. */
-export function feedRecordOf(
-  parts: Pick<BooksParts, 'cursors' | 'decimalsOf'>,
-  capture: Capture,
-  revenueToken: TokenCode,
-) {
-  return {
-    id: parts.cursors.write(capture),
-    ...withoutTransaction(formatCapture(capture, parts.decimalsOf, revenueToken)),
-  }
-}
 
 /** The list, and unless a page of it was asked for, what the period came to. */
 export async function readAnalytics(parts: BooksParts, query: PageQuery) {
@@ -85,7 +73,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
     revenueToken,
     ...formatPeriod(period),
     ...(wants('records') && {
-      records: shown.map((capture) => feedRecordOf(parts, capture, revenueToken)),
+      records: await feedRecordsOf(parts, shown, revenueToken),
       next: last ? parts.cursors.write(last) : null,
     }),
     ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),

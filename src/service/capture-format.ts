@@ -4,6 +4,7 @@
  */
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
+import type { Dispatch, SharedOut } from '../core/money-out.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Books, Capture, CaptureStatus } from '../core/ports.ts'
 import { worthDecimals } from '../core/worth.ts'
@@ -37,6 +38,19 @@ export interface CaptureRecord {
   readonly recipient: string
   /** Not for the feed and not for links: with it anybody can look up on chain who a pseudonym is. */
   readonly tx: string
+  /** In NATIVE, to all together: 0 where nobody earns of it, empty as long as it is not shared out. */
+  readonly shared: string
+  /** When a refund of it, or of what was too much, was final; empty until then. */
+  readonly refundedAt: string
+  /** The transaction of that refund. It goes to who paid, so it is for no more eyes than `tx`. */
+  readonly refundTx: string
+}
+
+/** What went out of a payment. */
+export interface WentOut {
+  readonly shared?: SharedOut | undefined
+  /** The refund that was not dropped, however it stands. */
+  readonly refund?: Dispatch | undefined
 }
 
 /** The order of columns in every export. */
@@ -55,14 +69,29 @@ export const captureColumns = [
   'delivery',
   'recipient',
   'tx',
+  'shared',
+  'refundedAt',
+  'refundTx',
 ] as const satisfies readonly (keyof CaptureRecord)[]
 export type CaptureColumn = (typeof captureColumns)[number]
+
+/** With one of these a pseudonym can be looked up on chain. */
+const transactionColumns: readonly CaptureColumn[] = ['tx', 'refundTx']
+export const columnsWithoutTransactions: readonly CaptureColumn[] = captureColumns.filter(
+  (column) => !transactionColumns.includes(column),
+)
 
 /** `decimalsOf(token, mints)` of core, with the service's mints at hand. */
 export type DecimalsOf = (token: TokenCode) => number | undefined
 
-export function formatCapture(capture: Capture, decimalsOf: DecimalsOf, revenueToken: TokenCode): CaptureRecord {
+export function formatCapture(
+  capture: Capture,
+  decimalsOf: DecimalsOf,
+  revenueToken: TokenCode,
+  { shared, refund }: WentOut = {},
+): CaptureRecord {
   const decimals = decimalsOf(capture.token)
+  const landed = refund?.state === 'landed' ? refund : undefined
   return {
     timestamp: new Date(capture.at).toISOString(),
     requestId: capture.request,
@@ -78,7 +107,16 @@ export function formatCapture(capture: Capture, decimalsOf: DecimalsOf, revenueT
     delivery: capture.delivery,
     recipient: capture.recipient,
     tx: encodeBase58(capture.tx),
+    shared: shared ? formatShared(shared, decimalsOf) : '',
+    refundedAt: landed ? new Date(landed.changedAt).toISOString() : '',
+    refundTx: landed?.signed?.signature ?? '',
   }
+}
+
+/** In whole tokens of NATIVE. */
+export function formatShared({ units }: SharedOut, decimalsOf: DecimalsOf): string {
+  const decimals = decimalsOf('NATIVE')
+  return decimals === undefined ? '' : formatUnits(units, decimals)
 }
 
 /** The token in which worth is told. */
@@ -87,6 +125,10 @@ export async function revenueTokenOf(books: Pick<Books, 'reportToken'>): Promise
 }
 
 /** For the feed and the stream. */
-export function withoutTransaction({ tx: _tx, ...record }: CaptureRecord): Omit<CaptureRecord, 'tx'> {
+export function withoutTransactions({
+  tx: _tx,
+  refundTx: _refundTx,
+  ...record
+}: CaptureRecord): Omit<CaptureRecord, 'tx' | 'refundTx'> {
   return record
 }

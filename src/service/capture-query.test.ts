@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCursors } from './capture-cursor.ts'
-import { formatCapture, withoutTransaction } from './capture-format.ts'
+import { columnsWithoutTransactions, formatCapture, withoutTransactions } from './capture-format.ts'
 import { formatCaptureFilter, readCaptureFilter } from './capture-query.ts'
 import { parseTime } from './time-text.ts'
 
@@ -131,11 +131,15 @@ describe('a capture as people read it', () => {
   })
 
   it('leaves empty what is not known', () => {
-    const record = formatCapture({ ...capture, worth: undefined }, () => undefined, 'USDC')
-    expect(record).toMatchObject({ amount: '', worth: '' })
+    const shared = { at: 1, units: 5n, why: '' } as const
+    const record = formatCapture({ ...capture, worth: undefined }, () => undefined, 'USDC', { shared })
+    expect(record).toMatchObject({ amount: '', worth: '', shared: '' })
   })
 
   it('T135: has no transaction for the feed', () => {
-    expect(Object.keys(withoutTransaction(formatCapture(capture, () => 6, 'USDC')))).not.toContain('tx')
+    const names = Object.keys(withoutTransactions(formatCapture(capture, () => 6, 'USDC')))
+    expect(names).not.toContain('tx')
+    expect(names).not.toContain('refundTx')
+    expect(names).toEqual([...columnsWithoutTransactions])
   })
 })

@@ -2,18 +2,29 @@
 
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
+import type { TokenCode } from '../core/network.ts'
 import type { Capture, History } from '../core/ports.ts'
+import { parseRefund } from '../core/refunds.ts'
+import type { NothingWhy } from '../core/rewards.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf } from './books-view.ts'
-import { revenueTokenOf } from './capture-format.ts'
+import type { DecimalsOf, WentOut } from './capture-format.ts'
+import { formatShared, revenueTokenOf } from './capture-format.ts'
+import { feedRecordOf, wentOutOf } from './capture-records.ts'
 
 type Check = 'passed' | 'failed' | 'unchecked'
-type Event = 'paid' | 'seen' | 'registered' | 'delivered' | 'undelivered' | 'finalized' | 'reverted' | 'late'
+export const timelineEvents = [
+  ...(['paid', 'seen', 'registered', 'delivered', 'undelivered', 'finalized', 'reverted', 'late'] as const),
+  ...(['shared', 'unshared', 'refunding', 'refunded'] as const),
+] as const
 
 interface Step {
   readonly at: number | undefined
-  readonly event: Event
+  readonly event: (typeof timelineEvents)[number]
   readonly note?: string
+  /** Of what went out. */
+  readonly amount?: string
+  readonly token?: TokenCode
+  readonly tx?: string
 }
 
 /** `namesTransactions` for an owner who is signed in. */
@@ -21,15 +32,17 @@ export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransac
   const history = await parts.books.history(tx)
   if (!history) return undefined
   const { capture, required, claimableUntil } = history
-  const standing = await parts.peek(tx)
+  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), wentOutOf(parts, [capture])])
   const decimals = parts.decimalsOf(capture.token)
   const until = standing?.usableUntil ?? (claimableUntil || undefined)
   return {
-    ...feedRecordOf(parts, capture, await revenueTokenOf(parts.books)),
+    ...feedRecordOf(parts, capture, await revenueTokenOf(parts.books), wentOut),
     ...(namesTransactions && { tx: encodeBase58(capture.tx) }),
     required: required === undefined || decimals === undefined ? '' : formatUnits(required, decimals),
     checks: checksOf(history),
-    timeline: timelineOf(history).map(({ at, ...step }) => ({ at: textOf(at), ...step })),
+    timeline: timelineOf(history, outgoingSteps(wentOut, parts.decimalsOf, namesTransactions)).map(
+      ({ at, ...step }) => ({ at: textOf(at), ...step }),
+    ),
     usableUntil: textOf(until),
     allowance: standing ? { unit: standing.allowance.unit, amount: String(standing.allowance.amount) } : null,
     remaining: standing ? String(standing.remaining) : null,
@@ -56,7 +69,8 @@ export function checksOf({ capture, required, isShown }: History): Readonly<Reco
   }
 }
 
-export function timelineOf(history: History): readonly Step[] {
+/** `outgoing` is what went out of it. */
+export function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
   const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
   // A proof may come before the watcher has seen the payment.
@@ -73,8 +87,37 @@ export function timelineOf(history: History): readonly Step[] {
       ? []
       : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response brought nothing.' }]),
     ...(isConcluded(capture) ? [{ at: concludedAt, event: capture.state }] : []),
+    ...outgoing,
   ]
   return [...begin, ...inOrder(end)]
+}
+
+const unsharedNotes: Readonly<Record<NothingWhy, string>> = {
+  other_recipient: 'It went to a wallet whose payments are not shared out.',
+  no_partner: 'No partner has its endpoint.',
+  insider: 'Who paid it is one of those who would earn.',
+  too_little: 'It is too little to be shared.',
+  not_delivered: 'Nothing of it was delivered.',
+}
+
+function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, namesTransactions: boolean) {
+  const steps: Step[] = []
+  if (shared?.why === '')
+    steps.push({ at: shared.at, event: 'shared', amount: formatShared(shared, decimalsOf), token: 'NATIVE' })
+  else if (shared) steps.push({ at: shared.at, event: 'unshared', note: unsharedNotes[shared.why] })
+  if (!refund) return steps
+  const { units, reason, ...facts } = parseRefund(refund.about)
+  const token = facts.token as TokenCode
+  const decimals = decimalsOf(token)
+  const what = {
+    amount: decimals === undefined ? '' : formatUnits(units, decimals),
+    token,
+    ...(reason === 'surplus' && { note: 'What was paid too much.' }),
+  }
+  steps.push({ at: refund.at, event: 'refunding', ...what })
+  if (refund.state !== 'landed') return steps
+  const tx = namesTransactions ? refund.signed?.signature : undefined
+  return [...steps, { at: refund.changedAt, event: 'refunded' as const, ...what, ...(tx !== undefined && { tx }) }]
 }
 
 function isConcluded(capture: Capture): capture is Capture & { readonly state: 'finalized' | 'reverted' } {

@@ -1,8 +1,10 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
 import type { Books, Capture } from '../core/ports.ts'
-import type { CaptureRecord, DecimalsOf } from './capture-format.ts'
-import { formatCapture, revenueTokenOf } from './capture-format.ts'
+import type { CaptureRecord } from './capture-format.ts'
+import { revenueTokenOf } from './capture-format.ts'
 import type { CaptureFilter } from './capture-query.ts'
+import type { RecordParts } from './capture-records.ts'
+import { recordsOf } from './capture-records.ts'
 
 /** Rows of text, page by page. */
 export type PagesOf<Column extends string> = AsyncGenerator<
@@ -12,10 +14,9 @@ export type PagesOf<Column extends string> = AsyncGenerator<
 >
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
 
-export interface Rows {
+export interface Rows extends RecordParts {
   readonly books: Pick<Books, 'captures' | 'reportToken'>
   readonly filter: CaptureFilter
-  readonly decimalsOf: DecimalsOf
   /** Asked before every further page: who may no longer read gets no more. */
   readonly isAllowed?: () => Promise<boolean>
 }
@@ -23,7 +24,7 @@ export interface Rows {
 const rowsPerPage = 1_000
 
 /** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
-export async function* readPages({ books, filter, decimalsOf, isAllowed }: Rows): Pages {
+export async function* readPages({ books, filter, isAllowed, ...parts }: Rows): Pages {
   const revenueToken = await revenueTokenOf(books)
   let last: Capture | undefined
   for (;;) {
@@ -34,7 +35,7 @@ export async function* readPages({ books, filter, decimalsOf, isAllowed }: Rows)
       ...(last && { after: { at: last.at, tx: last.tx } }),
     })
     last = page.at(-1)
-    if (page.length > 0) yield page.map((capture) => formatCapture(capture, decimalsOf, revenueToken))
+    if (page.length > 0) yield await recordsOf(parts, page, revenueToken)
     if (page.length < rowsPerPage) return
     if (isAllowed && !(await isAllowed())) throw new Error('the link was revoked')
   }

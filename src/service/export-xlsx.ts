@@ -15,6 +15,8 @@ const widths: Readonly<Partial<Record<keyof CaptureRecord, number>>> = {
   endpoint: 32,
   recipient: 46,
   tx: 90,
+  refundedAt: 25,
+  refundTx: 90,
 }
 
 /** Those that can begin like a formula. In the format of text they stay text even when somebody edits the cell. */

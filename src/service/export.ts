@@ -4,10 +4,11 @@
  */
 import type { Books, Clock, Log, Shelf } from '../core/ports.ts'
 import type { SheetsPort } from '../core/sheets.ts'
-import type { CaptureColumn, DecimalsOf } from './capture-format.ts'
-import { captureColumns } from './capture-format.ts'
+import type { CaptureColumn } from './capture-format.ts'
+import { captureColumns, columnsWithoutTransactions } from './capture-format.ts'
 import type { CaptureFilter } from './capture-query.ts'
 import { readCaptureFilter } from './capture-query.ts'
+import type { RecordParts } from './capture-records.ts'
 import { endpoints } from './endpoints.ts'
 import { csvChunks } from './export-csv.ts'
 import type { Download, Downloads } from './export-downloads.ts'
@@ -21,14 +22,13 @@ import { pushRows } from './export-sheets.ts'
 import { xlsxStream } from './export-xlsx.ts'
 import { answer, problem } from './problems.ts'
 
-export interface ExportParts {
+export interface ExportParts extends RecordParts {
   readonly books: Books
   readonly shelf: Shelf
   readonly clock: Clock
   readonly log: Log
   /** `keyring.serviceKey`. */
   readonly key: Uint8Array
-  readonly decimalsOf: DecimalsOf
   /** Where the service is reached from outside; else the address that the request came to. */
   readonly publicUrl?: string | undefined
   readonly linkTtlSeconds?: number | undefined
@@ -46,14 +46,12 @@ export interface Exports {
 
 const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const satisfies readonly (Download | 'sheets')[]
 
-/** With a transaction a pseudonym can be looked up on chain: only an owner who is signed in gets it, as with one payment. */
-const columnsWithoutTx: readonly CaptureColumn[] = captureColumns.filter((column) => column !== 'tx')
 /** Downloads at the same time. A link that got about must not keep its owner out. */
 const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
 
 export function createExports(parts: ExportParts): Exports {
-  const { shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
+  const { books, decimalsOf, outgoing, shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
   const links = createLinks({ shelf, clock, key, ttlSeconds: linkTtlSeconds })
   const downloads: Readonly<Record<Kind, Downloads>> = {
     owner: createDownloads(mostAtOnce.owner, parts.log),
@@ -61,10 +59,11 @@ export function createExports(parts: ExportParts): Exports {
   }
 
   const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
-    readPages({ books: parts.books, decimalsOf: parts.decimalsOf, filter, ...(isAllowed && { isAllowed }) })
+    readPages({ books, decimalsOf, outgoing, filter, ...(isAllowed && { isAllowed }) })
 
   const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
-    const columns = isOwner ? captureColumns : columnsWithoutTx
+    // Only an owner who is signed in gets transactions, as with one payment.
+    const columns = isOwner ? captureColumns : columnsWithoutTransactions
     return downloads[kind].run(
       async () => bodyOf(kind, format, await begin(pages), columns),
       () => downloadHeaders('payments', format, clock),

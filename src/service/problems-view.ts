@@ -2,11 +2,12 @@
 
 import { encodeBase58 } from '../core/base58.ts'
 import { formatUnits } from '../core/money.ts'
+import type { Dispatch } from '../core/money-out.ts'
 import type { Problem, ProblemKind } from '../core/ports.ts'
-import { judgeRefund, refundLane } from '../core/refunds.ts'
+import { judgeRefund } from '../core/refunds.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf } from './books-view.ts'
 import { revenueTokenOf } from './capture-format.ts'
+import { feedRecordOf, wentOutOf } from './capture-records.ts'
 import { pageOf } from './paging.ts'
 import type { ProblemsQuery } from './queries.ts'
 import type { RewardsParts } from './rewards-view.ts'
@@ -19,7 +20,7 @@ export interface ProblemsView {
   /** For an owner who is signed in. */
   readonly namesTransactions: boolean
   /** Undefined where the ledger keeps nothing of what goes out. */
-  readonly rewards: Pick<RewardsParts, 'dispatches' | 'mints'> | undefined
+  readonly rewards: Pick<RewardsParts, 'mints'> | undefined
 }
 
 export async function readProblems(
@@ -37,36 +38,34 @@ export async function readProblems(
   ])
   const { shown, last } = pageOf(found, limit)
   const now = clock.now()
-  const records = await Promise.all(
-    shown.map(async (problem) => {
-      const decimals = parts.decimalsOf(problem.capture.token)
-      const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
-      const tx = encodeBase58(problem.capture.tx)
-      return {
-        ...feedRecordOf(parts, problem.capture, revenueToken),
-        kind: problem.kind,
-        ...(problem.required !== undefined && { required: amount(problem.required) }),
-        received: amount(problem.capture.units),
-        ...(namesTransactions && { tx }),
-        ...wordsOf(problem, now),
-        ...(rewards && (await refundOf(rewards, problem, tx, amount, now))),
-      }
-    }),
-  )
+  const captures = shown.map(({ capture }) => capture)
+  const wentOut = await wentOutOf(parts, captures)
+  const records = shown.map((problem, index) => {
+    const decimals = parts.decimalsOf(problem.capture.token)
+    const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
+    return {
+      ...feedRecordOf(parts, problem.capture, revenueToken, wentOut[index]),
+      kind: problem.kind,
+      ...(problem.required !== undefined && { required: amount(problem.required) }),
+      received: amount(problem.capture.units),
+      ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
+      ...wordsOf(problem, now),
+      ...(rewards && refundOf(rewards, problem, wentOut[index]?.refund, amount, now)),
+    }
+  })
   return { counts, records, next: last ? cursors.write(last.capture) : null }
 }
 
 type Amount = (units: bigint) => string
 
 /** The refund there is, or what one would send back. */
-async function refundOf(
-  rewards: Pick<RewardsParts, 'dispatches' | 'mints'>,
+function refundOf(
+  rewards: Pick<RewardsParts, 'mints'>,
   { capture, required, until }: Problem,
-  tx: string,
+  dispatch: Dispatch | undefined,
   amount: Amount,
   now: number,
 ) {
-  const dispatch = await rewards.dispatches.inLane(refundLane(tx))
   if (dispatch) {
     const { payment: _payment, ...refund } = formatRefundDispatch(rewards, dispatch)
     return { refund }

@@ -15,6 +15,7 @@ import { createAccess, mayRead, turnAway } from './access.ts'
 import type { BooksParts } from './books-view.ts'
 import { createCursors } from './capture-cursor.ts'
 import type { DecimalsOf } from './capture-format.ts'
+import { outgoingOf } from './capture-records.ts'
 import type { DiscoveryParts } from './discovery.ts'
 import { recipientsOf } from './discovery.ts'
 import { endpoints, isOwnPath } from './endpoints.ts'
@@ -44,6 +45,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     cursors,
     flush: service.usage.flush,
     decimalsOf: decimalsFor(service, parts.mints),
+    outgoing: outgoingOf(ledger),
     nameOf: (requestId) => service.pseudonyms.request(requestId),
     payerOf: (wallet) => service.pseudonyms.wallet(wallet),
     peek: (tx) => ledger.peek(tx),

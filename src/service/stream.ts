@@ -6,11 +6,11 @@ import { decodeSignature } from '../core/base58.ts'
 import type { CaptureMark, Log } from '../core/ports.ts'
 import type { Changes } from '../server/changes.ts'
 import type { BooksParts } from './books-view.ts'
-import { feedRecordOf } from './books-view.ts'
 import { revenueTokenOf } from './capture-format.ts'
+import { feedRecordsOf } from './capture-records.ts'
 import { plainHeaders, problem } from './problems.ts'
 
-export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf'> {
+export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf' | 'outgoing'> {
   readonly changes: Changes
   readonly log: Log
   /** How often a silent stream shows that it lives, and that its reader may still read. Default 15 s. */
@@ -92,7 +92,8 @@ export function createStream(parts: StreamParts): PaymentStream {
   const look = async (): Promise<void> => {
     const revenueToken = await revenueTokenOf(books)
     const captures = await books.captures({ order: 'latest', most: mostLooked })
-    const news = captures.flatMap((capture) => newsOf(feedRecordOf(parts, capture, revenueToken), 'list') ?? [])
+    const records = await feedRecordsOf(parts, captures, revenueToken)
+    const news = records.flatMap((record) => newsOf(record, 'list') ?? [])
     if (!hasLooked) {
       hasLooked = true
       return
@@ -109,8 +110,9 @@ export function createStream(parts: StreamParts): PaymentStream {
     const revenueToken = await revenueTokenOf(books)
     for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
       const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
-      for (const capture of await Promise.all(keys.map((tx) => books.capture(tx)))) {
-        const event = capture && newsOf(feedRecordOf(parts, capture, revenueToken), 'change')
+      const captures = (await Promise.all(keys.map((tx) => books.capture(tx)))).flatMap((capture) => capture ?? [])
+      for (const record of await feedRecordsOf(parts, captures, revenueToken)) {
+        const event = newsOf(record, 'change')
         if (event) broadcast(event)
       }
     }
@@ -153,10 +155,8 @@ export function createStream(parts: StreamParts): PaymentStream {
     const captures = await books.captures({ from, order: 'oldest', most: mostResumed + 1 })
     // So many at once would put a reader behind at the start: the list has them.
     if (captures.length > mostResumed) return [skipped]
-    return captures.map((capture) => {
-      const record = feedRecordOf(parts, capture, revenueToken)
-      return eventOf(record.id, JSON.stringify(record))
-    })
+    const records = await feedRecordsOf(parts, captures, revenueToken)
+    return records.map((record) => eventOf(record.id, JSON.stringify(record)))
   }
   const resume = async (since: CaptureMark, subscriber: Subscriber): Promise<void> => {
     const name = parts.cursors.write(since)

@@ -33,10 +33,11 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
     ...[rewards.ripe(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
     ...[rewards.owed({ role: 'developer', payee: 'd' }), rewards.owed({ role: 'developer', payee: 'd' }, 5n)],
     ...[rewards.payees({ most: 5, role: 'partner', after: partner })],
-    ...[rewards.accrual(new Uint8Array(64)), dispatches.open(), dispatches.inLane('a'), dispatches.get('a')],
+    ...[rewards.shared([new Uint8Array(64)]), dispatches.open(), dispatches.inLane('a'), dispatches.get('a')],
     ...[dispatches.list({ most: 5, after }), dispatches.list({ most: 5, kind: 'payout', after })],
     ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
-    ...[dispatches.linesOf(partner, 5), dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
+    ...[dispatches.inLanes(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
+    ...[dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
   ]
   await Promise.all(reads)
   const plans = await database.transact(async (query) => {
@@ -59,6 +60,10 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
   expect(indexes('FROM paystile_spendings')).toEqual(
     expect.arrayContaining(['paystile_spendings_pkey', 'paystile_accruals_payer']),
   )
+  expect(indexes('part.number = kept.number')).toEqual(
+    expect.arrayContaining(['paystile_accruals_tx_key', 'paystile_shares_number']),
+  )
+  expect(indexes('AS asked')).toEqual(['paystile_dispatches_lane'])
   expect(indexes('JOIN paystile_shares')).toEqual(
     expect.arrayContaining(['paystile_payees_pkey', 'paystile_shares_pkey']),
   )

@@ -33,7 +33,7 @@ async function plansOf(use: (ledger: ReturnType<typeof createSqliteLedger>) => P
 }
 
 // What ripens is counted row by row: it is what was paid within a day or so.
-const dues = 'accruals|spendings|shares|shared|payees|kept|dispatches|payout_lines'
+const dues = 'accruals|spendings|shares|shared|part|payees|kept|dispatches|payout_lines'
 const tables = new RegExp(
   `^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants|${dues})\\b`,
 )
@@ -153,6 +153,7 @@ describe('a statement on a SQLite ledger', () => {
     expect(first('FROM spendings WHERE payer = ?1')).toEqual(['PRIMARY KEY', 'accruals_payer', 'accruals_payer'])
     expect(first('parked_until <= ?2')).toEqual(['payees_due', 'payees_parked'])
     expect(first('JOIN shares AS shared ON')).toEqual(['PRIMARY KEY', 'PRIMARY KEY'])
+    expect(first('JOIN shares AS part ON')).toEqual(['sqlite_autoindex_accruals_1', 'shares_number'])
     expect(first('SELECT number, role, payee, units FROM shares')).toEqual(['shares_number'])
     expect(first('ORDER BY at, id')).toEqual(['dispatches_state'])
     expect(indexesOf('(at, id) < (?, ?)').flat()).toEqual([

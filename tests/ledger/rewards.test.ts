@@ -122,8 +122,28 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       ])
       expect((await rewards().accruals(1, 1)).map(({ number }) => number)).toEqual([2])
       expect(await rewards().accruals(3, 10)).toEqual([])
-      expect(await rewards().accrual(odd.tx)).toEqual({ ...odd, number: 1 })
-      expect(await rewards().accrual(createPayment().tx)).toBeUndefined()
+    })
+
+    it('tell of many payments at once what was shared out, in the order they are asked for', async () => {
+      const whole = 2n * most
+      const [first, nothing, last] = [
+        accrualOf({ 'partner:p': most, 'developer:d': most - 3n, 'cashback:c': 3n }, { at: startOfTests + 1 }),
+        accrualOf({}, { why: 'insider', at: startOfTests + 2 }),
+        accrualOf({ 'partner:p': 7n, 'treasury:t': 5n }, { at: startOfTests + 3 }),
+      ]
+      // Others lie between them, in time and in number.
+      await accrue(rewards(), first, accrualOf({ 'partner:p': 100n }), nothing, accrualOf({ 'partner:q': 9n }), last)
+      const asked = [last.tx, createPayment().tx, nothing.tx, first.tx, last.tx]
+      const told = { at: startOfTests + 3, units: 12n, why: '' }
+      expect(await rewards().shared(asked)).toEqual([
+        told,
+        undefined,
+        { at: startOfTests + 2, units: 0n, why: 'insider' },
+        { at: startOfTests + 1, units: whole, why: '' },
+        told,
+      ])
+      expect(await rewards().shared([])).toEqual([])
+      await expect(rewards().shared([new Uint8Array(3)])).rejects.toThrow(RangeError)
     })
 
     it('are refused when somebody else was first, and nothing changes', async () => {
@@ -136,7 +156,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       const [only] = await rewards().payees({ most: 1 })
       expect(await rewards().payee({ role: 'partner', payee: 'a' })).toEqual(only)
       expect(await rewards().payee({ role: 'developer', payee: 'a' })).toBeUndefined()
-      expect(await rewards().accrual(second.tx)).toBeUndefined()
+      expect(await rewards().shared([second.tx])).toEqual([undefined])
     })
 
     it('of a payment that has one are left out, and leave no gap', async () => {

@@ -22,6 +22,8 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     state: 'finalized',
     delivery: 'all',
     recipient: name,
+    shared: '0.42',
+    refundedAt: at,
   }
   const records = [record, { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }]
   const usage = {
@@ -90,6 +92,9 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       timeline: [
         { at, event: 'paid' },
         { at: null, event: 'delivered', note: name },
+        { at, event: 'shared', amount: '0.42', token: 'NATIVE' },
+        { at, event: 'refunding', amount: '0.05', token: 'USDC' },
+        { at, event: 'refunded', amount: '0.05', token: 'USDC', tx: name, note: name },
       ],
       usableUntil: at,
       allowance: { unit: 'request', amount: '10' },

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { Mint } from '../../src/core/network.ts'
+import { detail } from '../../src/service/answers.ts'
 import * as answers from '../../src/service/rewards-answers.ts'
 import type { Viewer } from '../harness/gallery.ts'
 import type { Stand } from '../harness/stand.ts'
@@ -315,6 +316,26 @@ describe('refunds', () => {
     await dialog.getByText('This server has no key that sends refunds.').waitFor()
     expect(await dialog.locator('.command code').textContent()).toBe('npx paystile refund /api/weather')
     expect(await dialog.getByRole('button', { name: /back/ }).count()).toBe(0)
+  })
+
+  it('are steps in the course of their payment, as what was shared out is, with what they came to', async () => {
+    const viewer = await viewHistory('/payments?payment=r1', {
+      '/.well-known/paystile': { service: 's', network: 'devnet', testMode: true, recipients: [], endpoints: [] },
+    })
+    const { page } = viewer
+    const told = await page.evaluate(() => fetch('/analytics/r1').then((response) => response.json()))
+    detail.parse(told)
+    const steps = page.getByRole('dialog', { name: 'Payment' }).locator('.moment')
+    await steps.filter({ hasText: 'Refunded' }).getByRole('link', { name: 'Solana Explorer' }).waitFor()
+    const texts = (await steps.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
+    expect(texts).toEqual([
+      expect.stringMatching(/^Paid on the chain/),
+      expect.stringMatching(/^Delivered/),
+      expect.stringMatching(/^Shared out .* 0\.42 NATIVE$/),
+      expect.stringMatching(/^Refund ordered .* 0\.05 USDC$/),
+      expect.stringMatching(/^Refunded .* 0\.05 USDC \/api\/weather/),
+    ])
+    expect(await viewer.violations()).toEqual([])
   })
 
   it('that were given up say why, and are offered again', async () => {

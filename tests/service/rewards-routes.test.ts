@@ -1,9 +1,9 @@
 /** What is owed and goes out, read at the service's own addresses, and refunds ordered there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { encodeBase58 } from '../../src/core/base58.ts'
+import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
 import type { Dispatch, Dispatches, Rewards } from '../../src/core/money-out.ts'
 import { formatRefund, refundLane } from '../../src/core/refunds.ts'
-import { problemList } from '../../src/service/answers.ts'
+import { analytics, detail as detailAnswer, problemList } from '../../src/service/answers.ts'
 import { readCell } from '../../src/service/export-csv.ts'
 import { readRoutesConfig } from '../../src/service/options.ts'
 import * as answers from '../../src/service/rewards-answers.ts'
@@ -11,7 +11,7 @@ import type { RefundAnswer } from '../../src/service/rewards-view.ts'
 import { createRoutes } from '../../src/service/routes.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { type House, openHouse } from './house.ts'
-import { fillRewards, type PaidOut, payers, signatureOf, wallets } from './paid-out.ts'
+import { accrualAt, fillRewards, type PaidOut, payers, signatureOf, wallets } from './paid-out.ts'
 
 let stand: Stand
 let house: House
@@ -275,6 +275,31 @@ describe('refunds', () => {
     expect([canSend, refunds.map(({ payment }) => payment)]).toEqual([true, [tx]])
   })
 
+  it('are steps in the course of their payment, with their transaction for an owner who is signed in', async () => {
+    const { tx, find } = await astray()
+    const id = (await find())?.id ?? expect.fail()
+    const courseOf = async (wallet?: string) => {
+      const response = wallet === undefined ? house.get(`/analytics/${id}`) : house.visit(`/analytics/${id}`, wallet)
+      const { body } = await json(response)
+      const { timeline, refundedAt } = detailAnswer.parse(body)
+      return { refundedAt, timeline: timeline.filter(({ event }) => /refund/.test(event)) }
+    }
+    expect(await courseOf(owner)).toEqual({ refundedAt: '', timeline: [] })
+    const { dispatches } = ledgerOf()
+    const { id: dispatch, at } = await planned(tx)
+    const ordered = { at: new Date(at).toISOString(), event: 'refunding', amount: '3', token: 'USDC' }
+    expect(await courseOf(owner)).toEqual({ refundedAt: '', timeline: [ordered] })
+    const bytes = { signature: signatureOf(88), lastValidBlockHeight: 9, slot: 5, sealed: '' }
+    const signed = (await dispatches.sign(dispatch, 1, bytes)) ?? expect.fail()
+    expect((await courseOf(owner)).refundedAt).toBe('')
+    const landed = (await dispatches.land(dispatch, signed.version, 6)) ?? expect.fail()
+    const refundedAt = new Date(landed.changedAt).toISOString()
+    const done = { at: refundedAt, event: 'refunded', amount: '3', token: 'USDC' }
+    expect(await courseOf(owner)).toEqual({ refundedAt, timeline: [ordered, { ...done, tx: signatureOf(88) }] })
+    expect(await courseOf()).toEqual({ refundedAt, timeline: [ordered, done] })
+    expect(await find()).toMatchObject({ refundedAt, refund: { state: 'landed', tx: signatureOf(88) } })
+  })
+
   it('are refused with a sentence: no key, another site, what cannot be refunded, what is not known', async () => {
     const { find } = await astray()
     const { id } = (await find()) ?? {}
@@ -307,5 +332,39 @@ describe('refunds', () => {
     refunding = async () => ({ kind: 'unknown' })
     expect(await order({ tx: signatureOf(77) })).toMatchObject({ status: 404 })
     expect(await order({ tx: signatureOf(77), id })).toMatchObject({ status: 400, body: { code: 'body_invalid' } })
+  })
+})
+
+describe('a payment that was shared out', () => {
+  it('says so in the list, and in its course with what it came to, or why nobody earns', async () => {
+    const { rewards } = ledgerOf()
+    const paid = [await house.pay(stand.payer), await house.pay(stand.payer), await house.pay(stand.payer)]
+    for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
+    const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
+    const at = house.service.clock.now()
+    const { last } = await rewards.ripe(0)
+    const one = { ...accrualAt(4, at), tx: first ?? expect.fail() }
+    const none = { ...accrualAt(5, at), tx: second ?? expect.fail(), why: 'no_partner' as const, shares: [] }
+    expect(await rewards.accrue(last, [one, none])).toBe(true)
+    const ask = async (tx: Uint8Array | undefined) => {
+      const list = analytics.parse(await read(`/analytics?view=records&q=${encodeBase58(tx ?? expect.fail())}`))
+      const [record] = list.records ?? []
+      const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
+      return [record?.shared, timeline.filter(({ event }) => /shared/.test(event))]
+    }
+    const time = new Date(at).toISOString()
+    expect(await ask(first)).toEqual(['100', [{ at: time, event: 'shared', amount: '100', token: 'NATIVE' }]])
+    const note = 'No partner has its endpoint.'
+    expect(await ask(second)).toEqual(['0', [{ at: time, event: 'unshared', note }]])
+    expect(await ask(third)).toEqual(['', []])
+    const payment = paid[2]?.tx ?? expect.fail()
+    const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
+    const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
+    expect((await ledgerOf().dispatches.plan(plan)).kind).toBe('planned')
+    const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
+    const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
+    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
+    const given = await ledgerOf().dispatches.drop('surplus', 1, 'a test')
+    expect(given?.state).toBe('dropped')
   })
 })

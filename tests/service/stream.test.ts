@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
+import type { SharedOut } from '../../src/core/money-out.ts'
 import type { Capture } from '../../src/core/ports.ts'
 import { createChanges } from '../../src/server/changes.ts'
 import { createCursors } from '../../src/service/capture-cursor.ts'
+import type { Outgoing } from '../../src/service/capture-records.ts'
 import { createStream } from '../../src/service/stream.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
@@ -12,12 +14,18 @@ const cursors = createCursors(new Uint8Array(32).fill(7))
 function createDesk({ beatMs = 15_000, lookMs = 60_000 } = {}) {
   const books = createPaperBooks()
   const changes = createChanges()
-  const stream = createStream({ books, changes, log, cursors, decimalsOf: () => 6, beatMs, lookMs })
+  const shared = new Map<string, SharedOut>()
+  const outgoing: Outgoing = {
+    rewards: { shared: async (txs) => txs.map((tx) => shared.get(encodeBase58(tx))) },
+    dispatches: { inLanes: async (lanes) => lanes.map(() => undefined) },
+  }
+  const stream = createStream({ books, changes, log, cursors, decimalsOf: () => 6, outgoing, beatMs, lookMs })
   let isAllowed = true
   const open = (headers: Record<string, string> = {}) =>
     stream.open(new Request('http://localhost/analytics/stream', { headers }), async () => isAllowed)
   return {
     books,
+    shared,
     stream,
     open,
     forbid: () => {
@@ -80,6 +88,18 @@ describe('the stream of payments', () => {
       'request-1 finalized',
       'request-2 finalized',
     ])
+    desk.stream.close()
+  })
+
+  it('tells of a payment again when it was shared out', async () => {
+    const desk = createDesk({ lookMs: 10 })
+    const response = desk.open()
+    const capture = captureOf(1)
+    desk.pay(capture)
+    const before = await readUntil(response, (sofar) => sofar.includes('request-1'))
+    desk.shared.set(encodeBase58(capture.tx), { at: 1, units: 20_000n, why: '' })
+    const after = await readUntil(response, (sofar) => sofar.includes('"0.02"'))
+    expect([before, after].map((text) => recordsIn(text).map(({ shared }) => shared))).toEqual([[''], ['0.02']])
     desk.stream.close()
   })
 

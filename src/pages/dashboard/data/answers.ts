@@ -22,6 +22,8 @@ export interface FeedRecord {
   readonly state: State
   readonly delivery: 'none' | 'some' | 'all'
   readonly recipient: string
+  readonly shared?: string
+  readonly refundedAt?: string
 }
 
 export const checkNames = ['exists', 'recipient', 'amount', 'memo', 'unused'] as const
@@ -32,6 +34,10 @@ export interface TimelineEntry {
   readonly at: string | null
   readonly event: string
   readonly note?: string
+  /** Of what went out. */
+  readonly amount?: string
+  readonly token?: TokenCode
+  readonly tx?: string
 }
 
 export interface PaymentDetail extends FeedRecord {

@@ -49,10 +49,20 @@ function explorerOf(tx: string): string | undefined {
   return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`
 }
 
+/** Nothing where nobody else could look. */
+export function ExplorerLink({ tx }: { readonly tx: string }) {
+  const href = explorerOf(tx)
+  if (href === undefined) return null
+  return (
+    <a href={href} target="_blank" rel="noreferrer">
+      Solana Explorer
+    </a>
+  )
+}
+
 /** Its names, and how it came to be. */
 export function OutFacts({ one, children }: { readonly one: Outgoing; readonly children?: ComponentChildren }) {
   const { id, tx, slot, attempts, why, at, changedAt, state } = one
-  const href = tx === null ? undefined : explorerOf(tx)
   return (
     <dl class="facts">
       {tx === null ? (
@@ -62,11 +72,9 @@ export function OutFacts({ one, children }: { readonly one: Outgoing; readonly c
       ) : (
         <IdLine name="Transaction" text={tx} />
       )}
-      {href !== undefined && (
+      {tx !== null && explorerOf(tx) !== undefined && (
         <Fact name="Seen by others">
-          <a href={href} target="_blank" rel="noreferrer">
-            Solana Explorer
-          </a>
+          <ExplorerLink tx={tx} />
         </Fact>
       )}
       <IdLine name="Memo" text={`paystile:${id}`} />

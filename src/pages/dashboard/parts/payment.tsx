@@ -17,6 +17,7 @@ import { Dialog } from './dialog.tsx'
 import { Fact, Part } from './fact.tsx'
 import { Icon } from './icons.tsx'
 import { Link } from './link.tsx'
+import { ExplorerLink, Transaction } from './outgoing.tsx'
 import { Notice, When } from './states.tsx'
 import { Amount, Moment, Standing } from './words.tsx'
 
@@ -130,6 +131,10 @@ const eventWords: Readonly<Record<string, string>> = {
   finalized: 'Final on the chain',
   reverted: 'Taken back by the chain',
   late: 'Paid after its time was over',
+  shared: 'Shared out',
+  unshared: 'Nobody earns of it',
+  refunding: 'Refund ordered',
+  refunded: 'Refunded',
 }
 
 /** What can be said without a timeline of the service's own. */
@@ -148,16 +153,30 @@ function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly 
 
 function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const tone = (event: string) =>
-    event === 'delivered' ? 'good' : ['undelivered', 'reverted', 'late'].includes(event) ? 'warn' : 'plain'
+    event === 'delivered' || event === 'refunded'
+      ? 'good'
+      : ['undelivered', 'reverted', 'late'].includes(event)
+        ? 'warn'
+        : 'plain'
   return (
     <ol class="timeline">
-      {entries.map(({ at, event, note }, index) => (
+      {entries.map(({ at, event, note, amount, token, tx }, index) => (
         <li key={`${event}${index}`} class={`moment moment-${tone(event)}`}>
           <span>{eventWords[event] ?? event}</span>
           {at !== null && (
             <span class="muted">
               <Moment at={at} isExact />
             </span>
+          )}
+          {amount !== undefined && amount !== '' && token !== undefined && (
+            <p>
+              <Amount amount={amount} token={token} />
+            </p>
+          )}
+          {tx !== undefined && (
+            <p>
+              <Transaction tx={tx} /> <ExplorerLink tx={tx} />
+            </p>
           )}
           {note !== undefined && <p class="muted">{note}</p>}
         </li>
