@@ -1,6 +1,6 @@
 /** The headers of a response of Node's, as handlers give them and as a paid answer changes them. */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Wrapping } from '../server/envelope.ts'
+import { emptyBody, type Wrapping } from '../server/envelope.ts'
 
 /** Headers that can still be changed: those of a response, or a list that goes out with its head. */
 export interface Fields {
@@ -53,8 +53,10 @@ export function setPaidHeader(fields: Fields, name: string, value: string): void
 }
 
 export function growLength(fields: Fields, { prefix, suffix }: Wrapping): void {
-  const length = lengthOf(fields)
-  if (length === undefined) return
+  const said = lengthOf(fields)
+  if (said === undefined) return
+  // In place of nothing there is a `null`.
+  const length = said === 0 ? emptyBody.length : said
   fields.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
   // An ETag of the bare body would be wrong for the wrapped one.
   fields.removeHeader('etag')

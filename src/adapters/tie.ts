@@ -7,7 +7,7 @@ import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerRe
 import type { Answer } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import type { Wrapping } from '../server/envelope.ts'
-import { wrappingFor } from '../server/envelope.ts'
+import { emptyBody, wrappingFor } from '../server/envelope.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Beginning, HeaderPairs, Pass } from '../server/pass.ts'
 import { breakOff, tearDown } from './break.ts'
@@ -257,7 +257,7 @@ export function endBody(tie: Tie, first?: unknown, second?: unknown, third?: unk
 
 /** A handler that sends nothing still gets a whole document. */
 function closeWith(tie: Tie, { suffix }: Wrapping, chunk: Chunk | undefined, encoding?: BufferEncoding): Chunk {
-  const body = tie.bodyBytes === 0 ? 'null' : (chunk ?? '')
+  const body = tie.bodyBytes === 0 ? emptyBody : (chunk ?? '')
   return joinChunks(openWith(tie, body, encoding), suffix, 'utf8', encoding)
 }
 

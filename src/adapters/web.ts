@@ -5,7 +5,7 @@
 import { statusHeader } from '../core/delivery.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
-import { wrappingFor } from '../server/envelope.ts'
+import { emptyBody, wrappingFor } from '../server/envelope.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'
 import { readWebBody } from './body.ts'
@@ -92,7 +92,8 @@ export function deliver(delivery: Delivery, response: Response): Response {
   }
   const { status, gauge } = beginning
   const statusText = status === response.status ? response.statusText : ''
-  if (response.body === null || delivery.method === 'HEAD') {
+  const given = response.body ?? (wrapping ? new Response('').body : null)
+  if (given === null || delivery.method === 'HEAD') {
     // Nobody will read it: frameworks leave the body of an answer to HEAD where it is.
     response.body?.cancel().catch(() => {})
     const whole = new Response(null, { status, statusText, headers })
@@ -100,7 +101,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
     return whole
   }
   const announced = Number(headers.get('content-length') ?? Number.NaN)
-  const source = gauge ? metered(gauge, response.body, announced) : response.body
+  const source = gauge ? metered(gauge, given, announced) : given
   const body = watch(delivery, source, announced, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })
 }
@@ -176,7 +177,7 @@ function watch(
           delivery.bodyBytes += value.byteLength
           controller.enqueue(value)
         } else if (tail !== '') {
-          controller.enqueue(encoder.encode(tail))
+          controller.enqueue(encoder.encode(delivery.bodyBytes === 0 ? `${emptyBody}${tail}` : tail))
           tail = ''
         } else {
           controller.close()

@@ -7,6 +7,9 @@ export interface Wrapping {
   readonly suffix: string
 }
 
+/** What is wrapped where the resource sent nothing. */
+export const emptyBody = 'null'
+
 const wrappings: Readonly<Record<Envelope, Wrapping | undefined>> = {
   none: undefined,
   verified: { prefix: '{"status":"verified","message":"Payment verified, access granted","data":', suffix: '}' },

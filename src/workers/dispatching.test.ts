@@ -77,6 +77,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     },
     log: quiet,
     meter: createMeter(),
+    clock: { now: () => 0, monotonic: () => 0 },
   }
   const errand: Errand = {
     mostAttempts: 3,
@@ -183,6 +184,22 @@ describe('a dispatch', () => {
     }
     const errand: Errand = { ...scene.errand, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
     expect(await advance(scene.row(), errand, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
+  })
+
+  it('is told of where it has been under way for longer than it can be', async () => {
+    const scene = stage()
+    await scene.step()
+    const lines: unknown[] = []
+    const at = (ms: number) => ({
+      ...scene.parts,
+      clock: { now: () => scene.row().changedAt + ms, monotonic: () => 0 },
+      log: { ...quiet, warn: (event: string, facts?: object) => lines.push([event, facts]) },
+    })
+    await advance(scene.row(), scene.errand, at(600_000))
+    expect(lines).toEqual([])
+    await advance(scene.row(), scene.errand, at(600_001))
+    const next = expect.stringContaining('rpc')
+    expect(lines).toEqual([['dispatch waits', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
 
   it('is left alone when its bytes were sealed with another secret, or for another dispatch', async () => {

@@ -10,7 +10,7 @@ import type { Courier, SignedBytes, Signing } from '../core/courier.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Dispatch, Dispatches, DispatchKind, Sealer } from '../core/money-out.ts'
 import { writeNonce } from '../core/nonce.ts'
-import type { Log } from '../core/ports.ts'
+import type { Clock, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { Effect } from '../core/verify.ts'
 
@@ -19,6 +19,7 @@ export interface DispatchingParts {
   readonly courier: Pick<Courier, 'send' | 'outcomeOf' | 'read'>
   readonly sealer: Sealer
   readonly meter: Meter
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -91,7 +92,19 @@ export async function advance(dispatch: Dispatch, errand: Errand, parts: Dispatc
   const step = await take(dispatch, errand, parts)
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
+  if (step.kind === 'waiting' && isOverdue(dispatch, parts)) {
+    const { id, kind, signed } = dispatch
+    const next = 'see that the nodes in rpc answer, and that two of them keep history'
+    parts.log.warn('dispatch waits', { id, kind, tx: signed?.signature, why: step.why, next })
+  }
   return step
+}
+
+/** Within minutes what was signed has landed, or can no longer land. */
+const longestMs = 600_000
+
+function isOverdue({ state, changedAt }: Dispatch, { clock }: DispatchingParts): boolean {
+  return state === 'signed' && clock.now() - changedAt > longestMs
 }
 
 async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {

@@ -35,6 +35,7 @@ const contents: Readonly<Record<string, () => Content>> = {
   '/moved': () => ({ status: 302, headers: { location: '/elsewhere' } }),
   '/unchanged': () => ({ status: 304 }),
   '/cached': () => ({ headers: { 'cache-control': 'public, max-age=600', vary: 'Accept-Language' }, body: 'x' }),
+  '/null': () => ({ headers: { 'content-type': 'application/json' }, body: '' }),
   '/throws': () => ({ throws: true }),
   '/flaky': () => {
     broken += 1
@@ -245,6 +246,8 @@ describe.each(adapters)('%s with an envelope', (_name, serve) => {
     if (length !== null) expect(Number(length)).toBe(text.length)
     const bare = await shop.claim(await shop.buy(payer, '/cached'), '/cached')
     expect(await bare.text()).toBe('x')
+    const empty = await shop.claim(await shop.buy(payer, '/null'), '/null')
+    expect(await empty.json()).toEqual({ ...shape, data: null })
     await shop.close()
   })
 })

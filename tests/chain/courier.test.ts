@@ -27,6 +27,12 @@ afterAll(() => office.close())
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
 const sign = (order: Partial<TransferOrder>, courier = office.courier) =>
   courier.sign({ mint: native, transfers: [], memo, ...order })
+/** Its memory begins later than what it is asked for. */
+const forgetful: NodeScript = async ({ method }, forward) => {
+  const answer = await forward()
+  if (method === 'getTransaction') return null
+  return method === 'getSignatureStatuses' ? { ...(answer as object), value: [null] } : answer
+}
 const finalize = () => office.localnet.advance(0, 40)
 
 describe('a payout', () => {
@@ -135,6 +141,22 @@ describe('a payout', () => {
     await office.land(signedIn(await sign({ mint, transfers })))
     expect(await office.held(old.address, mint)).toBe(5n)
     expect(await office.held(young.address, mint)).toBe(6n)
+  })
+
+  it.each<[string, readonly NodeScript[], string]>([
+    ['though those asked first have forgotten it', [forgetful, forgetful, honest, honest], 'effect'],
+    ['though most have', [forgetful, forgetful, honest, forgetful, honest], 'effect'],
+    ['though nobody answers first', [dead, dead, honest, honest], 'effect'],
+    ['but not from one alone', [honest, forgetful], 'undefined'],
+    ['but not from one alone of many', [forgetful, forgetful, forgetful, honest], 'undefined'],
+    ['and not where nobody has it', [forgetful, forgetful, forgetful], 'missing'],
+  ])('can be read when it has landed, %s', async (_how, nodes, expected) => {
+    const [owner = ''] = await office.people(1)
+    const signed = signedIn(await sign({ transfers: [transfer(owner, 5n)] }))
+    await office.land(signed)
+    finalize()
+    const effect = await office.courierOf(nodes).read(signed.signature)
+    expect(typeof effect === 'object' ? 'effect' : String(effect)).toBe(expected)
   })
 
   it('sends somebody two transfers as two', async () => {

@@ -70,6 +70,17 @@ describe('a paid route', () => {
     expect(await result.json()).toEqual({ result: expect.any(String), data: { sky: 'clear' } })
   })
 
+  it.each(['0', undefined])('wraps an answer without a body as null, with a length of %s', async (length) => {
+    scene.upstream.answer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', ...(length && { 'Content-Length': length }) })
+      response.end()
+    })
+    const answer = await gate.claim(await gate.buy('/api/result'), '/api/result')
+    expect(await answer.json()).toEqual({ result: expect.any(String), data: null })
+    // A byte too much would be read as the next answer on this connection.
+    expect((await fetch(`${gate.url}/api/result`)).status).toBe(402)
+  })
+
   it('T107: tells caches that a paid answer is nobody else’s, whatever the upstream says', async () => {
     scene.upstream.answer((_request, response) => {
       response.writeHead(200, {
