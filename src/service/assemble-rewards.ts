@@ -186,13 +186,16 @@ function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> 
   return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
 }
 
+/** What sending one back may cost in fees, in lamports: as much as a payout, unless that was set. */
+const mostPerRefund = 100_000n
+
 export async function openRefunds(
   service: Service,
   ground: Ground,
   mints: MintTable,
   key: AccountKey,
 ): Promise<RefundParts> {
-  const courier = await service.openCourier(key, {})
+  const courier = await service.openCourier(key, { maxFeeLamports: mostPerRefund })
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
   return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
 }
