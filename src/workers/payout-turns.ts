@@ -77,7 +77,7 @@ async function reduce(
   // Where a whole day does not reach beyond the little that is owed first, that little is sent: the rest can follow only then.
   const most = draftPart(terms, line, owed) ?? draftPart({ ...terms, least: 0n }, line, owed)
   if (!most) return 'what rewards.dailyCap lets out in 24 hours is too little for the first part of what is owed'
-  if (most.units <= left && most.units < terms.least) return most
+  if (most.units <= left) return most
   if (most.units <= dailyCap) return 'later'
   const amount = formatUnits(most.units, parts.native.decimals)
   return `one payment earned ${amount} NATIVE, more than rewards.dailyCap lets out in 24 hours`

@@ -181,6 +181,7 @@ describe('a limit', () => {
     for (let accrual = 0; accrual < 30; accrual += 1) await office.owe({ bob: 5n })
     await office.run(3)
     expect(Object.fromEntries(office.got)).toEqual({ ann: 92n })
+    expect(office.told).toEqual(['the most for 24 hours is reached'])
     office.pass(dayMs + minuteMs)
     await office.run(3)
     expect(office.got.get('bob')).toBe(100n)
@@ -300,6 +301,45 @@ describe('paused', () => {
     office.world.isPaused = false
     await office.run(2)
     expect(office.got.get('ann')).toBe(60n)
+  })
+
+  it('signs nothing more from then on, and what was being signed just then is not sent', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.fit = 1
+    await office.owe(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`p${index}`, 100n])))
+    let signings = 0
+    office.world.signing = () => {
+      signings += 1
+      if (signings === 40) office.world.isPaused = true
+      return undefined
+    }
+    await office.run(3)
+    expect(office.sent.length).toBeLessThan(40)
+    // As many as are worked on at the same time were begun already.
+    expect(signings).toBeLessThan(40 + 16)
+    const signed = signings
+    office.pass(hourMs)
+    await office.run(2)
+    expect(signings).toBe(signed)
+    office.world.isPaused = false
+    office.pass(minuteMs)
+    await office.run(3)
+    expect(office.got.size).toBe(120)
+    expect([...office.got.values()].every((units) => units === 100n)).toBe(true)
+    expect(await office.rewards.audit()).toEqual([])
+  })
+
+  it('reserves nothing more from then on', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.fit = 1
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    const plan: typeof office.dispatches.plan = (order) => {
+      office.world.isPaused = true
+      return office.dispatches.plan(order)
+    }
+    await office.another({ dispatches: { ...office.dispatches, plan } }).run()
+    expect(await office.dispatches.open()).toMatchObject([{ state: 'planned' }])
+    expect(office.sent).toEqual([])
   })
 })
 
