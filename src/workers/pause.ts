@@ -1,4 +1,5 @@
 /** The switch that stops payouts, conversions and refunds on all servers. What was sent before is followed all the same. */
+import type { Signing } from '../core/courier.ts'
 import type { Clock, Shelf } from '../core/ports.ts'
 
 const name = 'rewards/paused'
@@ -18,4 +19,19 @@ export function createPauseSwitch(shelf: Shelf, clock: Clock): PauseSwitch {
     pause: () => shelf.put(name, new Date(clock.now()).toISOString(), clock.now() + longMs),
     resume: () => shelf.remove(name),
   }
+}
+
+export const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
+
+/**
+ * Signs unless it is paused, by then or when it is done, which may take a while. What is signed is sent only after it was
+ * kept: so what this keeps to itself never goes out.
+ */
+export async function signUnlessPaused<Signed extends { readonly kind: Signing['kind'] }>(
+  isPaused: () => Promise<boolean>,
+  sign: () => Promise<Signed>,
+): Promise<Signed | Extract<Signing, { kind: 'unavailable' }>> {
+  if (await isPaused()) return { kind: 'unavailable', why: paused }
+  const signing = await sign()
+  return signing.kind === 'signed' && (await isPaused()) ? { kind: 'unavailable', why: paused } : signing
 }

@@ -5,7 +5,8 @@ import type { Dispatches, PayoutLine } from '../core/money-out.ts'
 import { solDecimals } from '../core/network.ts'
 import type { DispatchingParts } from './dispatching.ts'
 import type { PayoutPlanParts } from './payout-plan.ts'
-import { askedAtOnce, dayMs, fitLines, hourMs, reduceLine } from './payout-plan.ts'
+import { dayMs, hourMs } from './payout-plan.ts'
+import { takeTurns } from './payout-turns.ts'
 
 export interface PayoutsParts extends DispatchingParts, PayoutPlanParts {
   readonly dispatches: Dispatches
@@ -49,7 +50,6 @@ export async function limit(
     const left = dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs))
     if (left < most) {
       tell(parts, memory, capReached)
-      await parkBeyond(parts, memory, lines, dailyCap)
       most = left
     }
   }
@@ -59,24 +59,12 @@ export async function limit(
     tell(parts, memory, { why: shortOf(parts, held.units, reserved + most) })
     most = held.units - reserved
   }
-  return fitLines(parts, lines, most)
-}
-
-/** Whose next accrual alone is more than may be sent in a day is told so: waiting does not help. */
-async function parkBeyond(
-  parts: PayoutsParts,
-  memory: Memory,
-  lines: readonly PayoutLine[],
-  dailyCap: bigint,
-): Promise<void> {
-  for (const line of lines.filter(({ units }) => units > dailyCap).slice(0, askedAtOnce)) {
-    const part = await reduceLine(parts, line, dailyCap)
-    if (!part || part.units <= dailyCap) continue
-    const amount = formatUnits(part.units, parts.native.decimals)
-    const why = `one payment earned ${amount} NATIVE, more than rewards.dailyCap lets out in 24 hours`
+  const turns = await takeTurns(parts, lines, most)
+  for (const { line, why } of turns.beyond) {
     tell(parts, memory, { why, next: 'raise rewards.dailyCap' })
-    await parts.rewards.park(line, `${why}; raise it`, Math.floor(parts.clock.now()) + hourMs)
+    await rewards.park(line, `${why}; raise it`, Math.floor(clock.now()) + hourMs)
   }
+  return turns.lines
 }
 
 export const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }

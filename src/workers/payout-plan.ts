@@ -94,7 +94,7 @@ async function findAll({ rewards, addresses }: PayoutPlanParts, due: readonly Pa
 }
 
 /** In one sentence why there are none. */
-async function readTerms({ rates, native, courier, limits }: PayoutPlanParts): Promise<PayoutTerms | string> {
+export async function readTerms({ rates, native, courier, limits }: PayoutPlanParts): Promise<PayoutTerms | string> {
   const now = rates()
   const rate = parseRate(now?.table.NATIVE ?? '')
   if (!now || rate === undefined) return 'there is no fresh rate of NATIVE'
@@ -102,57 +102,6 @@ async function readTerms({ rates, native, courier, limits }: PayoutPlanParts): P
   const sol = lamports === undefined ? undefined : { token: 'SOL' as const, units: lamports, decimals: solDecimals }
   const opening = sol && convert(sol, { token: 'NATIVE', decimals: native.decimals }, now.table)
   return { rate, least: limits.least, opening }
-}
-
-/** Asked for by themselves, since each takes a look at what is owed. */
-const mostReduced = 16
-
-/**
- * Those of the lines that come to no more than that together. What is left goes to the first of the others in parts: of what they
- * are owed, the first accruals. So who is owed more than may ever be sent at once is paid little by little, after those who are
- * owed less.
- */
-export async function fitLines(
-  parts: PayoutPlanParts,
-  lines: readonly PayoutLine[],
-  most: bigint,
-): Promise<readonly PayoutLine[]> {
-  const whole = within(lines, most)
-  const others = lines.filter((line) => !whole.includes(line)).slice(0, mostReduced)
-  const reduced: PayoutLine[] = []
-  let left = most - whole.reduce((sum, { units }) => sum + units, 0n)
-  for (const line of others) {
-    if (left < parts.limits.least || left <= 0n) break
-    const part = await reduceLine(parts, line, left)
-    if (!part || part.units > left) continue
-    reduced.push(part)
-    left -= part.units
-  }
-  return [...whole, ...reduced]
-}
-
-/** What would be sent of it at once: no more than that where accruals are small enough. Undefined where that is too little. */
-export async function reduceLine(
-  parts: PayoutPlanParts,
-  line: PayoutLine,
-  most: bigint,
-): Promise<PayoutLine | undefined> {
-  const terms = await readTerms(parts)
-  const owed = await parts.rewards.owed(line, most)
-  if (typeof terms === 'string' || !owed) return undefined
-  const { role, payee, opening } = line
-  const drafted = draftLine({ role, payee, owed, account: opening > 0n ? 'missing' : 'ready' }, terms)
-  return drafted.kind === 'line' ? drafted.line : undefined
-}
-
-/** Those of the lines, in their order, that come to no more than that together. Who gets too much leaves it to the others. */
-export function within(lines: readonly PayoutLine[], most: bigint): readonly PayoutLine[] {
-  let left = most
-  return lines.filter(({ units }) => {
-    if (units > left) return false
-    left -= units
-    return true
-  })
 }
 
 /** As few transactions as can be, and those who are suspected alone. Where more will come, the last one is left for them. */

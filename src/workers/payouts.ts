@@ -11,6 +11,7 @@ import type { DispatchSigning, Errand } from './dispatching.ts'
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
+import { signUnlessPaused } from './pause.ts'
 import { paymentOf } from './payees.ts'
 import type { Memory, PayoutsParts } from './payout-limits.ts'
 import { areFeesSpent, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
@@ -20,15 +21,18 @@ const followMs = 1_000
 /** Transactions under way at the same time. */
 const mostOpen = 128
 
-export function startPayouts(parts: PayoutsParts): Loop {
-  const { limits, clock, log } = parts
+export function startPayouts(given: PayoutsParts): Loop {
+  const { limits, clock, log, courier, isPaused } = given
+  // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
+  const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
+  const parts: PayoutsParts = { ...given, courier: { ...courier, sign } }
   const memory: Memory = { suspects: new Set(), told: new Map(), signing: 0 }
   let planAt = 0
   const work = async (): Promise<void> => {
-    const isPaused = await parts.isPaused()
-    const open = await follow(parts, memory, isPaused)
+    const isStopped = await isPaused()
+    const open = await follow(parts, memory, isStopped)
     const now = clock.now()
-    if (isPaused || now < planAt) return
+    if (isStopped || now < planAt) return
     const planned = await planAll(parts, memory, mostOpen - open)
     if (planned === 'all') planAt = now + limits.everyMs
     if (planned === 'later') planAt = now + Math.min(minuteMs, limits.everyMs)
@@ -134,6 +138,7 @@ async function planBatches(
   const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }
   const planned: Dispatch[] = []
   for (const lines of batches) {
+    if (await parts.isPaused()) return { dispatches: planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
     const order = { id: createDispatchId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
     const planning = isSpent ? undefined : await dispatches.plan(order)

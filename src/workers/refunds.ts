@@ -12,6 +12,7 @@ import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
+import { paused, signUnlessPaused } from './pause.ts'
 import type { Addresses } from './payees.ts'
 
 export interface RefundParts extends DispatchingParts {
@@ -27,8 +28,6 @@ export interface RefundParts extends DispatchingParts {
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
 }
-
-const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
 
 export type RefundPlanning =
   | { readonly kind: 'planned'; readonly dispatch: Dispatch }
@@ -77,8 +76,8 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
-  if (dispatch.state === 'planned' && (await parts.isPaused())) return { kind: 'waiting', dispatch, why: paused }
-  return advance(dispatch, { sign: (one) => sign(parts, one), mostAttempts: 10 }, parts)
+  const errand = { sign: (one: Dispatch) => signUnlessPaused(parts.isPaused, () => sign(parts, one)), mostAttempts: 10 }
+  return advance(dispatch, errand, parts)
 }
 
 const everyMs = 3_000

@@ -28,6 +28,7 @@ import type { DispatchingParts, DispatchSigning, Errand, Step } from './dispatch
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
+import { signUnlessPaused } from './pause.ts'
 
 /** One wallet, and how what it receives is converted. */
 export interface Converter {
@@ -67,12 +68,11 @@ export function startSettlement(parts: SettlementParts): Loop {
 export function createSettlement(parts: SettlementParts): () => Promise<void> {
   const rests: Rests = new Map()
   return async () => {
-    const isPaused = await parts.isPaused()
     const open = await openOf('conversion', parts)
     for (const converter of parts.converters) {
       await alone(parts.log, { kind: 'conversion', wallet: converter.courier.wallet }, async () => {
         await beat(parts, converter)
-        await serve(parts, converter, open, rests, isPaused)
+        await serve(parts, converter, open, rests)
       })
     }
   }
@@ -92,9 +92,9 @@ async function serve(
   converter: Converter,
   open: readonly Dispatch[],
   rests: Rests,
-  isPaused: boolean,
 ): Promise<void> {
   const { courier, rules, mints } = converter
+  const isPaused = await parts.isPaused()
   const underway = new Set<TokenCode>()
   for (const token of tokenCodes) {
     const lane = conversionLane(courier.wallet, token)
@@ -146,6 +146,8 @@ async function begin(
     minimum: offer.minimum,
   }
   const plan = { id: createDispatchId(), kind: 'conversion' as const, lane, about: formatConversion(about), lines: [] }
+  // The quote may have taken its time.
+  if (await parts.isPaused()) return
   const planning = await parts.dispatches.plan(plan)
   if (planning.kind === 'planned') await step(parts, converter, planning.dispatch, rests, offer.quote)
 }
@@ -179,7 +181,7 @@ async function step(
 ): Promise<void> {
   const { courier } = converter
   const errand: Errand = {
-    sign: (one) => sign(parts, converter, one, quote),
+    sign: (one) => signUnlessPaused(parts.isPaused, () => sign(parts, converter, one, quote)),
     result: (one, effect) => resultOf(converter, one, effect),
     mostAttempts,
   }

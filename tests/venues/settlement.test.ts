@@ -400,6 +400,27 @@ describe('exactly once', () => {
     expect(await all()).toMatchObject([{ state: 'signed', attempts: 2 }])
   })
 
+  it('is neither sent nor reserved when somebody pauses it while the venue takes its time', async () => {
+    for (const slow of ['quote', 'sign'] as const) {
+      let isPaused = false
+      const { turn } = openWorker({
+        parts: { isPaused: async () => isPaused },
+        venue: (honest) => ({
+          ...honest,
+          [slow]: async (...asked: Parameters<Venue['sign']>) => {
+            isPaused = true
+            return slow === 'sign' ? honest.sign(...asked) : honest.quote(asked[0] as never)
+          },
+        }),
+      })
+      await turn()
+      await turn()
+      expect(await all(), slow).toMatchObject(slow === 'sign' ? [{ state: 'planned', attempts: 0 }] : [])
+    }
+    await openWorker().turn()
+    expect(await all()).toMatchObject([{ state: 'signed', attempts: 1 }])
+  })
+
   it('is followed while it is paused', async () => {
     let isPaused = false
     const { turn, heard } = openWorker({ parts: { isPaused: async () => isPaused } })

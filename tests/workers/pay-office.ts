@@ -109,7 +109,9 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
   return {
     ...{ parts, rewards, dispatches, got, sent, told, world, another },
     owe: async (units, role = 'developer') => {
-      const accruals = Object.entries(units).map(([payee, amount]) => accrualOf({ [`${role}:${payee}`]: amount }))
+      const accruals = Object.entries(units).map(([payee, amount]) =>
+        accrualOf({ [`${role}:${payee}`]: amount }, { at: now }),
+      )
       const { last } = await rewards.ripe(0)
       await rewards.accrue(last, accruals)
     },

@@ -23,7 +23,8 @@ describe('a limit', () => {
       'the most that is sent within a day',
       { dailyCap: 100n },
       { ann: 60n, bob: 50n, cat: 40n },
-      { ann: 60n, cat: 40n },
+      // What is left is saved for bob, who has waited longer than cat.
+      { ann: 60n },
     ],
     ['a cap that is less than what is owed to one', { dailyCap: 30n }, { ann: 60n, bob: 20n }, { bob: 20n }],
     [
@@ -100,15 +101,16 @@ describe('a limit', () => {
     expect(office.got.size).toBe(10)
   })
 
-  it('of a day is filled up with parts of what is owed, after all who can be paid whole, until it is all paid', async () => {
+  it('of a day is filled up with parts of what is owed; who got one has had their turn', async () => {
     office = openOffice({ dailyCap: 100n, everyMs: 1 })
     for (let accrual = 0; accrual < 25; accrual += 1) await office.owe({ ann: 10n })
     await office.owe({ bob: 35n })
     const got = async () => {
+      office.pass(1)
       await office.run(3)
       return Object.fromEntries(office.got)
     }
-    expect(await got()).toEqual({ ann: 60n, bob: 35n })
+    expect(await got()).toEqual({ ann: 100n })
     expect(office.told).toEqual(['the most for 24 hours is reached'])
     for (const ann of [160n, 250n]) {
       office.pass(dayMs + minuteMs)
@@ -118,11 +120,85 @@ describe('a limit', () => {
     expect(lines.map(({ from, upto, gross }) => [from, upto, gross])).toEqual([
       ...[
         [16, 25, 90n],
-        [6, 16, 100n],
-        [0, 6, 60n],
+        [10, 16, 60n],
+        [0, 10, 100n],
       ],
     ])
     expect(await office.rewards.audit()).toEqual([])
+  })
+
+  it.each<[string, (hour: number) => string]>([
+    ['the same few', (hour) => `small${hour % 4}`],
+    ['somebody new each time', (hour) => `small${hour}`],
+  ])('of a day keeps nobody waiting for ever, however much trickles in for %s', async (_name, nameOf) => {
+    office = openOffice({ dailyCap: 100n, least: 1n })
+    // Somebody who was paid before, so that newcomers cannot pass for having waited longer.
+    await office.owe({ big: 1n })
+    const hours = async (from: number, to: number) => {
+      for (let hour = from; hour < to; hour += 1) {
+        await office.owe({ [nameOf(hour)]: 3n })
+        office.pass(dayMs / 20 + 1)
+        await office.run(3)
+      }
+    }
+    await hours(0, 40)
+    await office.owe({ big: 50n })
+    await hours(40, 61)
+    expect(office.got.get('big')).toBe(51n)
+    await hours(61, 101)
+    expect([...office.got.values()].reduce((sum, units) => sum + units, 0n)).toBe(51n + 3n * 101n)
+  })
+
+  it('of a day is not taken up for long by one who is owed very much, in payments however large', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    for (let accrual = 0; accrual < 20; accrual += 1) await office.owe({ ann: 90n })
+    await office.owe({ bob: 35n, cat: 35n })
+    office.pass(1)
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 90n })
+    office.pass(dayMs + minuteMs)
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 90n, bob: 35n, cat: 35n })
+    office.pass(dayMs + minuteMs)
+    await office.run(3)
+    expect(office.got.get('ann')).toBe(180n)
+  })
+
+  it('of a day lets a part go that is less than the least, where the rest can follow only then', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    await office.owe({ ann: 5n })
+    await office.owe({ ann: 98n })
+    await office.run(3)
+    expect(office.got.get('ann')).toBe(5n)
+    office.pass(dayMs + minuteMs)
+    await office.run(3)
+    expect(office.got.get('ann')).toBe(103n)
+  })
+
+  it('of a day lets no such part go where a larger one can go later', async () => {
+    office = openOffice({ dailyCap: 100n, everyMs: 1 })
+    await office.owe({ ann: 92n })
+    for (let accrual = 0; accrual < 30; accrual += 1) await office.owe({ bob: 5n })
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 92n })
+    expect(office.told).toEqual(['the most for 24 hours is reached'])
+    office.pass(dayMs + minuteMs)
+    await office.run(3)
+    expect(office.got.get('bob')).toBe(100n)
+  })
+
+  it('of a day that never suffices for a first part is told, and keeps nobody else waiting', async () => {
+    office = openOffice({ dailyCap: 1_000_000n, everyMs: 1 })
+    office.world.accounts?.set('ann', 'missing')
+    // An account costs 600,000.
+    for (let accrual = 0; accrual < 4; accrual += 1) await office.owe({ ann: 500_000n })
+    await office.owe({ bob: 900_000n })
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ bob: 900_000n })
+    const why = 'what rewards.dailyCap lets out in 24 hours is too little for the first part of what is owed'
+    expect(office.told).toEqual(['the most for 24 hours is reached', why])
+    const name = { role: 'developer', payee: 'ann' } as const
+    expect(await office.rewards.payee(name)).toMatchObject({ owed: 2_000_000n, why: `${why}; raise it` })
   })
 
   it('of a day that is less than what one payment earned is told, with what to do about it', async () => {
@@ -226,20 +302,59 @@ describe('paused', () => {
     await office.run(2)
     expect(office.got.get('ann')).toBe(60n)
   })
+
+  it('signs nothing more from then on, and what was being signed just then is not sent', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.fit = 1
+    await office.owe(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`p${index}`, 100n])))
+    let signings = 0
+    office.world.signing = () => {
+      signings += 1
+      if (signings === 40) office.world.isPaused = true
+      return undefined
+    }
+    await office.run(3)
+    expect(office.sent.length).toBeLessThan(40)
+    // As many as are worked on at the same time were begun already.
+    expect(signings).toBeLessThan(40 + 16)
+    const signed = signings
+    office.pass(hourMs)
+    await office.run(2)
+    expect(signings).toBe(signed)
+    office.world.isPaused = false
+    office.pass(minuteMs)
+    await office.run(3)
+    expect(office.got.size).toBe(120)
+    expect([...office.got.values()].every((units) => units === 100n)).toBe(true)
+    expect(await office.rewards.audit()).toEqual([])
+  })
+
+  it('reserves nothing more from then on', async () => {
+    office = openOffice({ everyMs: 1 })
+    office.world.fit = 1
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    const plan: typeof office.dispatches.plan = (order) => {
+      office.world.isPaused = true
+      return office.dispatches.plan(order)
+    }
+    await office.another({ dispatches: { ...office.dispatches, plan } }).run()
+    expect(await office.dispatches.open()).toMatchObject([{ state: 'planned' }])
+    expect(office.sent).toEqual([])
+  })
 })
 
 describe('a wallet that holds too little', () => {
-  it('pays whom it can, says what it needs, and pays the others soon after it is filled', async () => {
+  it('pays who has waited longest, says what it needs, and pays the others soon after it is filled', async () => {
     office = openOffice()
     office.world.units = 70n
     await office.owe({ ann: 60n, bob: 50n, cat: 10n })
     await office.run(2)
-    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, cat: 10n })
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n })
     expect(office.told[0]).toMatch(/holds 0.00000007 NATIVE and needs 0.00000012; send it there$/)
-    office.world.units = 50n
+    office.world.units = 60n
     office.pass(minuteMs)
     await office.run(2)
-    expect(office.got.get('bob')).toBe(50n)
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, bob: 50n, cat: 10n })
   })
 
   it('pays part of what is owed to one', async () => {
