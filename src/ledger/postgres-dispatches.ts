@@ -40,7 +40,7 @@ import { formatText } from './stored-text.ts'
 
 type Query = Database['query']
 
-/** Registrations wait so long at the most: behind somebody who holds the table for longer, a refund is given up for now. */
+/** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
 const lockMs = 1_000
 
 const isOpen = "state IN ('planned', 'signed')"
@@ -186,14 +186,15 @@ async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<
 
 /**
  * False where something was had for it, or might be. What nobody has registered has no row that one could wait for: so for
- * this moment nobody registers anything, and whoever does then sees that this one goes back.
+ * this moment nobody registers anything, and whoever does then sees that this one goes back. The gate is a table of its own:
+ * the table of payments would be held by whoever vacuums it, for as long as that takes.
  */
 async function makeVoid(query: Query, tx: Uint8Array, now: number): Promise<boolean> {
   const key = hexOf(tx)
   if ((await query(setVoid, [key, now])).length > 0) return true
   if ((await query(known, [key])).length > 0) return false
   await query(`SET LOCAL lock_timeout = ${lockMs}`)
-  await query('LOCK TABLE paystile_payments IN SHARE ROW EXCLUSIVE MODE')
+  await query('LOCK TABLE paystile_gate IN EXCLUSIVE MODE')
   return (await query(known, [key])).length === 0
 }
 

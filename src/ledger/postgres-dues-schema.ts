@@ -121,3 +121,7 @@ export const voidsStep = `
   CREATE UNIQUE INDEX paystile_dispatches_voids ON paystile_dispatches (voids)
     WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
+
+/** The gate has no rows: it is there to be locked. Who registers a payment takes the one lock of it, who makes one void the other. */
+export const gateStep = `
+  CREATE TABLE paystile_gate (nothing boolean CHECK (false))`
