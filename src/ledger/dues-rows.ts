@@ -177,11 +177,6 @@ export function readVerification({ host, wallet, begins, ends, revoked }: Verifi
   return { host: parseText(host), wallet: parseText(wallet), ...times, isRevoked: Boolean(revoked) }
 }
 
-/** Of all states, so that it is found by the index that begins with kind and state. */
-export const signingsOf = (table: string, since: string): string =>
-  `SELECT coalesce(sum(attempts), 0) AS total FROM ${table} WHERE kind = 'payout'
-    AND state IN ('planned', 'signed', 'landed', 'dropped') AND changed_at >= ${since}`
-
 export interface DispatchRow {
   readonly id: string
   readonly kind: DispatchKind

@@ -131,6 +131,11 @@ export function signing(signed: KeptBytes, about: string | undefined): Step {
       : undefined
 }
 
+/** Whether a signing is one of those that are counted, and that a budget holds for. */
+export function isCounted({ kind }: Dispatch): boolean {
+  return kind === 'payout'
+}
+
 export function unsigning(why: string): Step {
   return (dispatch) =>
     dispatch.state === 'signed' ? { ...dispatch, state: 'planned', why, signed: erased(dispatch) } : undefined

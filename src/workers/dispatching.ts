@@ -8,7 +8,7 @@
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Courier, SignedBytes, Signing } from '../core/courier.ts'
 import type { Meter } from '../core/metrics.ts'
-import type { Dispatch, Dispatches, DispatchKind, Sealer } from '../core/money-out.ts'
+import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../core/money-out.ts'
 import { writeNonce } from '../core/nonce.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
@@ -34,6 +34,8 @@ export interface Errand {
   result?(dispatch: Dispatch, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
+  /** How much more may be signed: beyond it, it waits. */
+  readonly budget?: SigningBudget
 }
 
 export type Step =
@@ -46,6 +48,8 @@ export type Step =
   | { readonly kind: 'waiting'; readonly dispatch: Dispatch; readonly why: string }
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
+
+export const feesSpent = 'the fees of 24 hours are spent'
 
 const idBytes = 12
 
@@ -111,8 +115,10 @@ async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts)
   const { signed, about } = signing
   const { signature, lastValidBlockHeight, slot, wire } = signed
   const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
-  const kept = await parts.dispatches.sign(id, version, { signature, lastValidBlockHeight, slot, sealed }, about)
-  // Somebody else's bytes are kept: these must never be sent.
+  const bytes = { signature, lastValidBlockHeight, slot, sealed }
+  const kept = await parts.dispatches.sign(id, version, bytes, about, errand.budget)
+  // What is not kept must never be sent. Without an answer somebody else's bytes are.
+  if (kept === 'spent') return { kind: 'waiting', dispatch, why: feesSpent }
   if (!kept) return { kind: 'passed' }
   parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
   return send(kept, signed, 'it was sent just now', parts)

@@ -13,7 +13,7 @@ import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 import { paymentOf } from './payees.ts'
 import type { Memory, PayoutsParts } from './payout-limits.ts'
-import { areFeesSpent, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
+import { areFeesSpent, budgetOf, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
 import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './payout-plan.ts'
 
 const followMs = 1_000
@@ -22,7 +22,7 @@ const mostOpen = 128
 
 export function startPayouts(parts: PayoutsParts): Loop {
   const { limits, clock, log } = parts
-  const memory: Memory = { suspects: new Set(), told: new Map(), signing: 0 }
+  const memory: Memory = { suspects: new Set(), told: new Map() }
   let planAt = 0
   const work = async (): Promise<void> => {
     const isPaused = await parts.isPaused()
@@ -52,17 +52,14 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
   let blamed: number | undefined
   const errand: Errand = {
     sign: async (one) => {
-      const signing = await sign(parts, memory, one)
+      const signing = await sign(parts, one)
       if (signing.kind === 'impossible') blamed = signing.transfer
       return signing
     },
     mostAttempts: Number.POSITIVE_INFINITY,
+    budget: budgetOf(parts),
   }
-  const isSigning = dispatch.state === 'planned'
-  if (isSigning) memory.signing += 1
-  const taken = await advance(dispatch, errand, parts).finally(() => {
-    if (isSigning) memory.signing -= 1
-  })
+  const taken = await advance(dispatch, errand, parts)
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
   if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, { why: taken.why, blamed })
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
@@ -84,9 +81,9 @@ async function suspect(
   }
 }
 
-async function sign(parts: PayoutsParts, memory: Memory, { id, attempts }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: PayoutsParts, { id, attempts }: Dispatch): Promise<DispatchSigning> {
   // Also the first time: others may have spent in between what there was when it was planned.
-  if (await areFeesSpent(parts, memory.signing)) return { kind: 'unavailable', why: feesSpent.why }
+  if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.dispatches.lines(id)
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }

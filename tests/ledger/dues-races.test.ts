@@ -105,6 +105,21 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     }
   })
 
+  it('sign no more than a budget lets, whoever counts at the same time', async () => {
+    const dispatches = (await openMany(await make())).map(dispatchesOf)
+    const [first = expect.fail()] = dispatches
+    for (const round of rounds) {
+      const ids: string[] = []
+      for (const _ of dispatches) ids.push(plannedBy(await first.plan(planOf())).id)
+      const budget = { since: startOfTests, most: BigInt(2 * round + 2) }
+      const signed = await Promise.all(
+        dispatches.map((one, index) => one.sign(ids[index] ?? '', 1, bytes, undefined, budget)),
+      )
+      expect(signed.filter((one) => one === 'spent')).toHaveLength(2)
+      expect(await first.signings(startOfTests)).toBe(budget.most)
+    }
+  })
+
   it('T157: plan one for a lane, and no more than the cap', async () => {
     const ledgers = await openMany(await make())
     const dispatches = ledgers.map(dispatchesOf)
