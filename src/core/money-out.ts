@@ -142,6 +142,8 @@ export interface Dispatch {
   readonly changedAt: number
   /** How often it was signed. */
   readonly attempts: number
+  /** How often it failed on chain. */
+  readonly failures: number
   /** Of the last bytes; undefined before the first. Without `sealed` once their fate is known. */
   readonly signed: KeptBytes | undefined
   readonly slot: number
@@ -271,8 +273,8 @@ export interface Dispatches {
     about?: string,
     budget?: SigningBudget,
   ): Promise<Dispatch | 'spent' | undefined>
-  /** What was signed can no longer land: back to `planned`. */
-  unsign(id: string, version: number, why: string): Promise<Dispatch | undefined>
+  /** What was signed can no longer land: back to `planned`. It may have failed on chain, and not only missed its time. */
+  unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<Dispatch | undefined>
   /** It landed for good: what it paid is paid. */
   land(id: string, version: number, slot: number, about?: string): Promise<Dispatch | undefined>
   /** Gives up what is only planned: what it had reserved is owed again. */

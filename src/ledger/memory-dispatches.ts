@@ -109,8 +109,8 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       dispatches.set(id, next)
       return dispatch
     },
-    async unsign(id, version, why) {
-      return step(id, version, unsigning(why))?.dispatch
+    async unsign(id, version, why, hasFailed) {
+      return step(id, version, unsigning(why, hasFailed))?.dispatch
     },
     async land(id, version, slot, about) {
       const landed = step(id, version, landing(slot, about))

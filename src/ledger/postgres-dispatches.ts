@@ -138,7 +138,7 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
       }
       return budget ? transactDues(database, work) : database.transact(work)
     },
-    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
       step(id, version, landing(slot, about), async (query, _voids, dispatch) => {
         await addToPayees(query, paidBy(await readLines(query, id)))

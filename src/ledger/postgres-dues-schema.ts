@@ -124,6 +124,7 @@ export const voidsStep = `
 
 /** The gate has no rows: it is there to be locked. Who registers a payment takes the one lock of it, who makes one void the other. */
 export const signingsStep = `
+  ALTER TABLE paystile_dispatches ADD COLUMN failures bigint NOT NULL DEFAULT 0;
   CREATE TABLE paystile_gate (nothing boolean CHECK (false));
   CREATE TABLE paystile_signings (
     at bigint NOT NULL,

@@ -99,7 +99,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         rows.update(dispatch)
         return dispatch
       }),
-    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
       step(id, version, landing(slot, about), (dispatch) => {
         reserve.land(rows.lines(id))

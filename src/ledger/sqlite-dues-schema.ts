@@ -130,6 +130,7 @@ export const voidsStep = `
  * What was signed before counts once, when it last changed.
  */
 export const signingsStep = `
+  ALTER TABLE dispatches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
   CREATE TABLE signings (
     at INTEGER NOT NULL,
     dispatch TEXT NOT NULL,

@@ -34,6 +34,8 @@ export interface Errand {
   result?(dispatch: Dispatch, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
+  /** How often it may fail on chain before it is given up. */
+  readonly mostFailures?: number
   /** How much more may be signed: beyond it, it waits. */
   readonly budget?: SigningBudget
 }
@@ -105,10 +107,11 @@ async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts)
 }
 
 async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
-  const { id, version, attempts, why } = dispatch
-  if (attempts >= errand.mostAttempts) {
-    return drop(dispatch, `it was signed ${attempts} times${why === '' ? '' : `, and then: ${why}`}`, parts)
-  }
+  const { id, version, attempts, failures, why } = dispatch
+  const then = why === '' ? '' : `, and then: ${why}`
+  if (attempts >= errand.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
+  if (errand.mostFailures !== undefined && failures >= errand.mostFailures)
+    return drop(dispatch, `it failed ${failures} times${then}`, parts)
   const signing = await errand.sign(dispatch)
   if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
   if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
@@ -140,8 +143,9 @@ async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingPart
       return land(dispatch, outcome.slot, errand, parts)
     case 'failed':
     case 'expired': {
-      const why = outcome.kind === 'failed' ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
-      const next = await parts.dispatches.unsign(id, version, why)
+      const hasFailed = outcome.kind === 'failed'
+      const why = hasFailed ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
+      const next = await parts.dispatches.unsign(id, version, why, hasFailed)
       if (!next) return { kind: 'passed' }
       parts.log.warn('dispatch not landed', { id, kind: dispatch.kind, tx: signature, why })
       return { kind: 'unsigned', dispatch: next, why }

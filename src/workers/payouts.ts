@@ -19,6 +19,8 @@ import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './payo
 const followMs = 1_000
 /** Transactions under way at the same time. */
 const mostOpen = 128
+/** On chain, each at the cost of a fee, though all had been tried out before: then somebody in it cannot be paid. */
+const mostFailures = 5
 
 export function startPayouts(parts: PayoutsParts): Loop {
   const { limits, clock, log } = parts
@@ -57,11 +59,15 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
       return signing
     },
     mostAttempts: Number.POSITIVE_INFINITY,
+    mostFailures,
     budget: budgetOf(parts),
   }
   const taken = await advance(dispatch, errand, parts)
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
-  if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, { why: taken.why, blamed })
+  if (taken.kind === 'dropped') {
+    const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
+    await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
+  }
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
@@ -70,14 +76,14 @@ async function suspect(
   { dispatches, rewards, clock }: PayoutsParts,
   { suspects }: Memory,
   id: string,
-  { why, blamed }: { readonly why: string; readonly blamed: number | undefined },
+  { why, blamed, pauseMs }: { readonly why: string; readonly blamed: number | undefined; readonly pauseMs: number },
 ): Promise<void> {
   const lines = await dispatches.lines(id)
   const now = Math.floor(clock.now())
   for (const [index, line] of lines.entries()) {
     if (index === blamed) await rewards.park(line, why, now + dayMs)
     else if (blamed === undefined && lines.length > 1) suspects.add(keyOf(line))
-    else if (blamed === undefined) await rewards.park(line, why, now + hourMs)
+    else if (blamed === undefined) await rewards.park(line, why, now + pauseMs)
   }
 }
 

@@ -68,6 +68,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
         version: 1,
         ...times,
         attempts: 0,
+        failures: 0,
       } as const
       expect(first).toEqual({ ...fresh, signed: undefined, slot: 0, why: '', about: '{"b":"\ud800"}' })
       expect(await dispatches().get(first.id)).toEqual(first)
@@ -266,7 +267,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().sign(id, 2, bytes)).toBeUndefined()
       expect(await dispatches().drop(id, 2, '')).toBeUndefined()
       const back = await dispatches().unsign(id, 2, 'expired')
-      expect(back).toMatchObject({ state: 'planned', version: 3, why: 'expired', attempts: 1 })
+      expect(back).toMatchObject({ state: 'planned', version: 3, why: 'expired', attempts: 1, failures: 0 })
       expect(back?.signed).toEqual({ ...bytes, sealed: '' })
       expect(await dispatches().land(id, 3, 5)).toBeUndefined()
       const again = await dispatches().sign(id, 3, { ...bytes, signature: 'signature-2' })
@@ -282,6 +283,15 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       await dispatches().drop(other.id, 1, '')
       expect(await dispatches().drop(other.id, 2, '')).toBeUndefined()
       expect(await dispatches().sign(other.id, 2, bytes)).toBeUndefined()
+    })
+
+    it('counts how often it failed on chain', async () => {
+      const { id } = await planned()
+      for (const [index, hasFailed] of [true, false, true].entries()) {
+        await dispatches().sign(id, 2 * index + 1, bytes)
+        await dispatches().unsign(id, 2 * index + 2, 'why', hasFailed)
+      }
+      expect(await dispatches().get(id)).toMatchObject({ attempts: 3, failures: 2 })
     })
 
     it('pays once, however often it is said to have landed', async () => {

@@ -418,6 +418,41 @@ describe('who cannot be paid now', () => {
     expect(office.sent.at(-1)).toEqual(['ann', 'cat'])
   })
 
+  it('holds up nobody either when it is only seen on chain, and costs no more than a few fees a day', async () => {
+    office = openOffice({ everyMs: 1 })
+    const { courier } = office.parts
+    const bad = new Set<string>()
+    const failing: Courier = {
+      ...courier,
+      sign: async (order) => {
+        const signing = await courier.sign(order)
+        const isBad = order.transfers.some(({ owner }) => owner === 'bob')
+        if (signing.kind === 'signed' && isBad) bad.add(signing.signed.signature)
+        return signing
+      },
+      outcomeOf: async (signed) =>
+        bad.has(signed.signature) ? { kind: 'failed', slot: 2, why: 'no such account' } : courier.outcomeOf(signed),
+    }
+    const worker = office.another({ courier: failing })
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    for (let turn = 0; turn < 10 * 60; turn += 1) {
+      office.pass(minuteMs)
+      await worker.run()
+    }
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, cat: 40n })
+    expect(await office.rewards.payee({ role: 'developer', payee: 'bob' })).toMatchObject({
+      why: 'it failed 5 times, and then: it failed on chain: no such account',
+      owed: 50n,
+      reserved: 0n,
+    })
+    // Among others, and alone.
+    expect(bad.size).toBe(10)
+    office.pass(dayMs)
+    await worker.run()
+    expect(bad.size).toBe(11)
+    expect(await office.rewards.audit()).toEqual([])
+  })
+
   it('does not hide those behind, however many they are', async () => {
     office = openOffice()
     const lost = Array.from({ length: 1_100 }, (_, index) => [`lost${index}`, 100n] as const)
