@@ -142,6 +142,8 @@ export interface Dispatch {
   readonly changedAt: number
   /** How often it was signed. */
   readonly attempts: number
+  /** How often it failed on chain. */
+  readonly failures: number
   /** Of the last bytes; undefined before the first. Without `sealed` once their fate is known. */
   readonly signed: KeptBytes | undefined
   readonly slot: number
@@ -165,6 +167,12 @@ export interface DispatchPlan {
    * dropped. It may have come too late, or be registered nowhere: then nobody can register it any more, whichever proof it has.
    */
   readonly voids?: Uint8Array
+}
+
+/** The most payouts that may be signed since a time, one that is signed again counted again. */
+export interface SigningBudget {
+  readonly since: number
+  readonly most: bigint
 }
 
 export type Planning =
@@ -257,9 +265,16 @@ export interface Dispatches {
   /** Reserves and writes down, in one step. */
   plan(plan: DispatchPlan): Promise<Planning>
   /** Each of these answers the dispatch as it is now, or undefined when the version has passed; then nothing changed. */
-  sign(id: string, version: number, signed: KeptBytes, about?: string): Promise<Dispatch | undefined>
-  /** What was signed can no longer land: back to `planned`. */
-  unsign(id: string, version: number, why: string): Promise<Dispatch | undefined>
+  /** With a budget, `spent` and nothing changed where a payout would be one too many. */
+  sign(
+    id: string,
+    version: number,
+    signed: KeptBytes,
+    about?: string,
+    budget?: SigningBudget,
+  ): Promise<Dispatch | 'spent' | undefined>
+  /** What was signed can no longer land: back to `planned`. It may have failed on chain, and not only missed its time. */
+  unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<Dispatch | undefined>
   /** It landed for good: what it paid is paid. */
   land(id: string, version: number, slot: number, about?: string): Promise<Dispatch | undefined>
   /** Gives up what is only planned: what it had reserved is owed again. */
@@ -283,7 +298,7 @@ export interface Dispatches {
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
   /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
   planned(since: number): Promise<bigint>
-  /** How often payouts were signed that have changed since a time: their earlier signings are counted with the later ones. */
+  /** How often payouts were signed since a time. */
   signings(since: number): Promise<bigint>
 }
 

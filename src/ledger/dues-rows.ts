@@ -177,11 +177,6 @@ export function readVerification({ host, wallet, begins, ends, revoked }: Verifi
   return { host: parseText(host), wallet: parseText(wallet), ...times, isRevoked: Boolean(revoked) }
 }
 
-/** Of all states, so that it is found by the index that begins with kind and state. */
-export const signingsOf = (table: string, since: string): string =>
-  `SELECT coalesce(sum(attempts), 0) AS total FROM ${table} WHERE kind = 'payout'
-    AND state IN ('planned', 'signed', 'landed', 'dropped') AND changed_at >= ${since}`
-
 export interface DispatchRow {
   readonly id: string
   readonly kind: DispatchKind
@@ -191,6 +186,7 @@ export interface DispatchRow {
   readonly at: Whole
   readonly changed_at: Whole
   readonly attempts: Whole
+  readonly failures: Whole
   readonly signature: string | null
   readonly last_valid: Whole | null
   readonly signed_slot: Whole | null
@@ -200,8 +196,8 @@ export interface DispatchRow {
   readonly about: string
 }
 
-export const dispatchColumns = `id, kind, lane, state, version, at, changed_at, attempts, signature, last_valid, signed_slot,
-  sealed, slot, why, about`
+export const dispatchColumns = `id, kind, lane, state, version, at, changed_at, attempts, failures, signature, last_valid,
+  signed_slot, sealed, slot, why, about`
 
 export function readDispatch(row: DispatchRow): Dispatch {
   const { kind, state } = row
@@ -214,6 +210,7 @@ export function readDispatch(row: DispatchRow): Dispatch {
     at: Number(row.at),
     changedAt: Number(row.changed_at),
     attempts: Number(row.attempts),
+    failures: Number(row.failures),
     signed: readSigned(row),
     slot: Number(row.slot),
     why: parseText(row.why),
@@ -229,15 +226,15 @@ function readSigned({ signature, last_valid, signed_slot, sealed }: DispatchRow)
 
 /** What a step may change, in the order of `steppedColumns`. */
 export function steppedValues(dispatch: Dispatch): readonly (string | number | null)[] {
-  const { state, version, changedAt, attempts, signed, slot, why, about } = dispatch
+  const { state, version, changedAt, attempts, failures, signed, slot, why, about } = dispatch
   const bytes = signed ? [formatText(signed.signature), signed.lastValidBlockHeight, signed.slot] : [null, null, null]
   const texts = [formatText(signed?.sealed ?? ''), slot, formatText(why), formatText(about)]
-  return [state, version, changedAt, attempts, ...bytes, ...texts]
+  return [state, version, changedAt, attempts, failures, ...bytes, ...texts]
 }
 
 export const steppedColumns = [
-  ...['state', 'version', 'changed_at', 'attempts', 'signature', 'last_valid', 'signed_slot'],
-  ...['sealed', 'slot', 'why', 'about'],
+  ...['state', 'version', 'changed_at', 'attempts', 'failures', 'signature', 'last_valid'],
+  ...['signed_slot', 'sealed', 'slot', 'why', 'about'],
 ]
 
 export interface LineRow {

@@ -112,7 +112,7 @@ export function sentBy(lines: readonly PayoutLine[]): bigint {
 }
 
 export function plannedOf({ id, kind, lane, about }: DispatchPlan, now: number): Dispatch {
-  const times = { version: 1, at: now, changedAt: now, attempts: 0 }
+  const times = { version: 1, at: now, changedAt: now, attempts: 0, failures: 0 }
   return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
 }
 
@@ -131,9 +131,17 @@ export function signing(signed: KeptBytes, about: string | undefined): Step {
       : undefined
 }
 
-export function unsigning(why: string): Step {
-  return (dispatch) =>
-    dispatch.state === 'signed' ? { ...dispatch, state: 'planned', why, signed: erased(dispatch) } : undefined
+/** Whether a signing is one of those that are counted, and that a budget holds for. */
+export function isCounted({ kind }: Dispatch): boolean {
+  return kind === 'payout'
+}
+
+export function unsigning(why: string, hasFailed = false): Step {
+  return (dispatch) => {
+    if (dispatch.state !== 'signed') return undefined
+    const failures = dispatch.failures + (hasFailed ? 1 : 0)
+    return { ...dispatch, state: 'planned', why, failures, signed: erased(dispatch) }
+  }
 }
 
 export function landing(slot: number, about: string | undefined): Step {

@@ -6,6 +6,7 @@ import {
   checkPlan,
   compareText,
   dropping,
+  isCounted,
   isReady,
   keyOfPayee,
   landing,
@@ -65,13 +66,16 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     )
     return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
   }
-  const step = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+  const signings = (since: number): bigint => BigInt(till.signings.filter((at) => at >= since).length)
+  const find = (id: string, version: number, to: Step): KeptDispatch | undefined => {
     const time = now()
     const kept = dispatches.get(id)
     const dispatch = stepTo(kept?.dispatch, version, to, time)
-    if (!kept || !dispatch) return undefined
-    const next = { ...kept, dispatch }
-    dispatches.set(id, next)
+    return kept && dispatch && { ...kept, dispatch }
+  }
+  const step = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+    const next = find(id, version, to)
+    if (next) dispatches.set(id, next)
     return next
   }
 
@@ -94,11 +98,19 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       for (const line of lines) setUpto(line, line.upto, { why: '', parkedUntil: 0 })
       return { kind: 'planned', dispatch }
     },
-    async sign(id, version, signed, about) {
-      return step(id, version, signing(signed, about))?.dispatch
+    async sign(id, version, signed, about, budget) {
+      const next = find(id, version, signing(signed, about))
+      if (!next) return undefined
+      const { dispatch } = next
+      if (isCounted(dispatch)) {
+        if (budget && signings(budget.since) >= budget.most) return 'spent'
+        till.signings.push(dispatch.changedAt)
+      }
+      dispatches.set(id, next)
+      return dispatch
     },
-    async unsign(id, version, why) {
-      return step(id, version, unsigning(why))?.dispatch
+    async unsign(id, version, why, hasFailed) {
+      return step(id, version, unsigning(why, hasFailed))?.dispatch
     },
     async land(id, version, slot, about) {
       const landed = step(id, version, landing(slot, about))
@@ -157,8 +169,7 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     },
     async signings(since) {
       now()
-      const own = all().filter(({ kind, changedAt }) => kind === 'payout' && changedAt >= since)
-      return own.reduce((sum, { attempts }) => sum + BigInt(attempts), 0n)
+      return signings(since)
     },
   }
 }

@@ -35,13 +35,15 @@ export interface Till {
   readonly lanes: Map<string, string[]>
   /** Payments that go back as a whole, by transaction. */
   readonly voided: Set<string>
+  /** When payouts were signed. */
+  readonly signings: number[]
 }
 
 export function createTill(): Till {
   const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
   const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map(), lanes: new Map() }
   const voided = new Set<string>()
-  return { isStarted: false, ...owed, ...others, voided }
+  return { isStarted: false, ...owed, ...others, voided, signings: [] }
 }
 
 export function addToPayees(till: Till, deltas: readonly Delta[]): void {

@@ -7,6 +7,7 @@ import {
   checkGross,
   checkPlan,
   dropping,
+  isCounted,
   isReady,
   keyOfPayee,
   landing,
@@ -26,7 +27,6 @@ import {
   readDispatch,
   readLine,
   readPayee,
-  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -40,7 +40,7 @@ import { formatText } from './stored-text.ts'
 
 type Query = Database['query']
 
-/** Registrations wait so long at the most: behind somebody who holds the table for longer, a refund is given up for now. */
+/** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
 const lockMs = 1_000
 
 const isOpen = "state IN ('planned', 'signed')"
@@ -68,7 +68,8 @@ const linesOf = `SELECT ${lineColumns}, dispatch FROM paystile_payout_lines WHER
 const planned = `SELECT coalesce(sum(sent), 0) AS total FROM (
     SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND state = 'landed' AND changed_at >= $1 UNION ALL
     SELECT sent FROM paystile_dispatches WHERE kind = 'payout' AND ${isOpen}) AS counted`
-const signings = signingsOf('paystile_dispatches', '$1')
+const signings = 'SELECT count(*) AS total FROM paystile_signings WHERE at >= $1'
+const count = 'INSERT INTO paystile_signings (at, dispatch, attempt) VALUES ($1, $2, $3)'
 const isNamed = 'kept.role = given.role AND kept.payee = given.payee'
 /** As they stand, each with what its accruals of a line come to. */
 const standing = `SELECT kept.*, (SELECT coalesce(sum(units), 0) FROM paystile_shares AS shared WHERE shared.role = given.role
@@ -91,6 +92,14 @@ const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = versi
 export function createPostgresDispatches(database: Database, clock: Clock): Dispatches {
   const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly Dispatch[]> =>
     ((await database.query(sql, values)) as unknown as DispatchRow[]).map(readDispatch)
+  const next = async (query: Query, id: string, version: number, to: Step): Promise<Dispatch | undefined> => {
+    const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
+    return stepTo(row && readDispatch(row), version, to, timeOf(clock))
+  }
+  const write = async (query: Query, dispatch: Dispatch): Promise<Uint8Array | null> => {
+    const [kept] = await query(update, [formatText(dispatch.id), ...steppedValues(dispatch)])
+    return kept?.['voids'] as Uint8Array | null
+  }
   /** `then` follows in the same transaction, which waits for all others that change what is owed. */
   const step = (
     id: string,
@@ -99,11 +108,10 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     then?: (query: Query, voids: Uint8Array | null, dispatch: Dispatch) => Promise<void>,
   ) => {
     const work = async (query: Query): Promise<Dispatch | undefined> => {
-      const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
-      const dispatch = stepTo(row && readDispatch(row), version, to, timeOf(clock))
+      const dispatch = await next(query, id, version, to)
       if (!dispatch) return undefined
-      const [kept] = await query(update, [formatText(id), ...steppedValues(dispatch)])
-      await then?.(query, kept?.['voids'] as Uint8Array | null, dispatch)
+      const voids = await write(query, dispatch)
+      await then?.(query, voids, dispatch)
       return dispatch
     }
     return then ? transactDues(database, work) : database.transact(work)
@@ -117,8 +125,20 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
       if (planning.kind === 'wrong') checkGross(planning.line, planning.gross)
       return planning as Planning
     },
-    sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
-    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    sign: (id, version, signed, about, budget) => {
+      const work = async (query: Query): Promise<Dispatch | 'spent' | undefined> => {
+        const dispatch = await next(query, id, version, signing(signed, about))
+        if (!dispatch) return undefined
+        if (isCounted(dispatch)) {
+          if (budget && (await countSignings(query, budget.since)) >= budget.most) return 'spent'
+          await query(count, [dispatch.changedAt, formatText(id), dispatch.attempts])
+        }
+        await write(query, dispatch)
+        return dispatch
+      }
+      return budget ? transactDues(database, work) : database.transact(work)
+    },
+    unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
       step(id, version, landing(slot, about), async (query, _voids, dispatch) => {
         await addToPayees(query, paidBy(await readLines(query, id)))
@@ -158,7 +178,7 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
       })
     },
     planned: (since) => sumPlanned(database.query, since),
-    signings: async (since) => BigInt(String((await database.query(signings, [since]))[0]?.['total'])),
+    signings: (since) => countSignings(database.query, since),
   }
 }
 
@@ -186,14 +206,15 @@ async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<
 
 /**
  * False where something was had for it, or might be. What nobody has registered has no row that one could wait for: so for
- * this moment nobody registers anything, and whoever does then sees that this one goes back.
+ * this moment nobody registers anything, and whoever does then sees that this one goes back. The gate is a table of its own:
+ * the table of payments would be held by whoever vacuums it, for as long as that takes.
  */
 async function makeVoid(query: Query, tx: Uint8Array, now: number): Promise<boolean> {
   const key = hexOf(tx)
   if ((await query(setVoid, [key, now])).length > 0) return true
   if ((await query(known, [key])).length > 0) return false
   await query(`SET LOCAL lock_timeout = ${lockMs}`)
-  await query('LOCK TABLE paystile_payments IN SHARE ROW EXCLUSIVE MODE')
+  await query('LOCK TABLE paystile_gate IN EXCLUSIVE MODE')
   return (await query(known, [key])).length === 0
 }
 
@@ -234,6 +255,10 @@ async function readLines(query: Query, id: string): Promise<readonly PayoutLine[
 
 async function sumPlanned(query: Query, since: number): Promise<bigint> {
   return BigInt(String((await query(planned, [since]))[0]?.['total']))
+}
+
+async function countSignings(query: Query, since: number): Promise<bigint> {
+  return BigInt(String((await query(signings, [since]))[0]?.['total']))
 }
 
 function namesOf(lines: readonly PayoutLine[]): readonly (readonly string[])[] {

@@ -121,3 +121,16 @@ export const voidsStep = `
   CREATE UNIQUE INDEX paystile_dispatches_voids ON paystile_dispatches (voids)
     WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
+
+/** The gate has no rows: it is there to be locked. Who registers a payment takes the one lock of it, who makes one void the other. */
+export const signingsStep = `
+  ALTER TABLE paystile_dispatches ADD COLUMN failures bigint NOT NULL DEFAULT 0;
+  CREATE TABLE paystile_gate (nothing boolean CHECK (false));
+  CREATE TABLE paystile_signings (
+    at bigint NOT NULL,
+    dispatch text COLLATE "C" NOT NULL,
+    attempt bigint NOT NULL,
+    PRIMARY KEY (at, dispatch, attempt)
+  );
+  INSERT INTO paystile_signings SELECT changed_at, id, attempts FROM paystile_dispatches
+    WHERE kind = 'payout' AND attempts > 0`

@@ -88,13 +88,15 @@ const givenWhole = `unnest(${names.map((name, index) => `$${index + 1}::${column
 const isReckoned = `(given.reckoned_in IS NULL
   OR given.reckoned_in = (SELECT value FROM paystile_meta WHERE key = 'reportToken'))`
 
-/** Who plans to send it back keeps registrations waiting meanwhile. Looked up by its index, for each of them. */
+/** Whoever plans to send one back that is not registered shuts the gate, for registrations only: they see then that it goes back. */
+const isGateOpen = 'NOT EXISTS (SELECT FROM paystile_gate FOR KEY SHARE)'
+/** Looked up by its index, for each of them. */
 const voided = (tx: string) => `SELECT true FROM paystile_dispatches WHERE voids = ${tx} AND state <> 'dropped'`
 
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
 // In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
 const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole}
-  WHERE ${isReckoned} AND (${voided('given.tx')}) IS NULL ORDER BY tx ON CONFLICT (tx) DO NOTHING RETURNING tx`
+  WHERE ${isGateOpen} AND ${isReckoned} AND (${voided('given.tx')}) IS NULL ORDER BY tx ON CONFLICT (tx) DO NOTHING RETURNING tx`
 const replace = (some: readonly Name[], source: string, more = '') => `WITH held AS (
     SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
   UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}

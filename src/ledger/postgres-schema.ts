@@ -5,7 +5,7 @@
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity, checkVersion, LedgerConfigurationError } from './identity.ts'
 import type { Database } from './postgres-database.ts'
-import { duesStep, voidsStep } from './postgres-dues-schema.ts'
+import { duesStep, signingsStep, voidsStep } from './postgres-dues-schema.ts'
 
 export const steps: readonly string[] = [
   `
@@ -162,6 +162,7 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_payers_worth ON paystile_payers (at, worth)`,
   duesStep,
   voidsStep,
+  signingsStep,
 ]
 
 /** A ledger of many payments takes its time to be brought up to date, once. */

@@ -8,6 +8,7 @@ import {
   checkGross,
   checkPlan,
   dropping,
+  isCounted,
   isReady,
   landing,
   paidBy,
@@ -26,7 +27,6 @@ import {
   readDispatch,
   readLine,
   readPayee,
-  signingsOf,
   steppedColumns,
   steppedValues,
 } from './dues-rows.ts'
@@ -59,7 +59,6 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   ]
   const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
-  const signings = db.prepare(signingsOf('dispatches', '?'))
   const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
 
   const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch) => void) =>
@@ -89,8 +88,18 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         return { kind: 'planned', dispatch }
       })
     },
-    sign: (id, version, signed, about) => step(id, version, signing(signed, about)),
-    unsign: (id, version, why) => step(id, version, unsigning(why)),
+    sign: (id, version, signed, about, budget) =>
+      write(() => {
+        const dispatch = stepTo(rows.find(id), version, signing(signed, about), timeOf(clock))
+        if (!dispatch) return undefined
+        if (isCounted(dispatch)) {
+          if (budget && rows.signings(budget.since) >= budget.most) return 'spent'
+          rows.count(dispatch)
+        }
+        rows.update(dispatch)
+        return dispatch
+      }),
+    unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
       step(id, version, landing(slot, about), (dispatch) => {
         reserve.land(rows.lines(id))
@@ -125,7 +134,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         })
       }),
     planned: (since) => read(() => rows.planned(since)),
-    signings: (since) => read(() => BigInt((signings.get(since) as { readonly total: number }).total)),
+    signings: (since) => read(() => rows.signings(since)),
   }
 }
 
@@ -149,6 +158,8 @@ function prepareDispatches(db: DatabaseSyncInstance) {
       SELECT sent FROM dispatches WHERE kind = 'payout' AND state = 'landed' AND changed_at >= ?1
       UNION ALL SELECT sent FROM dispatches WHERE kind = 'payout' AND ${isOpen})`)
   planned.setReadBigInts(true)
+  const count = db.prepare('INSERT INTO signings (at, dispatch, attempt) VALUES (?, ?, ?)')
+  const signings = db.prepare('SELECT count(*) AS total FROM signings WHERE at >= ?')
 
   return {
     find: (id: string) => findStored(formatText(id)),
@@ -171,6 +182,8 @@ function prepareDispatches(db: DatabaseSyncInstance) {
     voids: (id: string): Uint8Array | null =>
       (voids.get(formatText(id)) as { readonly voids: Uint8Array | null }).voids,
     planned: (since: number): bigint => readTotal(planned.get(since) as unknown as TotalRow),
+    count: ({ id, changedAt, attempts }: Dispatch): void => void count.run(changedAt, formatText(id), attempts),
+    signings: (since: number): bigint => BigInt((signings.get(since) as { readonly total: number }).total),
   }
 }
 

@@ -124,3 +124,18 @@ export const voidsStep = `
   CREATE UNIQUE INDEX dispatches_voids ON dispatches (voids) WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX dispatches_changed ON dispatches (kind, state, changed_at);
   `
+
+/**
+ * Payouts are counted by when they were signed: one that is signed over and over would otherwise count with all it ever was.
+ * What was signed before counts once, when it last changed.
+ */
+export const signingsStep = `
+  ALTER TABLE dispatches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE signings (
+    at INTEGER NOT NULL,
+    dispatch TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    PRIMARY KEY (at, dispatch, attempt)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO signings SELECT changed_at, id, attempts FROM dispatches WHERE kind = 'payout' AND attempts > 0;
+  `

@@ -19,6 +19,7 @@ const planned: Dispatch = {
   at: 0,
   changedAt: 0,
   attempts: 0,
+  failures: 0,
   signed: undefined,
   slot: 0,
   why: '',
@@ -47,8 +48,11 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
         stored.add(signed.signature)
         return { state: 'signed', signed, attempts: attempts + 1, about: about ?? before }
       }),
-    unsign: async (_id, version, why) =>
-      change(version, ({ signed }) => ({ state: 'planned', why, signed: signed && { ...signed, sealed: '' } })),
+    unsign: async (_id, version, why, hasFailed) =>
+      change(version, ({ signed, failures }) => {
+        const erased = signed && { ...signed, sealed: '' }
+        return { state: 'planned', why, signed: erased, failures: failures + (hasFailed ? 1 : 0) }
+      }),
     land: async (_id, version, slot, about) =>
       change(version, ({ about: before }) => ({ state: 'landed', slot, about: about ?? before })),
     drop: async (_id, version, why) => change(version, () => ({ state: 'dropped', why })),
@@ -157,6 +161,21 @@ describe('a dispatch', () => {
       why: 'it was signed 3 times, and then: it did not land in time',
     })
     expect(scene.row().state).toBe('dropped')
+  })
+
+  it('is given up after so many failures on chain, and not for what missed its time', async () => {
+    const scene = stage()
+    const errand = { ...scene.errand, mostAttempts: 9, mostFailures: 2 }
+    const step = () => advance(scene.row(), errand, scene.parts)
+    for (const how of ['failed', 'expired', 'expired', 'failed']) {
+      expect(await step()).toMatchObject({ kind: 'waiting' })
+      if (how === 'failed') scene.fail(scene.sent.at(-1) ?? '')
+      else scene.pass(3)
+      expect(await step()).toMatchObject({ kind: 'unsigned' })
+    }
+    const why = 'it failed 2 times, and then: it failed on chain: no money'
+    expect(await step()).toMatchObject({ kind: 'dropped', why })
+    expect(scene.sent).toHaveLength(4)
   })
 
   it('is given up when it cannot be built, and waits when that cannot be told', async () => {

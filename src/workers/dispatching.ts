@@ -8,7 +8,7 @@
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Courier, SignedBytes, Signing } from '../core/courier.ts'
 import type { Meter } from '../core/metrics.ts'
-import type { Dispatch, Dispatches, DispatchKind, Sealer } from '../core/money-out.ts'
+import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../core/money-out.ts'
 import { writeNonce } from '../core/nonce.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
@@ -35,6 +35,10 @@ export interface Errand {
   result?(dispatch: Dispatch, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
+  /** How often it may fail on chain before it is given up. */
+  readonly mostFailures?: number
+  /** How much more may be signed: beyond it, it waits. */
+  readonly budget?: SigningBudget
 }
 
 export type Step =
@@ -47,6 +51,8 @@ export type Step =
   | { readonly kind: 'waiting'; readonly dispatch: Dispatch; readonly why: string }
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
+
+export const feesSpent = 'the fees of 24 hours are spent'
 
 const idBytes = 12
 
@@ -114,18 +120,21 @@ async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts)
 }
 
 async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
-  const { id, version, attempts, why } = dispatch
-  if (attempts >= errand.mostAttempts) {
-    return drop(dispatch, `it was signed ${attempts} times${why === '' ? '' : `, and then: ${why}`}`, parts)
-  }
+  const { id, version, attempts, failures, why } = dispatch
+  const then = why === '' ? '' : `, and then: ${why}`
+  if (attempts >= errand.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
+  if (errand.mostFailures !== undefined && failures >= errand.mostFailures)
+    return drop(dispatch, `it failed ${failures} times${then}`, parts)
   const signing = await errand.sign(dispatch)
   if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
   if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
   const { signed, about } = signing
   const { signature, lastValidBlockHeight, slot, wire } = signed
   const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
-  const kept = await parts.dispatches.sign(id, version, { signature, lastValidBlockHeight, slot, sealed }, about)
-  // Somebody else's bytes are kept: these must never be sent.
+  const bytes = { signature, lastValidBlockHeight, slot, sealed }
+  const kept = await parts.dispatches.sign(id, version, bytes, about, errand.budget)
+  // What is not kept must never be sent. Without an answer somebody else's bytes are.
+  if (kept === 'spent') return { kind: 'waiting', dispatch, why: feesSpent }
   if (!kept) return { kind: 'passed' }
   parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
   return send(kept, signed, 'it was sent just now', parts)
@@ -147,8 +156,9 @@ async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingPart
       return land(dispatch, outcome.slot, errand, parts)
     case 'failed':
     case 'expired': {
-      const why = outcome.kind === 'failed' ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
-      const next = await parts.dispatches.unsign(id, version, why)
+      const hasFailed = outcome.kind === 'failed'
+      const why = hasFailed ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
+      const next = await parts.dispatches.unsign(id, version, why, hasFailed)
       if (!next) return { kind: 'passed' }
       parts.log.warn('dispatch not landed', { id, kind: dispatch.kind, tx: signature, why })
       return { kind: 'unsigned', dispatch: next, why }

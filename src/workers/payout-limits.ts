@@ -1,9 +1,10 @@
 /** What keeps payouts within bounds: what may go out and be spent on fees in a day, and what the wallet holds. */
 import type { Courier } from '../core/courier.ts'
 import { formatUnits } from '../core/money.ts'
-import type { Dispatches, PayoutLine } from '../core/money-out.ts'
+import type { Dispatches, PayoutLine, SigningBudget } from '../core/money-out.ts'
 import { solDecimals } from '../core/network.ts'
 import type { DispatchingParts } from './dispatching.ts'
+import { feesSpent as whySpent } from './dispatching.ts'
 import type { PayoutPlanParts } from './payout-plan.ts'
 import { dayMs, hourMs } from './payout-plan.ts'
 import { takeTurns } from './payout-turns.ts'
@@ -33,8 +34,6 @@ export interface Memory {
   readonly suspects: Set<string>
   /** Why nothing could be paid, and when that was last said. */
   readonly told: Map<string, number>
-  /** How many dispatches it is signing right now. */
-  signing: number
 }
 
 /** What can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
@@ -68,12 +67,17 @@ export async function limit(
 }
 
 export const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
-export const feesSpent = { why: 'the fees of 24 hours are spent', next: 'raise rewards.dailyFees or wait' }
+export const feesSpent = { why: whySpent, next: 'raise rewards.dailyFees or wait' }
 
-/** Whether so many more could cost more than a day may. Whatever is signed may land, and cost its fee. */
-export async function areFeesSpent({ dispatches, limits, clock }: PayoutsParts, more: number): Promise<boolean> {
-  const signings = await dispatches.signings(Math.floor(clock.now()) - dayMs)
-  return (signings + BigInt(more)) * limits.fee > limits.dailyFees
+/** Whatever is signed may land, and cost its fee: a lamport at the least, whatever is configured. */
+export function budgetOf({ limits, clock }: PayoutsParts): SigningBudget {
+  return { since: Math.floor(clock.now()) - dayMs, most: limits.dailyFees / (limits.fee || 1n) }
+}
+
+/** Whether so many more could cost more than a day may. Only a look ahead: it counts where they are signed. */
+export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<boolean> {
+  const { since, most } = budgetOf(parts)
+  return (await parts.dispatches.signings(since)) + BigInt(more) > most
 }
 
 /** What the wallet lacks to pay all this, in one sentence. */

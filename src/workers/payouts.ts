@@ -14,19 +14,21 @@ import { startLoop } from './loop.ts'
 import { signUnlessPaused } from './pause.ts'
 import { paymentOf } from './payees.ts'
 import type { Memory, PayoutsParts } from './payout-limits.ts'
-import { areFeesSpent, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
+import { areFeesSpent, budgetOf, capReached, feesSpent, findShortage, limit, tell } from './payout-limits.ts'
 import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './payout-plan.ts'
 
 const followMs = 1_000
 /** Transactions under way at the same time. */
 const mostOpen = 128
+/** On chain, each at the cost of a fee, though all had been tried out before: then somebody in it cannot be paid. */
+const mostFailures = 5
 
 export function startPayouts(given: PayoutsParts): Loop {
   const { limits, clock, log, courier, isPaused } = given
   // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
   const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
   const parts: PayoutsParts = { ...given, courier: { ...courier, sign } }
-  const memory: Memory = { suspects: new Set(), told: new Map(), signing: 0 }
+  const memory: Memory = { suspects: new Set(), told: new Map() }
   let planAt = 0
   const work = async (): Promise<void> => {
     const isStopped = await isPaused()
@@ -56,19 +58,20 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
   let blamed: number | undefined
   const errand: Errand = {
     sign: async (one) => {
-      const signing = await sign(parts, memory, one)
+      const signing = await sign(parts, one)
       if (signing.kind === 'impossible') blamed = signing.transfer
       return signing
     },
     mostAttempts: Number.POSITIVE_INFINITY,
+    mostFailures,
+    budget: budgetOf(parts),
   }
-  const isSigning = dispatch.state === 'planned'
-  if (isSigning) memory.signing += 1
-  const taken = await advance(dispatch, errand, parts).finally(() => {
-    if (isSigning) memory.signing -= 1
-  })
+  const taken = await advance(dispatch, errand, parts)
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
-  if (taken.kind === 'dropped') await suspect(parts, memory, dispatch.id, { why: taken.why, blamed })
+  if (taken.kind === 'dropped') {
+    const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
+    await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
+  }
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
@@ -77,20 +80,20 @@ async function suspect(
   { dispatches, rewards, clock }: PayoutsParts,
   { suspects }: Memory,
   id: string,
-  { why, blamed }: { readonly why: string; readonly blamed: number | undefined },
+  { why, blamed, pauseMs }: { readonly why: string; readonly blamed: number | undefined; readonly pauseMs: number },
 ): Promise<void> {
   const lines = await dispatches.lines(id)
   const now = Math.floor(clock.now())
   for (const [index, line] of lines.entries()) {
     if (index === blamed) await rewards.park(line, why, now + dayMs)
     else if (blamed === undefined && lines.length > 1) suspects.add(keyOf(line))
-    else if (blamed === undefined) await rewards.park(line, why, now + hourMs)
+    else if (blamed === undefined) await rewards.park(line, why, now + pauseMs)
   }
 }
 
-async function sign(parts: PayoutsParts, memory: Memory, { id, attempts }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: PayoutsParts, { id, attempts }: Dispatch): Promise<DispatchSigning> {
   // Also the first time: others may have spent in between what there was when it was planned.
-  if (await areFeesSpent(parts, memory.signing)) return { kind: 'unavailable', why: feesSpent.why }
+  if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.dispatches.lines(id)
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }

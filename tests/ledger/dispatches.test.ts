@@ -1,6 +1,6 @@
 /** What goes out: reserved, signed, landed or given back, each step once. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Dispatch, DispatchPlan } from '../../src/core/money-out.ts'
+import type { Dispatch, DispatchPlan, SigningBudget } from '../../src/core/money-out.ts'
 import { useDesk } from './desk.ts'
 import {
   accrualOf,
@@ -13,6 +13,7 @@ import {
   plannedBy,
   planOf,
   rewardsOf,
+  signedBy,
   sumsOf,
 } from './dues.ts'
 import { createPayment, startOfTests } from './payments.ts'
@@ -28,8 +29,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   const planned = async (changes: Partial<DispatchPlan> = {}) => plannedBy(await plan(changes))
   const kindOf = async (changes: Partial<DispatchPlan>) => (await plan(changes)).kind
   const sums = () => Promise.all([partner, developer].map((name) => sumsOf(rewards(), name)))
-  const signed = async ({ id, version }: Dispatch) =>
-    (await dispatches().sign(id, version, bytes)) ?? expect.fail('not signed')
+  const signed = async ({ id, version }: Dispatch) => signedBy(await dispatches().sign(id, version, bytes))
   const landed = async (dispatch: Dispatch) => {
     const { id, version } = await signed(dispatch)
     return (await dispatches().land(id, version, 7)) ?? expect.fail('not landed')
@@ -68,6 +68,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
         version: 1,
         ...times,
         attempts: 0,
+        failures: 0,
       } as const
       expect(first).toEqual({ ...fresh, signed: undefined, slot: 0, why: '', about: '{"b":"\ud800"}' })
       expect(await dispatches().get(first.id)).toEqual(first)
@@ -79,7 +80,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await rewards().owed(partner)).toBeUndefined()
       await accrue(rewards(), accrualOf(both))
       desk.clock.advance(5)
-      const second = await dispatches().sign(first.id, 1, { ...bytes, sealed: 'x\0' }, 'about')
+      const second = signedBy(await dispatches().sign(first.id, 1, { ...bytes, sealed: 'x\0' }, 'about'))
       const after = { version: 2, changedAt: startOfTests + 5, attempts: 1, about: 'about' }
       expect(second).toEqual({ ...first, ...after, state: 'signed', signed: { ...bytes, sealed: 'x\0' } })
       desk.clock.advance(5)
@@ -195,7 +196,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await kindOf({ lines: [await line({ role: 'treasury', payee: 't' })], cap: next })).toBe('planned')
     })
 
-    it('is counted by how often it was signed, as long as it has changed since a time', async () => {
+    it('is counted by how often it was signed since a time, and not by how often before', async () => {
       const first = await signed(await planned())
       await dispatches().unsign(first.id, first.version, 'expired')
       desk.clock.advance(1_000)
@@ -206,8 +207,30 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       await dispatches().sign(first.id, first.version + 1, bytes)
       await landed(await planned())
       await signed(await planned({ kind: 'refund', lane: 'refund:1' }))
-      expect(await dispatches().signings(startOfTests + 1_000)).toBe(3n)
+      expect(await dispatches().signings(startOfTests)).toBe(3n)
+      expect(await dispatches().signings(startOfTests + 1_000)).toBe(2n)
       expect(await dispatches().signings(startOfTests + 1_001)).toBe(0n)
+    })
+
+    it('is not signed beyond a budget, and nothing has changed then', async () => {
+      const budget = { since: startOfTests, most: 2n }
+      const sign = ({ id, version }: Dispatch, changes: Partial<SigningBudget> = {}) =>
+        dispatches().sign(id, version, bytes, undefined, { ...budget, ...changes })
+      const [first, second] = [await planned(), await planned()]
+      expect(await sign(first, { most: 0n })).toBe('spent')
+      const { version } = signedBy(await sign(first))
+      const back = (await dispatches().unsign(first.id, version, 'expired')) ?? expect.fail()
+      // What was signed again counts again.
+      signedBy(await sign(back))
+      expect(await sign(second)).toBe('spent')
+      expect(await dispatches().get(second.id)).toEqual(second)
+      expect(await dispatches().signings(startOfTests)).toBe(2n)
+      expect(await sign({ ...second, version: 9 })).toBeUndefined()
+      // Others are not counted, and not held back.
+      signedBy(await sign(await planned({ kind: 'refund', lane: 'refund:1' })))
+      desk.clock.advance(1)
+      signedBy(await sign(second, { since: startOfTests + 1, most: 1n }))
+      expect(await sign(await planned(), { since: startOfTests + 1, most: 1n })).toBe('spent')
     })
 
     it('is capped by what was planned long ago and has only landed since', async () => {
@@ -244,7 +267,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().sign(id, 2, bytes)).toBeUndefined()
       expect(await dispatches().drop(id, 2, '')).toBeUndefined()
       const back = await dispatches().unsign(id, 2, 'expired')
-      expect(back).toMatchObject({ state: 'planned', version: 3, why: 'expired', attempts: 1 })
+      expect(back).toMatchObject({ state: 'planned', version: 3, why: 'expired', attempts: 1, failures: 0 })
       expect(back?.signed).toEqual({ ...bytes, sealed: '' })
       expect(await dispatches().land(id, 3, 5)).toBeUndefined()
       const again = await dispatches().sign(id, 3, { ...bytes, signature: 'signature-2' })
@@ -260,6 +283,15 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       await dispatches().drop(other.id, 1, '')
       expect(await dispatches().drop(other.id, 2, '')).toBeUndefined()
       expect(await dispatches().sign(other.id, 2, bytes)).toBeUndefined()
+    })
+
+    it('counts how often it failed on chain', async () => {
+      const { id } = await planned()
+      for (const [index, hasFailed] of [true, false, true].entries()) {
+        await dispatches().sign(id, 2 * index + 1, bytes)
+        await dispatches().unsign(id, 2 * index + 2, 'why', hasFailed)
+      }
+      expect(await dispatches().get(id)).toMatchObject({ attempts: 3, failures: 2 })
     })
 
     it('pays once, however often it is said to have landed', async () => {

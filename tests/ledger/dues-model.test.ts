@@ -9,7 +9,7 @@ import { describe, it, onTestFinished } from 'vitest'
 import type { Dispatch, DispatchPlan, PayoutLine } from '../../src/core/money-out.ts'
 import type { Ledger } from '../../src/core/ports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
-import { accrualOf, bytes, dispatchesOf, rewardsOf } from './dues.ts'
+import { accrualOf, bytes, dispatchesOf, rewardsOf, signedBy } from './dues.ts'
 import type { Book } from './dues-book.ts'
 import { createBook } from './dues-book.ts'
 import type { TestClock } from './payments.ts'
@@ -188,7 +188,7 @@ async function move(step: Extract<Step, { act: 'sign' | 'unsign' | 'land' | 'dro
   const version = (before?.version ?? 0) - step.behind
   const after = await ask(scene, (ledger) => {
     const dispatches = dispatchesOf(ledger)
-    if (step.act === 'sign') return dispatches.sign(id, version, bytes)
+    if (step.act === 'sign') return dispatches.sign(id, version, bytes).then((one) => one && signedBy(one))
     if (step.act === 'land') return dispatches.land(id, version, 5)
     return dispatches[step.act](id, version, 'why')
   })

@@ -105,6 +105,21 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     }
   })
 
+  it('sign no more than a budget lets, whoever counts at the same time', async () => {
+    const dispatches = (await openMany(await make())).map(dispatchesOf)
+    const [first = expect.fail()] = dispatches
+    for (const round of rounds) {
+      const ids: string[] = []
+      for (const _ of dispatches) ids.push(plannedBy(await first.plan(planOf())).id)
+      const budget = { since: startOfTests, most: BigInt(2 * round + 2) }
+      const signed = await Promise.all(
+        dispatches.map((one, index) => one.sign(ids[index] ?? '', 1, bytes, undefined, budget)),
+      )
+      expect(signed.filter((one) => one === 'spent')).toHaveLength(2)
+      expect(await first.signings(startOfTests)).toBe(budget.most)
+    }
+  })
+
   it('T157: plan one for a lane, and no more than the cap', async () => {
     const ledgers = await openMany(await make())
     const dispatches = ledgers.map(dispatchesOf)
@@ -198,6 +213,8 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
 })
 
 describe('a PostgreSQL ledger', () => {
+  /** As the statement does that registers payments. */
+  const registering = 'SELECT FROM paystile_gate FOR KEY SHARE'
   /** Runs one while the work of another server is written, but not committed yet. */
   const during = async <T>(
     work: (query: Database['query'], ledger: Ledger) => Promise<unknown>,
@@ -223,6 +240,7 @@ describe('a PostgreSQL ledger', () => {
     const planning = await during(
       async (query, ledger) => {
         await ledger.take(takeOf(other))
+        await query(registering)
         await query('UPDATE paystile_payments SET tx = $1 WHERE tx = $2', [hexOf(payment.tx), hexOf(other.tx)])
       },
       (ledger) => dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
@@ -235,9 +253,9 @@ describe('a PostgreSQL ledger', () => {
     const taken = await during(
       async (query, ledger) => {
         await dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: other.tx }))
-        // Once before, so that the server keeps its plan.
-        await ledger.take(takeOf(createPayment()))
-        await query('LOCK TABLE paystile_payments IN SHARE ROW EXCLUSIVE MODE')
+        // Often enough that the server keeps its plan.
+        for (const _ of rounds) await ledger.take(takeOf(createPayment()))
+        await query('LOCK TABLE paystile_gate IN EXCLUSIVE MODE')
         await query('UPDATE paystile_dispatches SET voids = $1', [hexOf(payment.tx)])
       },
       (ledger) => ledger.take(takeOf(payment)),
@@ -245,13 +263,25 @@ describe('a PostgreSQL ledger', () => {
     expect(taken.kind).toBe('spent')
   })
 
-  it('gives a refund up for now where the table is held for long, and registrations go on', async () => {
-    const payment = createPayment()
+  it('refunds what nobody claimed while somebody vacuums the payments, or changes them', async () => {
+    const taken = await during(
+      async (query, ledger) => {
+        await ledger.take(takeOf(createPayment()))
+        await query('UPDATE paystile_payments SET version = version')
+        await query('LOCK TABLE paystile_payments IN SHARE UPDATE EXCLUSIVE MODE')
+        const refund = planOf({ kind: 'refund', lane: 'refund:1', voids: createPayment().tx })
+        expect((await dispatchesOf(ledger).plan(refund)).kind).toBe('planned')
+      },
+      (ledger) => ledger.take(takeOf(createPayment())),
+    )
+    expect(taken.kind).toBe('granted')
+  })
+
+  it('gives a refund up for now where a registration takes long, and others go on', async () => {
     let wait: Promise<unknown> | undefined
     await during(
       async (query, ledger) => {
-        await ledger.take(takeOf(payment))
-        await query('UPDATE paystile_payments SET version = version WHERE tx = $1', [hexOf(payment.tx)])
+        await query(registering)
         wait = dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: createPayment().tx }))
         await expect(wait).rejects.toThrow(LedgerUnavailable)
       },

@@ -80,6 +80,18 @@ describe.each(places)('a %s ledger', (_name, make) => {
     expect((await ledger.take(againOf(open?.payment ?? expect.fail()))).kind).toBe('spent')
   })
 
+  it('of an earlier version counts payouts that were signed before', async () => {
+    const place = await make({ schema: 7, kept: [], seen: [] })
+    const insert = (id: string, kind: string, attempts: number) =>
+      place.sql(`INSERT INTO dispatches (id, kind, lane, state, version, at, changed_at, attempts, sealed, slot, why, about, sent)
+        VALUES ('${id}', '${kind}', '', 'planned', 1, 1, ${startOfTests}, ${attempts}, '', 0, '', '', '0')`)
+    await insert('a', 'payout', 2)
+    await insert('b', 'payout', 0)
+    await insert('c', 'conversion', 1)
+    const { signings } = dispatchesOf(await place.open())
+    expect([await signings(startOfTests), await signings(startOfTests + 1)]).toEqual([1n, 0n])
+  })
+
   it('keeps a refunded payment refunded, whatever a server believed of it before', async () => {
     const place = await make()
     const [one, other] = [await place.open(), await place.open()]

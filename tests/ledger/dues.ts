@@ -91,6 +91,11 @@ export function plannedBy(planning: Planning): Dispatch {
   return planning.dispatch
 }
 
+export function signedBy(signed: Dispatch | 'spent' | undefined): Dispatch {
+  if (signed === undefined || signed === 'spent') throw new Error(`not signed but ${signed ?? 'passed'}`)
+  return signed
+}
+
 export const bytes: KeptBytes = { signature: 'signature-1', lastValidBlockHeight: 500, slot: 340, sealed: 'sealed-1' }
 
 export async function sumsOf(rewards: Rewards, name: PayeeName) {

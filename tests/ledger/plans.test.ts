@@ -33,7 +33,7 @@ async function plansOf(use: (ledger: ReturnType<typeof createSqliteLedger>) => P
 }
 
 // What ripens is counted row by row: it is what was paid within a day or so.
-const dues = 'accruals|spendings|shares|shared|part|payees|kept|dispatches|payout_lines'
+const dues = 'accruals|spendings|shares|shared|part|payees|kept|dispatches|payout_lines|signings'
 const tables = new RegExp(
   `^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants|${dues})\\b`,
 )
@@ -168,6 +168,7 @@ describe('a statement on a SQLite ledger', () => {
     // Every registration asks for it.
     expect(indexesOf('WHERE voids = ?')[0]).toEqual(['dispatches_voids'])
     expect(first('FROM payout_lines WHERE role = ?')).toEqual(['payout_lines_payee'])
+    expect(first('FROM signings WHERE at >= ?')).toEqual(['PRIMARY KEY'])
     // In order by the index, but for what is under way, and those that were postponed, or parked, and whose time has come.
     const sorted = plans.filter(({ steps }) => steps.some((step) => /TEMP B-TREE FOR ORDER BY/.test(step)))
     expect(

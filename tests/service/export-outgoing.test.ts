@@ -10,7 +10,7 @@ import type { Outgoing } from '../../src/service/capture-records.ts'
 import { outgoingOf, wentOutOf } from '../../src/service/capture-records.ts'
 import { createExports } from '../../src/service/export.ts'
 import { useDesk } from '../ledger/desk.ts'
-import { accrualOf, accrue, bytes, dispatchesOf, plannedBy, planOf, rewardsOf } from '../ledger/dues.ts'
+import { accrualOf, accrue, bytes, dispatchesOf, plannedBy, planOf, rewardsOf, signedBy } from '../ledger/dues.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { stores } from '../ledger/stores.ts'
 import { createBooks, createHandClock, createShelf } from './stand-ins.ts'
@@ -37,7 +37,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const must = (next: Dispatch | undefined): Dispatch => next ?? expect.fail()
     if (until === 'planned') return dispatch
     if (until === 'dropped') return must(await dispatches.drop(dispatch.id, 1, 'no'))
-    const signed = must(await dispatches.sign(dispatch.id, 1, { ...bytes, signature: `tx-${until}` }))
+    const signed = signedBy(await dispatches.sign(dispatch.id, 1, { ...bytes, signature: `tx-${until}` }))
     desk.clock.advance(5_000)
     return until === 'signed' ? signed : must(await dispatches.land(signed.id, signed.version, 7))
   }

@@ -2,6 +2,7 @@
 import { encodeBase58 } from '../../src/core/base58.ts'
 import type { Accrual, Dispatch, Dispatches, PayeeName, Rewards } from '../../src/core/money-out.ts'
 import type { Share } from '../../src/core/rewards.ts'
+import { signedBy } from '../ledger/dues.ts'
 
 export const wallets = {
   partner: walletOf(1),
@@ -105,8 +106,6 @@ export async function fillRewards(rewards: Rewards, dispatches: Dispatches, now:
 
   async function sign({ id, version }: Dispatch, seed: number): Promise<Dispatch> {
     const kept = { signature: signatureOf(seed), lastValidBlockHeight: 900, slot: 800, sealed: 'sealed' }
-    const dispatch = await dispatches.sign(id, version, kept)
-    if (!dispatch) throw new Error('it was not signed')
-    return dispatch
+    return signedBy(await dispatches.sign(id, version, kept))
   }
 }

@@ -10,6 +10,7 @@ import * as answers from '../../src/service/rewards-answers.ts'
 import type { RefundAnswer } from '../../src/service/rewards-view.ts'
 import { createRoutes } from '../../src/service/routes.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
+import { signedBy } from '../ledger/dues.ts'
 import { type House, openHouse } from './house.ts'
 import { accrualAt, fillRewards, type PaidOut, payers, signatureOf, wallets } from './paid-out.ts'
 
@@ -290,7 +291,7 @@ describe('refunds', () => {
     const ordered = { at: new Date(at).toISOString(), event: 'refunding', amount: '3', token: 'USDC' }
     expect(await courseOf(owner)).toEqual({ refundedAt: '', timeline: [ordered] })
     const bytes = { signature: signatureOf(88), lastValidBlockHeight: 9, slot: 5, sealed: '' }
-    const signed = (await dispatches.sign(dispatch, 1, bytes)) ?? expect.fail()
+    const signed = signedBy(await dispatches.sign(dispatch, 1, bytes))
     expect((await courseOf(owner)).refundedAt).toBe('')
     const landed = (await dispatches.land(dispatch, signed.version, 6)) ?? expect.fail()
     const refundedAt = new Date(landed.changedAt).toISOString()

@@ -11,6 +11,7 @@ import type { ProviderOptions } from '../../src/server/options.ts'
 import { settlementViewOf } from '../../src/service/assemble-settlement-view.ts'
 import * as answers from '../../src/service/rewards-answers.ts'
 import { noSettlement, readSettlement, type SettlementView } from '../../src/service/settlement-view.ts'
+import { signedBy } from '../ledger/dues.ts'
 import { openTrade, quiet, type Trade } from '../venues/scene.ts'
 import { signatureOf } from './paid-out.ts'
 
@@ -55,8 +56,8 @@ const convert = async (index: number, received?: bigint) => {
   })
   if (planning.kind !== 'planned') throw new Error(planning.kind)
   const kept = { signature: signatureOf(index), lastValidBlockHeight: 9, slot: 5, sealed: 'sealed' }
-  const signed = await dispatches.sign(planning.dispatch.id, planning.dispatch.version, kept)
-  if (received === undefined || !signed) return
+  const signed = signedBy(await dispatches.sign(planning.dispatch.id, planning.dispatch.version, kept))
+  if (received === undefined) return
   const told = formatConversion({ ...about, sold: 2_000_005_000n, received })
   await dispatches.land(signed.id, signed.version, 77, told)
 }

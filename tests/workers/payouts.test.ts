@@ -1,5 +1,6 @@
 /** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Courier } from '../../src/core/courier.ts'
 import type { PayoutLimits } from '../../src/workers/payout-limits.ts'
 import { preview } from '../../src/workers/payout-plan.ts'
 import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
@@ -99,6 +100,48 @@ describe('a limit', () => {
     office.pass(dayMs + minuteMs)
     await office.run(3)
     expect(office.got.size).toBe(10)
+  })
+
+  it('T157: of fees holds for workers of whom neither knows what the others are about to sign', async () => {
+    office = openOffice({ dailyFees: 5n * fee })
+    office.world.fit = 1
+    await office.owe(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, 100n])))
+    const { courier } = office.parts
+    // All have looked at what is left before any of them has signed.
+    let release = () => {}
+    const all = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let waiting = 0
+    const slow: Courier = {
+      ...courier,
+      sign: async (order) => {
+        waiting += 1
+        if (waiting === 8) release()
+        await all
+        return courier.sign(order)
+      },
+    }
+    const workers = [office.another({ courier: slow }), office.another({ courier: slow })]
+    await Promise.all(workers.map((worker) => worker.run()))
+    expect(waiting).toBeGreaterThanOrEqual(8)
+    expect([await office.dispatches.signings(0), office.sent.length]).toEqual([5n, 5])
+    expect(new Set(office.told)).toEqual(new Set(['the fees of 24 hours are spent']))
+  })
+
+  it('of fees is not used up for good by one that fails over and over', async () => {
+    office = openOffice({ dailyFees: 4n * fee, everyMs: 1 })
+    office.world.outcome = 'expired'
+    await office.owe({ bad: 100n })
+    for (let day = 0; day < 4; day += 1) {
+      await office.run(12)
+      office.pass(dayMs + 1)
+    }
+    expect(await office.dispatches.open()).toMatchObject([{ attempts: 16 }])
+    office.world.outcome = 'landed'
+    await office.owe({ good: 50n })
+    await office.run(3)
+    expect(Object.fromEntries(office.got)).toEqual({ bad: 100n, good: 50n })
   })
 
   it('of a day is filled up with parts of what is owed; who got one has had their turn', async () => {
@@ -488,6 +531,41 @@ describe('who cannot be paid now', () => {
     office.pass(minuteMs)
     await office.run()
     expect(office.sent.at(-1)).toEqual(['ann', 'cat'])
+  })
+
+  it('holds up nobody either when it is only seen on chain, and costs no more than a few fees a day', async () => {
+    office = openOffice({ everyMs: 1 })
+    const { courier } = office.parts
+    const bad = new Set<string>()
+    const failing: Courier = {
+      ...courier,
+      sign: async (order) => {
+        const signing = await courier.sign(order)
+        const isBad = order.transfers.some(({ owner }) => owner === 'bob')
+        if (signing.kind === 'signed' && isBad) bad.add(signing.signed.signature)
+        return signing
+      },
+      outcomeOf: async (signed) =>
+        bad.has(signed.signature) ? { kind: 'failed', slot: 2, why: 'no such account' } : courier.outcomeOf(signed),
+    }
+    const worker = office.another({ courier: failing })
+    await office.owe({ ann: 60n, bob: 50n, cat: 40n })
+    for (let turn = 0; turn < 10 * 60; turn += 1) {
+      office.pass(minuteMs)
+      await worker.run()
+    }
+    expect(Object.fromEntries(office.got)).toEqual({ ann: 60n, cat: 40n })
+    expect(await office.rewards.payee({ role: 'developer', payee: 'bob' })).toMatchObject({
+      why: 'it failed 5 times, and then: it failed on chain: no such account',
+      owed: 50n,
+      reserved: 0n,
+    })
+    // Among others, and alone.
+    expect(bad.size).toBe(10)
+    office.pass(dayMs)
+    await worker.run()
+    expect(bad.size).toBe(11)
+    expect(await office.rewards.audit()).toEqual([])
   })
 
   it('does not hide those behind, however many they are', async () => {
