@@ -7,11 +7,11 @@ import { createLoad } from './load.mjs'
 import { startProcess } from './processes.mjs'
 import { row } from './statistics.mjs'
 
-const rounds = 40
+const rounds = 30
 const requestsPerRound = 1_000
 const warmUp = 8_000
 /** Compilers have their luck: each pair of processes is started anew this often. */
-const starts = 2
+const starts = 6
 
 /** Requests per second of the proxy's CPU time. */
 export async function benchGateway({ localnet, provider, home, say }) {
