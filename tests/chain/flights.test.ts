@@ -237,7 +237,7 @@ describe('limits', () => {
     const { script } = hiding()
     const chain = world.chainOf([script])
     const doubted = Array.from({ length: 4_096 }, (_, index) =>
-      chain.read(`signature ${index}`, 5_000, { isDoubtful: true }),
+      chain.read(`signature ${index}`, 1_000, { isDoubtful: true }),
     )
     const late = chain.read(paid.signature, 0)
     expect(await doubted[0]).toEqual({ kind: 'missing' })

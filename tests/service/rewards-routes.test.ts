@@ -342,7 +342,7 @@ describe('a payment that was shared out', () => {
     const paid = [await house.pay(stand.payer), await house.pay(stand.payer), await house.pay(stand.payer)]
     for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
     const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
-    const at = house.service.clock.now()
+    const at = Math.floor(house.service.clock.now())
     const { last } = await rewards.ripe(0)
     const one = { ...accrualAt(4, at), tx: first ?? expect.fail() }
     const none = { ...accrualAt(5, at), tx: second ?? expect.fail(), why: 'no_partner' as const, shares: [] }
