@@ -32,7 +32,6 @@ type Reader = (reading: Reading, last: boolean) => void
 interface Flight {
   until: number
   readonly readers: Set<Reader>
-  end: Promise<void>
   /** Whether anybody vouched for the transaction. */
   isEager: boolean
   /** Whether all who wait for it have named transactions that do not exist. */
@@ -69,18 +68,16 @@ export function createChain(parts: ChainParts): Chain {
     parts.watch && createWatcher({ ...parts.watch, witnesses, clock, log, read: readHeard, ...(meter && { meter }) })
 
   function depart(signature: string, commitment: Commitment): Flight {
-    const end = Promise.resolve()
     const flight: Flight = {
       until: 0,
       readers: new Set(),
-      end,
       isEager: false,
       isDoubtful: true,
       wake: () => {},
       isOver: false,
     }
     flights.set(nameOf(signature, commitment), flight)
-    flight.end = fly(signature, commitment, flight)
+    void fly(signature, commitment, flight)
     return flight
   }
 
@@ -224,11 +221,14 @@ export function createChain(parts: ChainParts): Chain {
     fatesOf: (landed) => readFates(witnesses, landed),
     async close() {
       closed = true
-      for (const flight of flights.values()) flight.wake()
+      // A flood of proofs of nothing must not hold up the end: who still waits is told so.
+      for (const [name, flight] of [...flights]) {
+        flight.wake()
+        land(name, flight, { kind: 'unavailable', why: 'the chain is closed', soon: false })
+      }
       const watched = watcher?.close()
       rpc.close()
       await watched
-      await Promise.all([...flights.values()].map((flight) => flight.end))
     },
   }
 }

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedPayment } from '../../src/chain/payment.ts'
 import { submit } from '../../src/chain/send.ts'
+import { encodeBase58 } from '../../src/core/base58.ts'
 import { createWorld, honest, NodeError, type NodeScript, type World } from './world.ts'
 
 let world: World
@@ -236,13 +238,15 @@ describe('limits', () => {
   it('T131: on transactions that nobody vouches for: the oldest gives up its place to who comes', async () => {
     const { script } = hiding()
     const chain = world.chainOf([script])
-    const doubted = Array.from({ length: 4_096 }, (_, index) =>
-      chain.read(`signature ${index}`, 1_000, { isDoubtful: true }),
+    const doubted = Array.from({ length: 4_096 }, () =>
+      chain.read(encodeBase58(randomBytes(64)), 1_000, { isDoubtful: true }),
     )
     const late = chain.read(paid.signature, 0)
     expect(await doubted[0]).toEqual({ kind: 'missing' })
     expect((await late).kind).toBe('missing')
+    // Who is still waited for is told at once, and not when nodes would have been asked for all of them.
     await chain.close()
+    expect(await doubted.at(-1)).toEqual({ kind: 'unavailable', why: 'the chain is closed', isUnreadable: false })
     await Promise.all(doubted)
   })
 
