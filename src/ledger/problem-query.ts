@@ -52,7 +52,7 @@ export function selectSeen(kind: SeenKind, asked: Asked, spelling: Spelling): St
   const isPaid = `EXISTS (SELECT 1 FROM ${spelling.payments} AS other WHERE other.request = seen.request
     AND NOT (${spelling.late.replace('state', 'other.state')}) AND other.finality <> 'reverted')`
   const isSecond = `EXISTS (SELECT 1 FROM ${table} AS other WHERE other.request = seen.request AND other.request <> ''
-    AND other.slot > 0 AND (other.paid_at, other.tx) < (seen.paid_at, seen.tx)
+    AND ${isUnclaimed.replace('seen.', 'other.')} AND other.slot > 0 AND (other.paid_at, other.tx) < (seen.paid_at, seen.tx)
     AND coalesce(${isMore('other.required', 'other.received')}, false) = false)`
   const isMuch = `(coalesce(${isMore('received', 'required')}, false) OR ${isPaid} OR ${isSecond})`
   const conditions: Record<Exclude<SeenKind, 'unmatched'>, () => string> = {

@@ -92,6 +92,15 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.at - paidAt)).toEqual([0])
   })
 
+  it('do not call one too much because another was paid before that came too late to buy anything', async () => {
+    const [one, two] = [0, 1].map((number) => createSighting({ paidAt: paidAt + number, received: 10_000n }))
+    if (!one || !two) throw new Error('there are two')
+    await journal().sight([one, two])
+    await desk.ledger.recordLate(createPayment({ tx: one.tx, paidAt }))
+    expect((await list({ kind: 'surplus' })).map(({ capture }) => capture.at - paidAt)).toEqual([])
+    expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.at - paidAt)).toEqual([1])
+  })
+
   it('of registered payments: taken back, too late, nothing delivered, too much', async () => {
     const [reverted, late, failed, much] = [1n, 2n, 3n, 4n].map((number) =>
       createPayment({ paidAt: paidAt + Number(number), received: 10_000n + number, required: 10_000n + number }),
