@@ -10,8 +10,8 @@ export default defineConfig({
     // As long as a test may take: what is waited for comes, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 10 } },
     maxConcurrency: 4,
-    // Many tests wait for time to pass, so three go well on two cores; more than four would only disturb each other.
-    maxWorkers: Math.max(3, Math.min(4, availableParallelism() - 1)),
+    // Many tests wait for time to pass, so two go well on two cores; more than four would only disturb each other.
+    maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 1)),
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
