@@ -4,7 +4,6 @@
  */
 import { settlementBeats } from '../core/conversion.ts'
 import type { Log } from '../core/ports.ts'
-import { calmLog } from '../workers/calm-log.ts'
 import type { Loop } from '../workers/loop.ts'
 import { createPauseSwitch } from '../workers/pause.ts'
 import type { Converter } from '../workers/settlement.ts'
@@ -155,8 +154,7 @@ export async function startConverting(
 
 async function openConverting(service: Service, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
-  const { clock, meter, sealer } = service
-  const log = calmLog(service.log, clock)
+  const { clock, log, meter, sealer } = service
   const { dispatches, shelf } = service.ledger
   if (!dispatches)
     throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])

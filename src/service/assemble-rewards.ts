@@ -10,7 +10,6 @@ import type { AccountKey } from '../server/options.ts'
 import type { RatesConfig } from '../server/rates-option.ts'
 import type { Service } from '../server/service.ts'
 import { startAccrual } from '../workers/accrual.ts'
-import { calmLog } from '../workers/calm-log.ts'
 import type { DispatchingParts } from '../workers/dispatching.ts'
 import type { Loop } from '../workers/loop.ts'
 import { createPauseSwitch } from '../workers/pause.ts'
@@ -61,8 +60,7 @@ export function groundOf(
   service: Service,
   { mints, rates }: Pick<MoneyOutConfig, 'mints' | 'rates'>,
 ): Ground | undefined {
-  const { chain, clock, meter, sealer, pseudonyms } = service
-  const log = calmLog(service.log, clock)
+  const { chain, clock, log, meter, sealer, pseudonyms } = service
   const { rewards, dispatches, books } = service.ledger
   if (!rewards || !dispatches || !books) return undefined
   const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)

@@ -32,35 +32,29 @@ export interface PayoutLimits {
 export interface Memory {
   /** Those whose payout failed among others: each is tried alone, so that one who cannot be paid holds up nobody. */
   readonly suspects: Set<string>
-  /** Why nothing could be paid, and when that was last said. */
-  readonly told: Map<string, number>
 }
 
 /** What can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
-export async function limit(
-  parts: PayoutsParts,
-  memory: Memory,
-  lines: readonly PayoutLine[],
-): Promise<readonly PayoutLine[]> {
+export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<readonly PayoutLine[]> {
   const { dispatches, rewards, limits, clock } = parts
   const { dailyCap } = limits
   let most = sumOf(lines)
   if (dailyCap !== undefined) {
     const left = dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs))
     if (left < most) {
-      tell(parts, memory, capReached)
+      tell(parts, capReached)
       most = left
     }
   }
   const held = await readHoldings(parts)
   const reserved = (await rewards.sums()).reduce((sum, one) => sum + one.reserved, 0n)
   if (held && held.units < reserved + most) {
-    tell(parts, memory, { why: shortOf(parts, held.units, reserved + most) })
+    tell(parts, { why: shortOf(parts, held.units, reserved + most) })
     most = held.units - reserved
   }
   const turns = await takeTurns(parts, lines, most)
   for (const { line, why } of turns.beyond) {
-    tell(parts, memory, { why, next: 'raise rewards.dailyCap' })
+    tell(parts, { why, next: 'raise rewards.dailyCap' })
     await rewards.park(line, `${why}; raise it`, Math.floor(clock.now()) + hourMs)
   }
   return turns.lines
@@ -116,18 +110,7 @@ async function readHoldings({
   return { lamports, units }
 }
 
-const mostTold = 100
-
-/** Once in an hour for the same reason. */
-export function tell(
-  { log, clock }: PayoutsParts,
-  { told }: Memory,
-  facts: { readonly why: string; readonly next?: string },
-): void {
-  const now = clock.now()
-  if (now - (told.get(facts.why) ?? Number.NEGATIVE_INFINITY) < hourMs) return
-  if (told.size >= mostTold) told.clear()
-  told.set(facts.why, now)
+export function tell({ log }: PayoutsParts, facts: { readonly why: string; readonly next?: string }): void {
   log.warn('payouts wait', facts)
 }
 

@@ -7,6 +7,7 @@
 import { mapAtOnce } from '../core/at-once.ts'
 import type { Transfer } from '../core/courier.ts'
 import type { Dispatch, PayeeName, PayoutLine } from '../core/money-out.ts'
+import { calmLog } from './calm-log.ts'
 import type { DispatchSigning, Errand } from './dispatching.ts'
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
@@ -27,8 +28,8 @@ export function startPayouts(given: PayoutsParts): Loop {
   const { limits, clock, log, courier, isPaused } = given
   // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
   const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
-  const parts: PayoutsParts = { ...given, courier: { ...courier, sign } }
-  const memory: Memory = { suspects: new Set(), told: new Map() }
+  const parts: PayoutsParts = { ...given, courier: { ...courier, sign }, log: calmLog(log, clock) }
+  const memory: Memory = { suspects: new Set() }
   let planAt = 0
   const work = async (): Promise<void> => {
     const isStopped = await isPaused()
@@ -67,7 +68,7 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
     budget: budgetOf(parts),
   }
   const taken = await advance(dispatch, errand, parts)
-  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, memory, { why: taken.why })
+  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, { why: taken.why })
   if (taken.kind === 'dropped') {
     const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
     await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
@@ -114,11 +115,11 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
   for (let left = room; left > 0; ) {
     const { lines, isAll, why } = await preview(parts, true)
     if (why !== undefined) {
-      tell(parts, memory, { why })
+      tell(parts, { why })
       return 'later'
     }
     if (lines.length === 0 && isAll) return 'all'
-    const payable = lines.length === 0 ? [] : await limit(parts, memory, lines)
+    const payable = lines.length === 0 ? [] : await limit(parts, lines)
     if (payable.length === 0 && lines.length > 0) return 'later'
     const isSuspect = (line: PayoutLine) => memory.suspects.has(keyOf(line))
     const batches = batchesOf(parts, { lines: payable, isAll }, isSuspect).slice(0, left)
@@ -146,7 +147,7 @@ async function planBatches(
     const order = { id: createDispatchId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
     const planning = isSpent ? undefined : await dispatches.plan(order)
     if (!planning || planning.kind === 'capped') {
-      tell(parts, memory, planning ? capReached : feesSpent)
+      tell(parts, planning ? capReached : feesSpent)
       return { dispatches: planned, isFull: true }
     }
     // Somebody else was faster, and pays them.

@@ -8,6 +8,7 @@ import type { Books, Clock } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
 import { convert } from '../core/rates.ts'
 import { formatRefund, judgeRefund, parseRefund, refundLane } from '../core/refunds.ts'
+import { calmLog } from './calm-log.ts'
 import type { DispatchingParts, DispatchSigning, Step } from './dispatching.ts'
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
@@ -83,7 +84,8 @@ export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Pro
 const everyMs = 3_000
 
 /** Sees refunds through that somebody began, also those of a process that died. */
-export function startRefunds(parts: RefundParts): Loop {
+export function startRefunds(given: RefundParts): Loop {
+  const parts: RefundParts = { ...given, log: calmLog(given.log, given.clock) }
   const work = async (): Promise<void> => {
     for (const dispatch of await openOf('refund', parts)) {
       const { id, kind } = dispatch

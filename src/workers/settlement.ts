@@ -24,6 +24,7 @@ import { decimalsIn, fairUnits } from '../core/rates.ts'
 import type { Venue, VenueQuote } from '../core/venue.ts'
 import type { Effect } from '../core/verify.ts'
 import { gainOf } from '../core/verify.ts'
+import { calmLog } from './calm-log.ts'
 import type { DispatchingParts, DispatchSigning, Errand, Step } from './dispatching.ts'
 import { advance, alone, createDispatchId, dispatchMemo, openOf } from './dispatching.ts'
 import type { Loop } from './loop.ts'
@@ -65,7 +66,8 @@ export function startSettlement(parts: SettlementParts): Loop {
 }
 
 /** What is done with every turn: takes the next step of all that is under way, and begins what is due. */
-export function createSettlement(parts: SettlementParts): () => Promise<void> {
+export function createSettlement(given: SettlementParts): () => Promise<void> {
+  const parts: SettlementParts = { ...given, log: calmLog(given.log, given.clock) }
   const rests: Rests = new Map()
   return async () => {
     const open = await openOf('conversion', parts)

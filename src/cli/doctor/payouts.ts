@@ -11,10 +11,10 @@ import type { AccountKey } from '../../server/options.ts'
 import { type RoutesConfig, readRoutesConfig } from '../../service/options.ts'
 import { type Finding, ok, warn } from './finding.ts'
 import type { Ground } from './nodes.ts'
+import { silent } from './rates.ts'
 import type { Subject } from './subject.ts'
 
 const check = 'rewards'
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
 /** Some hundred transactions. */
 const enoughLamports = 1_000_000n
 

@@ -7,7 +7,7 @@ import type { RouteConfig } from '../../server/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'rates'
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
+export const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 export async function checkRates(routes: readonly RouteConfig[], get: Get): Promise<readonly Finding[]> {
   const needing = routes.filter(({ acceptedMints, pricing }) => acceptedMints.some((code) => code !== pricing.token))

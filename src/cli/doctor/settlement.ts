@@ -16,9 +16,9 @@ import type { ConversionConfig } from '../../server/conversion-option.ts'
 import { watchOnly } from '../watch-only.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Ground } from './nodes.ts'
+import { silent } from './rates.ts'
 
 const check = 'convert'
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** What routes convert alike is looked at once. */
 export async function checkSettlement(
