@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+const browser = ['tests/pages/**/*.test.ts', 'tests/client/browser.test.ts']
+
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -15,5 +16,10 @@ export default defineConfig({
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
+    projects: [
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
+      { extends: true, test: { name: 'e2e', include: ['tests/**/*.test.ts'], exclude: browser } },
+      { extends: true, test: { name: 'browser', include: browser, globalSetup: 'tests/setup/browser.ts' } },
+    ],
   },
 })

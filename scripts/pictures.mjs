@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { browserFlags, findBrowser } from './browser.mjs'
 import { build, install, root, say } from './prepare.mjs'
 
 install({ everything: true })
@@ -39,12 +40,8 @@ async function untilSold(url, payments) {
 }
 
 async function takePictures(url) {
-  process.env.TMPDIR = home
-  const packed = (await import('@sparticuz/chromium')).default
-  packed.setGraphicsMode = false
   const { chromium } = await import('playwright-core')
-  const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
-  const browser = await chromium.launch({ executablePath: await packed.executablePath(), args: flags, headless: true })
+  const browser = await chromium.launch({ executablePath: await findBrowser(), args: browserFlags, headless: true })
   const scenes = [
     ['checkout', '/api/play', { width: 480, height: 860 }, '#wallets button'],
     ['dashboard', '/dashboard?period=24h', { width: 1280, height: 900 }, 'canvas'],
