@@ -1,25 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { slowestFiles } from './tests/setup/slowest.ts'
 
-const browser = ['tests/pages/**/*.test.ts', 'tests/client/browser.test.ts']
+/** In this order their files start, the slow ones first. */
+const projects = ['browser', 'simulation', 'contract', 'e2e', 'isolated', 'unit'] as const
+type Project = (typeof projects)[number]
+
+const textOf = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
+const files = ['src', 'tests'].flatMap((folder) =>
+  readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `${folder}/${file}`),
+)
+
+function projectOf(file: string): Project {
+  // Files that replace modules need modules of their own. Others ask for a process of their own.
+  if (/vi\.mock\(|^\/\/ @isolated/m.test(textOf(file))) return 'isolated'
+  if (/^tests\/(pages\/|client\/browser)/.test(file)) return 'browser'
+  if (/^tests\/(chaos|simulation|torture)\//.test(file)) return 'simulation'
+  if (/^tests\/(adapters|chain|ledger|localnet|tokens|venues|workers)\//.test(file)) return 'contract'
+  return file.startsWith('src/') ? 'unit' : 'e2e'
+}
+
+/** `npm run test:long` runs the files that have a full form. */
+const isLong = process.env['PAYSTILE_TEST_LONG'] === '1'
+const chosen = files.filter((file) => !isLong || textOf(file).includes('harness/length.ts'))
+
+const setups: Readonly<Partial<Record<Project, string>>> = {
+  browser: 'tests/setup/browser.ts',
+  contract: 'tests/setup/postgres.ts',
+  e2e: 'tests/setup/postgres.ts',
+}
+
+/** A worker takes over the modules of the file before if that was of the same project. */
+class ByProject extends BaseSequencer {
+  override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => projects.indexOf(project.name as Project)
+    return (await super.sort(specifications)).sort((one, other) => rank(one) - rank(other))
+  }
+}
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 60_000,
+    isolate: false,
+    setupFiles: ['tests/setup/environment.ts'],
+    reporters: ['default', slowestFiles],
+    testTimeout: isLong ? 600_000 : 60_000,
     hookTimeout: 60_000,
-    // As long as a test may take: what is waited for comes, or the test fails for it.
+    // As long as a test may take: the condition becomes true, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 10 } },
-    maxConcurrency: 4,
-    // Many tests wait for time to pass, so two go well on two cores; more than four would only disturb each other.
-    maxWorkers: Math.max(2, Math.min(4, availableParallelism() - 1)),
+    maxConcurrency: 8,
+    // Many tests wait for sockets and timers, so one more worker than cores keeps the cores busy.
+    maxWorkers: Math.min(5, availableParallelism() + 1),
+    sequence: { sequencer: ByProject },
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
-    projects: [
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], isolate: false } },
-      { extends: true, test: { name: 'e2e', include: ['tests/**/*.test.ts'], exclude: browser } },
-      { extends: true, test: { name: 'browser', include: browser, globalSetup: 'tests/setup/browser.ts' } },
-    ],
+    projects: projects.map((name) => ({
+      extends: true,
+      test: {
+        name,
+        include: chosen.filter((file) => projectOf(file) === name),
+        isolate: name === 'isolated',
+        globalSetup: setups[name] ?? [],
+      },
+    })),
   },
 })

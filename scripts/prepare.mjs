@@ -1,8 +1,9 @@
 // Brings a checkout to the point where it can run: installs and builds what is missing or stale, and nothing else.
 // Everything it says goes to stderr, so that a command's own output stays clean.
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -18,22 +19,16 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
   run(command, [...first, 'ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])])
 }
 
-/** Compiles `src` to `dist`, pages included, when a source file is newer than the last build. */
+/** Compiles `src` to `dist`, pages included, when a source file has changed since the last build. */
 export function build() {
-  const sources = newest(
-    join(root, 'src'),
-    'scripts/pages.mjs',
-    'tsconfig.json',
-    'tsconfig.build.json',
-    'package-lock.json',
-  )
-  if (existsSync(builtStamp) && statSync(builtStamp).mtimeMs >= sources) return
+  const sources = digestOfSources()
+  if (existsSync(builtStamp) && readFileSync(builtStamp, 'utf8') === sources) return
   say('Building…')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
   run(process.execPath, [join(root, 'scripts/pages.mjs')])
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
-  writeFileSync(builtStamp, '')
+  writeFileSync(builtStamp, sources)
 }
 
 /** Runs a tool from node_modules by its script, and ends this process when it fails. */
@@ -65,9 +60,15 @@ function isOlder(path, than) {
   return !existsSync(full) || statSync(full).mtimeMs < statSync(join(root, than)).mtimeMs
 }
 
-function newest(folder, ...files) {
-  const inside = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.name.endsWith('.test.ts'))
+/** Of names, times and sizes: a file that was removed changes it too. */
+function digestOfSources() {
+  const inside = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
-  return Math.max(...[...inside, ...files.map((file) => join(root, file))].map((path) => statSync(path).mtimeMs))
+  const others = ['scripts/pages.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+  const lines = [...inside, ...others.map((file) => join(root, file))].map((path) => {
+    const { mtimeMs, size } = statSync(path)
+    return `${relative(root, path)} ${mtimeMs} ${size}`
+  })
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }

@@ -1,10 +1,14 @@
-// `npm test`: style, types, build, then every test. Arguments go to Vitest: `npm test -- src/core`.
-import { build, install, say, tool } from './prepare.mjs'
+// `npm test`: style, types and unused exports, the build, then every test. With arguments it runs only those tests:
+// `npm test -- src/core`. With `--long` it runs the full form of the suites that have a short one.
+import { check } from './check.mjs'
+import { build, install, tool } from './prepare.mjs'
+
+const given = process.argv.slice(2)
+const isLong = given.includes('--long')
+const tests = given.filter((argument) => argument !== '--long')
 
 install({ everything: true })
-say('Checking style…')
-tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
-say('Checking types…')
-tool('typescript/bin/tsc', '-p', 'tsconfig.json')
 build()
-tool('vitest/vitest.mjs', 'run', ...process.argv.slice(2))
+if (isLong) process.env['PAYSTILE_TEST_LONG'] = '1'
+else if (tests.length === 0) check()
+tool('vitest/vitest.mjs', 'run', ...tests)

@@ -9,7 +9,7 @@ import {
 import { PublicKey } from '@solana/web3.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fuzzRuns } from '../../tests/harness/fuzz.ts'
+import { fuzzRuns } from '../../tests/harness/length.ts'
 import { splTokenProgram, token2022Program } from '../core/network.ts'
 import type { MintTraits } from '../core/token-rules.ts'
 import { absent } from './account.ts'

@@ -48,7 +48,7 @@ export async function withService<Result>(
 }
 
 /** By `paystile.yaml` and `.env`, the environment, or the chain that runs on this machine. */
-export async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
+async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
   const { file, environment, problems, plan } = await readSubject(options.config, process.env)
   const { ledger } = options
   if (file !== undefined && plan === undefined) throw new ConfigurationError(problems)

@@ -8,7 +8,7 @@ import { isNameAlive, processName } from '../host/alive.ts'
 import type { Part } from './part.ts'
 import { isValidator, nothing } from './part.ts'
 
-export const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
+const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
 export type DownloadErrorCode = (typeof downloadErrorCodes)[number]
 
 /** The file, and not the payment, is what went wrong. */

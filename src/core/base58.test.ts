@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from './base58.ts'
 
 describe('base58', () => {
@@ -17,7 +18,7 @@ describe('base58', () => {
         const address = signature.slice(0, 32)
         expect(decodeAddress(encodeBase58(address))).toEqual(address)
       }),
-      { numRuns: 5_000 },
+      { numRuns: size(500, 5_000) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { asciiJson } from './http.ts'
 
 it('asciiJson writes the same value in ASCII', () => {
@@ -10,6 +11,6 @@ it('asciiJson writes the same value in ASCII', () => {
       expect(Buffer.from(json).length).toBe(json.length)
       expect(JSON.parse(json)).toEqual(value)
     }),
-    { numRuns: 10_000 },
+    { numRuns: size(1_000, 10_000) },
   )
 })

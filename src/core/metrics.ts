@@ -65,7 +65,7 @@ export interface Meter {
 }
 
 /** Upper ends of the classes of a histogram, in seconds. */
-export const secondsBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const secondsBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Of these the first one matters, so they are told from the beginning. */
 const fromTheStart: readonly (readonly [Metric, Labels?])[] = [

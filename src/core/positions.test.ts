@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import type { Positions, Span } from './positions.ts'
 import { formatPositions, isWornOut, missingOf, parsePositions, reach, sendAgain } from './positions.ts'
 
@@ -119,7 +120,7 @@ describe('whatever is sent', () => {
         }
         expect(parsePositions(formatPositions(positions))).toEqual(positions)
       }),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 
@@ -132,7 +133,7 @@ describe('whatever is sent', () => {
         expect(missingOf(positions, BigInt(size))).toBe(BigInt(own.filter((place) => !plain.arrived[place]).length))
         expect(isWornOut(positions, BigInt(size), most)).toBe(own.every((place) => (plain.sent[place] ?? 0) >= most))
       }),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 
@@ -150,7 +151,7 @@ describe('whatever is sent', () => {
           expect(reach(positionsOf(sends), live, wanted, most)).toBe(end === undefined ? wanted.to : BigInt(end))
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 })

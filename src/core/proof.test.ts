@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fuzzRuns } from '../../tests/harness/fuzz.ts'
+import { fuzzRuns } from '../../tests/harness/length.ts'
 import { encodeBase58 } from './base58.ts'
 import { formatAccept, formatProof, hashClaim, parseAccept, parseProof, proofText } from './proof.ts'
 

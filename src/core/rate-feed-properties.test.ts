@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import type { Moment, RateReading, RateState } from './rate-feed.ts'
 import { lapse, usualRateLimits as limits, offerOf, unreadRate, weigh } from './rate-feed.ts'
 
@@ -55,7 +56,7 @@ describe('whatever a source says', () => {
           expect(moved * 5n).toBeLessThanOrEqual(last)
         })
       }),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 
@@ -108,7 +109,7 @@ describe('whatever a source says', () => {
           expect(isBack || moment.monotonic - (since ?? 0) >= 300_000).toBe(true)
         })
       }),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fuzzRuns } from '../../tests/harness/fuzz.ts'
+import { fuzzRuns } from '../../tests/harness/length.ts'
 import { units } from './allowance.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { prepareMac } from './mac.ts'

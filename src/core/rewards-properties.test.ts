@@ -1,13 +1,14 @@
 /** What holds of sharing out for any payments, rates, rules and order. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { encodeBase58 } from './base58.ts'
 import type { TokenCode } from './network.ts'
 import { checkRules, developerRange, mostCashback, mostOutflow, partnerRange } from './reward-rules.ts'
 import type { Earning, RewardRules, Sharing } from './rewards.ts'
 import { formatRules, parseRules, payable, shareOut } from './rewards.ts'
 
-const cases = 50_000
+const cases = size(2_000, 50_000)
 const wallet = (number: number) => encodeBase58(new Uint8Array(32).fill(number))
 const [collector, partner, treasury, buyback, incentives, developer] = [1, 2, 3, 4, 5, 6].map(wallet) as [
   string,
@@ -138,7 +139,7 @@ describe('sharing out', () => {
         }
         expect(got).toBeLessThan(given)
       }),
-      { numRuns: 5_000 },
+      { numRuns: size(500, 5_000) },
     )
   })
   it('never gives out more than the rules may', () => {
@@ -151,7 +152,7 @@ describe('sharing out', () => {
         // A share is rounded by less than one base unit.
         expect(given * 10_000n).toBeLessThanOrEqual(sharing.whole * BigInt(mostOutflow) + 30_000n)
       }),
-      { numRuns: 5_000 },
+      { numRuns: size(500, 5_000) },
     )
   })
 })

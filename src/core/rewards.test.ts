@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { maxUnits } from './money.ts'
 import type { Earning, RewardRules } from './rewards.ts'
 import { cashbackBps, covers, formatRules, hostOf, parseRules, payable, shareOut, splitUnits } from './rewards.ts'
@@ -153,7 +154,7 @@ describe('T151: splitting', () => {
           expect(off > -total && off < total && part >= 0n).toBe(true)
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: size(200, 2_000) },
     )
   })
   it.each([

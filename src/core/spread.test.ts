@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { maxUnits } from './money.ts'
 import { knownMints } from './network.ts'
 import { convert, convertAll, testRates } from './rates.ts'
@@ -44,7 +45,7 @@ describe('convertWithSpread', () => {
           expect((got - 1n) * 1_000_000n).toBeLessThan(exact)
         },
       ),
-      { numRuns: 10_000 },
+      { numRuns: size(1_000, 10_000) },
     )
   })
 })

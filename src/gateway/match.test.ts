@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { covers, createFind, matches, type Pattern, parsePattern, segmentsOf } from './match.ts'
 
 function pattern(text: string): Pattern {
@@ -199,7 +200,7 @@ describe('properties', () => {
           if (found && found !== row) expect(textsOf(found.pattern)).toBeLessThanOrEqual(textsOf(row.pattern))
         }
       }),
-      { numRuns: 20_000 },
+      { numRuns: size(2_000, 20_000) },
     )
   })
 
@@ -210,7 +211,7 @@ describe('properties', () => {
         if (!parts || !covers(pattern(outer), pattern(inner)) || !matches(pattern(inner), parts)) return
         expect(matches(pattern(outer), parts)).toBe(true)
       }),
-      { numRuns: 20_000 },
+      { numRuns: size(2_000, 20_000) },
     )
   })
 })

@@ -83,7 +83,7 @@ export function literalOf(url: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host
 }
 
-export class ForbiddenAddress extends Error {
+class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress'
   readonly code = 'FORBIDDEN_ADDRESS'
 }

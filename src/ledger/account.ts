@@ -296,7 +296,7 @@ export function checkAdvance(used: bigint, more: bigint): void {
   demand(more >= 0n, 'what more is wanted is not negative')
 }
 
-export function spanOf({ from, amount }: Lease): Span {
+function spanOf({ from, amount }: Lease): Span {
   return { from, to: from + amount }
 }
 

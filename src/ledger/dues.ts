@@ -244,6 +244,6 @@ export function checkPlan({ id, kind, lane, lines, voids }: DispatchPlan): void 
   }
 }
 
-export function demand(holds: boolean, rule: string): void {
+function demand(holds: boolean, rule: string): void {
   if (!holds) throw new RangeError(`Ledger: ${rule}.`)
 }

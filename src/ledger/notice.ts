@@ -28,7 +28,7 @@ export function landingNotice({ id, kind }: Pick<Dispatch, 'id' | 'kind'>) {
 /** So long after its end a payment may still be registered that came in time: its commit takes a while, and clocks differ. */
 export const settlingMs = 10_000
 /** A response that began in time may go on; for so long nothing is told of payments that ran out after this one. */
-export const longestHoldMs = hourMs
+const longestHoldMs = hourMs
 /** How long a notice is kept that was told. */
 export const keptMs = 30 * dayMs
 /** How many old ones are cleared away at a time. */

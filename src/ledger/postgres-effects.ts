@@ -69,7 +69,7 @@ export function withEffects(statement: string, first: number, paidAt: number): s
   SELECT tx FROM written`
 }
 
-export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
+const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 /** Somebody has asked to be told, on whichever server. */
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 

@@ -19,7 +19,7 @@ interface Asked {
   readonly isCount?: boolean
 }
 
-export function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: Spelling): Statement {
+function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: Spelling): Statement {
   const { payments, late } = spelling
   const values: unknown[] = []
   const next = (value: unknown): string => spelling.place(values.push(value))
@@ -38,7 +38,7 @@ export function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: S
   }
 }
 
-export function selectSeen(kind: SeenKind, asked: Asked, spelling: Spelling): Statement {
+function selectSeen(kind: SeenKind, asked: Asked, spelling: Spelling): Statement {
   const { isUnclaimed, isMore } = spelling
   const values: unknown[] = []
   const next = (value: unknown): string => spelling.place(values.push(value))

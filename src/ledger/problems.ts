@@ -1,5 +1,5 @@
 /** What is wrong with a payment that was only seen, and the lists of what is wrong put together: the same in every store. */
-import type { CaptureMark, Problem, ProblemKind, ProblemQuery, Sighting } from '../core/ports.ts'
+import type { CaptureMark, Problem, ProblemKind, Sighting } from '../core/ports.ts'
 import { problemKinds } from '../core/ports.ts'
 import { captureOfSighting, compareMarks } from './capture.ts'
 
@@ -42,10 +42,6 @@ export function mergeProblems(lists: readonly (readonly Problem[])[], most: numb
     return !seen.has(name) && seen.add(name) !== undefined
   }
   return lists.flat().filter(isFirst).sort(byMark).slice(0, most)
-}
-
-export function kindsOf<Kind extends ProblemKind>(kinds: readonly Kind[], { kind }: Pick<ProblemQuery, 'kind'>) {
-  return kinds.filter((one) => kind === undefined || one === kind)
 }
 
 /** Each kind from one list or two. */

@@ -22,7 +22,7 @@ export interface Booked {
  * For all time, and by hour and day (UTC); for the whole service, by endpoint, and by payer. Each is read on its own, and those of
  * payers, which are many, are kept apart.
  */
-export const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint', 'day_payer'] as const
+const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint', 'day_payer'] as const
 export type Grain = (typeof grains)[number]
 
 /** `at` is 0 and `endpoint` empty where the grain has none; of a payer's line `endpoint` is the payer. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { emptyAccount } from './account.ts'
 import { programs } from './addresses.ts'
 import { buildTransaction, type Call } from './build.ts'
@@ -67,7 +68,7 @@ describe('fees beside those the VM takes', () => {
         expect(wealth - left).toBe(signatureFee(built.message) + budget.priorityFee)
         if (budget.priorityFee > 0n) priced += 1
       }),
-      { numRuns: 2_000, seed: 42 },
+      { numRuns: size(600, 2_000), seed: 42 },
     )
     expect(priced).toBeGreaterThan(20)
     expect(refused).toBeGreaterThan(50)

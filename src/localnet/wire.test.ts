@@ -18,6 +18,7 @@ import {
 } from '@solana/kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../../tests/harness/length.ts'
 import { decodeMessage, decodeTransaction, type Message } from './wire.ts'
 
 const toAddress = (bytes: Uint8Array) => getAddressDecoder().decode(bytes)
@@ -161,7 +162,7 @@ describe('the wire decoder beside kit', () => {
         )
         seen.add(`${version} ${message.lookups.length > 0}`)
       }),
-      { numRuns: 300 },
+      { numRuns: size(60, 300) },
     )
     expect([...seen].sort()).toEqual(['0 false', '0 true', '1 false', 'legacy false'])
   })
@@ -184,9 +185,9 @@ describe('the wire decoder beside kit', () => {
           expect(asKit(decoded.value.message)).toEqual(fromKit(decoded.value.message.bytes).plain)
         },
       ),
-      { numRuns: 1_500 },
+      { numRuns: size(150, 1_500) },
     )
-    expect(accepted).toBeGreaterThan(100)
+    expect(accepted).toBeGreaterThan(size(10, 100))
   })
 })
 

@@ -46,7 +46,7 @@ const dayMs = 24 * hourMs
 /** Endpoints whose sums are looked at; a path may hold anything, so there may be very many. */
 export const mostEndpoints = 1_000
 const linesPerView = 100
-export const mostPoints = 2_000
+const mostPoints = 2_000
 
 /** The list, and unless a page of it was asked for, what the period came to. */
 export async function readAnalytics(parts: BooksParts, query: PageQuery) {

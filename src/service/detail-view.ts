@@ -54,7 +54,7 @@ function textOf(time: number | undefined): string | null {
 }
 
 /** A registered payment has passed all of them once. Whether a payment was used is known only when it is registered. */
-export function checksOf({ capture, required, isShown }: History): Readonly<Record<string, Check>> {
+function checksOf({ capture, required, isShown }: History): Readonly<Record<string, Check>> {
   const { state, request, units } = capture
   if (!isShown)
     return { exists: 'unchecked', recipient: 'unchecked', amount: 'unchecked', memo: 'unchecked', unused: 'unchecked' }
@@ -70,7 +70,7 @@ export function checksOf({ capture, required, isShown }: History): Readonly<Reco
 }
 
 /** `outgoing` is what went out of it. */
-export function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
+function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
   const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
   // A proof may come before the watcher has seen the payment.

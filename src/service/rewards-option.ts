@@ -71,7 +71,7 @@ export interface RewardsConfig {
 const amount = z.union([z.number(), z.string()], { error: 'must be a number or decimal text' })
 const text = z.string({ error: 'must be text' })
 const rest = z.strictObject({ wallet: text, weight: z.number({ error: 'must be a number' }) })
-export const rewardsSchema = z.strictObject({
+const rewardsSchema = z.strictObject({
   collector: text.optional(),
   developers: amount.default(0),
   cashback: z

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
-import { type Postgres, startPostgres } from '../harness/postgres.mjs'
+import { postgresServer } from '../harness/database.ts'
 import { codeOf, eventually, type Shop } from '../harness/shop.ts'
 import { createStand, type Stand, txOf } from '../harness/stand.ts'
 import { createWire } from '../harness/wire.ts'
@@ -12,11 +12,8 @@ import { proofOf } from '../harness/world.ts'
 
 const secret = `1:${'a'.repeat(32)}`
 let stand: Stand
-let postgres: Postgres
 beforeAll(async () => {
   stand = await createStand()
-  postgres = await startPostgres()
-  stand.defer(postgres.close)
 })
 afterAll(() => stand.close())
 
@@ -142,6 +139,7 @@ const leaseMs = 1_500
 
 /** Two servers on one database, of which the first can be cut off from it. */
 async function openPair(serve: Serve, first: Handler) {
+  const postgres = postgresServer()
   const place = await postgres.place()
   const wire = await createWire(postgres.port)
   stand.defer(() => wire.close())
@@ -175,7 +173,8 @@ async function read(shop: Shop, proof: string) {
   return { got, over, pause: () => response.pause(), resume: () => response.resume() }
 }
 
-describe.each(adapters)('%s, cut off from its database', (_name, serve) => {
+// These wait for leases to end, so they wait together.
+describe.concurrent.each(adapters)('%s, cut off from its database', (_name, serve) => {
   it('T119: writes nothing after its lease, and another server serves the payment then', async () => {
     let isOver = false
     async function* stamps() {

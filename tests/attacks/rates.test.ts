@@ -59,6 +59,8 @@ it.each([
 ])('T53: a rate that %s switches its token off, and no other', async (_name, rate) => {
   const { shop, set, solOf } = await openRated()
   set(rate)
+  // A reading that is no rate is ignored, and the last one ages.
+  stand.world.localnet.advance(6)
   await eventually(solOf, (amount) => amount === undefined, 1_000)
   expect(await shop.challenge()).toMatchObject({ amount: '0.1', acceptedMints: ['USDC'], amounts: { USDC: '0.1' } })
 })

@@ -10,6 +10,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeTransaction, type Transaction, verifySignatures } from '../../src/chain/transaction.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
+import { size } from '../harness/length.ts'
 
 type KitMessage = Parameters<ReturnType<typeof getCompiledTransactionMessageEncoder>['encode']>[0]
 
@@ -274,7 +275,7 @@ describe('decodeTransaction', () => {
         expect(shapeOfOurs(ours.transaction)).toEqual(shapeOfKit(theirs))
         expect([...ours.transaction.message]).toEqual([...getTransactionDecoder().decode(bytes).messageBytes])
       }),
-      { numRuns: 300 },
+      { numRuns: size(100, 300) },
     )
   })
 
@@ -297,7 +298,7 @@ describe('decodeTransaction', () => {
           expect(breaksChainRules(theirs, bytes), ours.why).toBe(true)
         }
       }),
-      { numRuns: 2_500 },
+      { numRuns: size(250, 2_500) },
     )
     // Both ways must have been walked for this to mean anything.
     expect(accepted).toBeGreaterThan(100)
@@ -309,7 +310,7 @@ describe('decodeTransaction', () => {
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         expect(['transaction', 'malformed']).toContain(decodeTransaction(bytes).kind)
       }),
-      { numRuns: 3_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 

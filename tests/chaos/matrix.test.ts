@@ -3,7 +3,8 @@
  * nobody who shows a proof is asked to pay again, nobody who paid is refused for good, and when it is over the same proof
  * works, once. What nobody catches fails the run, as it would end the process.
  */
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cells } from '../harness/length.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { isUncontradicted, type Moment, playCell, type Theatre } from './cell.ts'
@@ -40,12 +41,16 @@ function titleOf(fault: Fault, moment: Moment): string {
   return `${fault.title}, ${moment.title}${alone ? ' (believed, since no other node is there; only the healing is asserted)' : ''}`
 }
 
-const cellsOf = (columns: readonly Moment[]) =>
-  columns.flatMap((moment) =>
-    [...outages, ...lies]
-      .filter((fault) => isFair(fault, moment))
-      .map((fault) => [titleOf(fault, moment), fault, moment] as const),
+const faults = [...outages, ...lies]
+type Cell = readonly [title: string, fault: Fault, moment: Moment]
+const cellsOf = (columns: readonly Moment[]): readonly Cell[] => {
+  const all = columns.flatMap((moment) =>
+    faults.filter((fault) => isFair(fault, moment)).map((fault) => [titleOf(fault, moment), fault, moment] as const),
   )
+  const chosen = new Set(cells(all, 11))
+  const firsts = new Set(faults.map((fault) => all.find((cell) => cell[1] === fault)))
+  return all.filter((cell) => chosen.has(cell) || firsts.has(cell))
+}
 
 /** Who watches reads the payments of all cells that run beside it, which takes its time: one node and two, at rest and waiting. */
 const watched = [
@@ -69,6 +74,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await stand.close()
   await elsewhere.close()
+})
+
+it('has a cell for every fault and for every moment', () => {
+  const all = cellsOf(moments)
+  expect(new Set(all.map(([, fault]) => fault))).toEqual(new Set(faults))
+  expect(new Set(all.map(([, , moment]) => moment))).toEqual(new Set(moments))
 })
 
 describe.each([

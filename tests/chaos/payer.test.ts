@@ -8,6 +8,7 @@ import { PaymentError } from '../../src/client/errors.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal.ts'
 import type { ClientEvent } from '../../src/client/options.ts'
+import { cells } from '../harness/length.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { lies, outages } from './faults.ts'
@@ -43,7 +44,7 @@ const rows = [
 ]
 
 describe('a node of the service', () => {
-  it.concurrent.each(rows)('%s, and gets well while the payer tries', async (_title, fault, states) => {
+  it.concurrent.each(cells(rows, 3))('%s, and gets well while the payer tries', async (_title, fault, states) => {
     const nodes = await Promise.all(states.map(() => stand.face()))
     const { url } = await stand.open({ rpc: nodes.map((node) => node.url) })
     const illness = infect(nodes.slice(0, 1), fault, scene)
@@ -78,7 +79,7 @@ const spoilt = [
 ]
 
 describe('a node of the payer', () => {
-  it.concurrent.each(spoilt)('%s', async (_title, fault, states, begin, questions) => {
+  it.concurrent.each(cells(spoilt, 4))('%s', async (_title, fault, states, begin, questions) => {
     const nodes = await Promise.all(states.map(() => stand.face()))
     const illness = infect(nodes.slice(0, 1), fault, scene, questions)
     const payer = await stand.world.person()

@@ -15,10 +15,10 @@ import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 import { runHere } from './in-process.ts'
 
-const home = useTemporaryHome()
 export const clock = createWallClock()
 export const secret = `1:${'s3cretWord'.repeat(4)}`
 export const usdc = knownMints.mainnet.USDC as Mint
+let home: ReturnType<typeof useTemporaryHome>
 export let world: World
 /** Speaks for whatever network the test is about. */
 export let node: Face
@@ -30,6 +30,7 @@ export let directory: string
 /** To be called once by each file: a chain, a node, an upstream, and for each test a directory and a recipient. */
 export function useClinic(): void {
   beforeAll(async () => {
+    home = useTemporaryHome()
     world = await createWorld()
     world.localnet.setAccount(usdc.address, world.localnet.getAccount(world.usdc.address))
     node = await createFace(world.localnet.rpcUrl)

@@ -11,7 +11,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-export function paystile(...args: readonly string[]): Promise<Finished> {
+export function paystileProcess(...args: readonly string[]): Promise<Finished> {
   return finished(start(['dist/cli/main.js', ...args]))
 }
 

@@ -4,7 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { type Finished, finished, paystile, root, start } from './command.ts'
+import { type Finished, finished, paystileProcess, root, start } from './command.ts'
+import { paystile } from './in-process.ts'
 
 const home = useTemporaryHome()
 
@@ -93,13 +94,13 @@ describe('paystile', () => {
   const moon = () => `${ready.url}/api/moon`
 
   it('pay --json tells what was paid, and verify confirms it', async () => {
-    const { code, stdout } = await paystile('pay', moon(), '--json', '--token', 'SOL')
+    const { code, stdout } = await paystileProcess('pay', moon(), '--json', '--token', 'SOL')
     expect(code).toBe(0)
     const { payment, body, status } = JSON.parse(stdout)
     expect(status).toBe(200)
     expect(body).toMatchObject({ status: 'verified', data: { phase: expect.any(String) } })
     expect(payment).toMatchObject({ token: 'SOL', network: 'localnet' })
-    const used = await paystile('verify', payment.tx, payment.requestId)
+    const used = await paystileProcess('verify', payment.tx, payment.requestId)
     expect(used.code).toBe(5)
     expect(JSON.parse(used.stdout)).toMatchObject({
       valid: false,
@@ -119,7 +120,7 @@ describe('paystile', () => {
 
   it('pay -i -o writes headers to stdout and the body to a file', async () => {
     const file = join(home.path, 'art.svg')
-    const { code, stdout } = await paystile('pay', `${ready.url}/api/art`, '-i', '-o', file)
+    const { code, stdout } = await paystileProcess('pay', `${ready.url}/api/art`, '-i', '-o', file)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^HTTP 200 OK\n[\s\S]*payment-receipt: /)
     expect(readFileSync(file, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)

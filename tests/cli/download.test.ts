@@ -9,7 +9,8 @@ import { announceLocalnet } from '../../src/host/home.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { createDesk, type Desk } from '../client/desk.ts'
 import { createVolume, openLine, serveVolume, type Volume } from '../client/library.ts'
-import { errorOf, finished, paystile, root, start } from './command.ts'
+import { errorOf, finished, root, start } from './command.ts'
+import { paystile } from './in-process.ts'
 
 const megabyte = 1_000_000
 let desk: Desk

@@ -1,4 +1,4 @@
-/** What a newcomer types, in real processes on the built package: init, doctor, serve, faucet, pay. */
+/** The first commands that a newcomer types: init, doctor, serve (a process of its own), faucet, pay. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { errorOf, finished, paystile, start } from './command.ts'
+import { errorOf, finished, start } from './command.ts'
+import { paystile } from './in-process.ts'
 
 const home = useTemporaryHome()
 const parent = mkdtempSync(join(tmpdir(), 'paystile-steps-'))

@@ -11,7 +11,8 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/server/config.ts'
 import { createReceiver, type Received, type Receiver } from '../harness/notices.ts'
 import { createPayment, takeOf } from '../ledger/payments.ts'
-import { errorOf, paystile, paystileIn } from './command.ts'
+import { errorOf } from './command.ts'
+import { paystile, paystileIn } from './in-process.ts'
 
 const secret = `1:${'0123456789abcdef'.repeat(2)}`
 const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

@@ -8,7 +8,8 @@ import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
 import { createDesk, type Desk, hasProof } from '../client/desk.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
-import { errorOf, paystile } from './command.ts'
+import { errorOf } from './command.ts'
+import { paystile } from './in-process.ts'
 
 let desk: Desk
 let shop: Shop

@@ -1,4 +1,4 @@
-/** `paystile serve` as an operator meets it: real processes on the built package. */
+/** `paystile serve` as an operator meets it. The gateway itself runs as a process of its own. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
-import { errorOf, finished, paystile, start } from './command.ts'
+import { errorOf, finished, start } from './command.ts'
+import { paystile } from './in-process.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-serve-'))

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { type Finished, finished, paystile, root } from './command.ts'
+import { type Finished, finished, root } from './command.ts'
+import { paystile } from './in-process.ts'
 
 const home = useTemporaryHome()
 afterAll(() => home.remove())

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createStand, type Stand, txOf } from '../harness/stand.ts'
-import { errorOf, paystileIn } from './command.ts'
+import { errorOf } from './command.ts'
+import { paystileIn } from './in-process.ts'
 
 const secret = `1:${'0123456789abcdef'.repeat(2)}`
 let stand: Stand

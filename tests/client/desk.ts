@@ -27,7 +27,7 @@ export type Meddle = (
   pass: (caught?: (answer: IncomingMessage) => void) => void,
 ) => boolean
 
-export const price = 10_000n
+const price = 10_000n
 
 export async function createDesk(): Promise<Desk> {
   const stand = await createStand()

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
+import { paystile } from '../cli/in-process.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { createWorld } from '../harness/world.ts'
@@ -60,6 +61,13 @@ async function breakOnce(port: number, bytes: number): Promise<string> {
 }
 const node = (code: string) => ['--input-type=module', '--eval', code]
 
+/** An example says that it listens before its chain runs. */
+const fillWallet = () =>
+  eventually(
+    () => paystile('faucet'),
+    ({ code }) => code === 0,
+  )
+
 describe('examples', () => {
   it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])('%s sells, and agent.mjs buys', async (file) => {
     const port = await freePort()
@@ -67,7 +75,7 @@ describe('examples', () => {
     await new Promise((resolve) => server?.stdout?.once('data', resolve))
     const unpaid = await fetch(`http://127.0.0.1:${port}/report`)
     expect(unpaid.status).toBe(402)
-    await run(process.execPath, ['dist/cli/main.js', 'faucet'], { cwd: root })
+    await fillWallet()
     const { stdout } = await run(process.execPath, node(onPort('agent.mjs', port)), { cwd: root })
     expect(stdout.trim()).toBe('{ sales: 42 }')
   })
@@ -83,11 +91,10 @@ describe('examples', () => {
     await new Promise((resolve) => server?.stdout?.once('data', resolve))
     return port
   }
-  const paystile = (...args: string[]) => run(process.execPath, ['dist/cli/main.js', ...args], { cwd: root })
 
   it('bundle.mjs sells a hundred requests, and bundle-agent.mjs uses some of them at once', async () => {
     const port = await start('bundle.mjs')
-    await paystile('faucet')
+    await fillWallet()
     const { stdout } = await run(process.execPath, node(onPort('bundle-agent.mjs', port)), { cwd: root })
     const lines = stdout.trim().split('\n')
     const german = ['one', 'two', 'three', 'four', 'five'].map((word) => `${word}, auf Deutsch`)
@@ -99,7 +106,7 @@ describe('examples', () => {
 
   it('pass.mjs sells an hour of everything below a path', async () => {
     const port = await start('pass.mjs')
-    await paystile('faucet')
+    await fillWallet()
     const first = await paystile('pay', `http://127.0.0.1:${port}/weather/oslo`)
     expect(JSON.parse(first.stdout)).toEqual({ city: 'oslo', sky: 'clear' })
     expect(first.stderr).toContain('sent ')
@@ -114,7 +121,7 @@ describe('examples', () => {
     writeFileSync(file, content)
     utimesSync(file, 1_700_000_000, 1_700_000_000)
     const port = await start('file.mjs', { FILE: file })
-    await paystile('faucet')
+    await fillWallet()
     const url = `http://127.0.0.1:${port}/file`
     expect(await (await fetch(url)).json()).toMatchObject({
       amount: '0.03',
@@ -132,7 +139,7 @@ describe('examples', () => {
 
   it('stream.mjs sells bytes ahead', async () => {
     const port = await start('stream.mjs')
-    await paystile('faucet')
+    await fillWallet()
     const { stdout, stderr } = await paystile('pay', `http://127.0.0.1:${port}/lines`)
     expect(stdout.trim().split('\n')).toHaveLength(100)
     expect(stderr).toContain('0.005 USDC')
@@ -165,7 +172,7 @@ describe('examples', () => {
       async () => (await fetch(`${url}/readyz`)).status,
       (status) => status === 200,
     )
-    await paystile('faucet')
+    await fillWallet()
     const weather = await paystile('pay', `${url}/api/weather`)
     expect(JSON.parse(weather.stdout)).toMatchObject({ status: 'verified', data: { city: 'Oslo', sky: 'clear' } })
     expect((await paystile('pay', `${url}/files/a`)).stdout).toBe('GET /files/a, paid 0.05')
@@ -175,7 +182,7 @@ describe('examples', () => {
 
   it('price.mjs asks for what the request takes', async () => {
     const port = await start('price.mjs')
-    await paystile('faucet')
+    await fillWallet()
     const ask = (...more: string[]) =>
       paystile(
         'pay',
@@ -207,9 +214,14 @@ describe('examples', () => {
       PAYSTILE_RPC: world.localnet.rpcUrl,
       PAYSTILE_LEDGER: 'memory:',
     })
+    const url = `http://127.0.0.1:${port}/report`
+    await eventually(
+      () => fetch(url),
+      ({ status }) => status === 402,
+    )
     const { stdout, stderr } = await paystile(
       'pay',
-      `http://127.0.0.1:${port}/report`,
+      url,
       ...['--wallet', wallet, '--rpc', world.localnet.rpcUrl, '--mint', `NATIVE=${mint.address}:6:token-2022`],
     )
     expect(JSON.parse(stdout)).toEqual({ sales: 42 })

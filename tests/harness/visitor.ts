@@ -22,7 +22,7 @@ export interface Page {
   facts(): CheckoutFacts
 }
 
-export const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
 export function createVisitor(origin: string): Visitor {
   const cookies = new Map<string, string>()

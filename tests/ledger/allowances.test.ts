@@ -8,6 +8,7 @@ import { equal } from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Unit } from '../../src/core/allowance.ts'
+import { size } from '../harness/length.ts'
 import type { Deed, Goods } from './stand.ts'
 import { createStand, deeds, mishaps } from './stand.ts'
 
@@ -22,7 +23,13 @@ const goods = (unit: Unit, most: number): fc.Arbitrary<Goods> =>
     .tuple(fc.integer({ min: 1, max: most }), fc.constantFrom(1, 300))
     .map(([amount, scale]) => ({ unit, amount: unit === 'byte' ? amount * scale : amount, scale }))
 
-const numRuns = { file: 18_000, byte: 18_000, request: 5_000, second: 5_000, mishap: 2_000 }
+const numRuns = {
+  file: size(600, 18_000),
+  byte: size(600, 18_000),
+  request: size(400, 5_000),
+  second: size(400, 5_000),
+  mishap: size(200, 2_000),
+}
 
 describe.each([
   ['file', 24, 'no position is sent more than three times, and what was sent less often can be had'],

@@ -17,6 +17,7 @@ import type {
   Sum,
 } from '../../src/core/ports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import { size } from '../harness/length.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, leaseMs, startOfTests } from './payments.ts'
 import { stores } from './stores.ts'
@@ -121,7 +122,7 @@ describe.each(stores)('the books of the %s ledger', (name, open) => {
         for (const step of steps) await play(step, turn, clock, [own, reference], grants)
         await check(own, reference)
       }),
-      { numRuns: name === 'sqlite' ? 150 : 40 },
+      { numRuns: name === 'sqlite' ? size(40, 150) : size(10, 40) },
     )
   })
 })

@@ -1,10 +1,10 @@
 // A process of its own that uses a ledger until it is killed. It says each answer only after the ledger gave it.
-// Arguments: the compiled ledger, the file, the first payment's number, and a file whose appearance is the start signal.
+// Arguments: the ledger, the first payment's number, and a file whose appearance is the start signal.
 import { createHash } from 'node:crypto'
 import { existsSync, writeSync } from 'node:fs'
+import { openLedger } from '../../dist/ledger/open.js'
 
-const [built, path, first, signal] = process.argv.slice(2)
-const { openLedger } = await import(built)
+const [path, first, signal] = process.argv.slice(2)
 const time = 1_800_000_000_000
 const clock = { now: () => time, monotonic: () => 0 }
 const identity = { network: 'localnet', service: 'tests', fingerprint: 'fingerprint-1' }

@@ -9,6 +9,7 @@ import { describe, it, onTestFinished } from 'vitest'
 import type { Dispatch, DispatchPlan, PayoutLine } from '../../src/core/money-out.ts'
 import type { Ledger } from '../../src/core/ports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import { size } from '../harness/length.ts'
 import { accrualOf, bytes, dispatchesOf, rewardsOf, signedBy } from './dues.ts'
 import type { Book } from './dues-book.ts'
 import { createBook } from './dues-book.ts'
@@ -80,7 +81,7 @@ describe.each(stores)('what is owed in the %s ledger', (name, open) => {
         for (const step of steps) await play(step, scene)
         await check(scene)
       }),
-      { numRuns: name === 'sqlite' ? 100 : 40 },
+      { numRuns: name === 'sqlite' ? size(30, 100) : size(10, 40) },
     )
   })
 })

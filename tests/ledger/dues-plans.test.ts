@@ -5,12 +5,12 @@ import type { Database } from '../../src/ledger/postgres-database.ts'
 import { openDatabase } from '../../src/ledger/postgres-database.ts'
 import { createPostgresDispatches } from '../../src/ledger/postgres-dispatches.ts'
 import { createPostgresRewards } from '../../src/ledger/postgres-rewards.ts'
+import { postgresServer } from '../harness/database.ts'
 import { accrualOf, accrue, partner, planOf } from './dues.ts'
 import { createTestClock, identity } from './payments.ts'
-import { postgresServer } from './stores.ts'
 
 it('PostgreSQL looks through no whole table for what is owed and what goes out', async () => {
-  const url = await (await postgresServer()).place()
+  const url = await postgresServer().place()
   const clock = createTestClock()
   await (await openLedger(url, { clock, identity })).close()
   const database = openDatabase(url, 5_000)

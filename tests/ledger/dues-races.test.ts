@@ -7,6 +7,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres-database.ts'
 import { openDatabase } from '../../src/ledger/postgres-database.ts'
 import { hexOf } from '../../src/ledger/postgres-rows.ts'
+import { postgresServer } from '../harness/database.ts'
 import {
   accrualOf,
   accrue,
@@ -22,7 +23,6 @@ import {
 import type { Place } from './old-places.ts'
 import { places } from './old-places.ts'
 import { againOf, createPayment, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
-import { postgresServer } from './stores.ts'
 
 const rounds = Array.from({ length: 8 }, (_, index) => index)
 
@@ -220,7 +220,7 @@ describe('a PostgreSQL ledger', () => {
     work: (query: Database['query'], ledger: Ledger) => Promise<unknown>,
     meanwhile: (ledger: Ledger) => Promise<T>,
   ): Promise<T> => {
-    const url = await (await postgresServer()).place()
+    const url = await postgresServer().place()
     const ledger = await openLedger(url, { clock: createTestClock(), identity })
     const database = openDatabase(url, 5_000)
     onTestFinished(async () => {

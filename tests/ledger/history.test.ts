@@ -1,14 +1,16 @@
 /** Four processes with eight clients each on one ledger: all they were told is what one register would have said. */
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { postgresServer } from '../harness/database.ts'
+import { size } from '../harness/length.ts'
 import { playHistory } from './replicas.ts'
-import { createFolder, postgresServer } from './stores.ts'
+import { createFolder } from './stores.ts'
 
 const crowd = { replicas: 4, clients: 8 }
-const calls = 100_000
+const calls = size(6_000, 100_000)
 
 async function database(): Promise<string> {
-  return (await postgresServer()).place()
+  return postgresServer().place()
 }
 
 async function file(): Promise<string> {
@@ -24,9 +26,6 @@ const answers = [
   ...['renew', 'end'].flatMap((act) => [`${act} true`, `${act} false`]),
   ...['advance advanced', 'advance false'],
 ]
-
-/** Few uses are advanced twice before they end, so that one takes longer to show. */
-const callsFor = (fault: string): number => (fault === 'adds up what was used' ? 40_000 : 4_000)
 
 describe.each([
   ['a database', database, ['writes over']],
@@ -44,7 +43,7 @@ describe.each([
   it.each([...ownFaults, 'checks, then takes', 'shows what was', 'ends for anybody'])(
     'make one that is not, when their ledger %s',
     async (fault) => {
-      const { anomalies } = await playHistory({ ...crowd, fault, calls: callsFor(fault), place: await newPlace() })
+      const { anomalies } = await playHistory({ ...crowd, fault, calls: 40_000, place: await newPlace() })
       expect(anomalies.length).toBeGreaterThan(0)
       expect(anomalies[0]?.stuck.length).toBeGreaterThan(0)
     },

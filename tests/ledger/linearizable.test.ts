@@ -1,6 +1,7 @@
 /** The judge of histories is judged itself: by histories whose verdict is plain, and by trying every order there is. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { size } from '../harness/length.ts'
 import { judge } from './linearizable.ts'
 import type { Asked, Call, Register, Terms, Told } from './register.ts'
 import { after, untouched } from './register.ts'
@@ -291,7 +292,7 @@ describe('any short history', () => {
         seen[kind] += 1
         expect(kind).toBe(isInOrder(terms, history, untouched) ? 'linearizable' : 'anomaly')
       }),
-      { numRuns: 20_000 },
+      { numRuns: size(2_000, 20_000) },
     )
     expect(Math.min(seen.linearizable, seen.anomaly)).toBeGreaterThan(500)
   })

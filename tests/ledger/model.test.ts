@@ -8,6 +8,7 @@ import type { Consequence } from '../../src/core/delivery.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { size } from '../harness/length.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, identity } from './payments.ts'
 import { createFolder } from './stores.ts'
@@ -118,7 +119,7 @@ it('tells one story over every store, which the witness accepts', async () => {
       const payment = createPayment({ allowance, usableUntil: clock.now() + lifetimeMs })
       await play(payment, steps, scale, { clock, ask, crash })
     }),
-    { numRuns: 2000 },
+    { numRuns: size(150, 2_000) },
   )
   for (const ledger of connections) await ledger.close()
 })

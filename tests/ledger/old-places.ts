@@ -7,9 +7,9 @@ import { steps as sqliteSteps } from '../../src/ledger/migrations.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres-database.ts'
 import { steps as postgresSteps } from '../../src/ledger/postgres-schema.ts'
+import { postgresServer } from '../harness/database.ts'
 import { newPath } from './files.ts'
 import { createTestClock, identity, type TestClock } from './payments.ts'
-import { postgresServer } from './stores.ts'
 
 /** Rows are written as versions up to this one wrote them. A later one has brought them further since. */
 const lastWritten = 3
@@ -83,7 +83,7 @@ async function makeFile(old?: Old): Promise<Place> {
 }
 
 async function makeDatabase(old?: Old): Promise<Place> {
-  const url = await (await postgresServer()).place()
+  const url = await postgresServer().place()
   if (old) {
     const database = openDatabase(url, 2_000)
     const insert = (table: string, row: Row) => {

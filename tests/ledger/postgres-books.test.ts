@@ -5,12 +5,12 @@ import { openPostgresLedger } from '../../src/ledger/postgres.ts'
 import { rebuildPostgres } from '../../src/ledger/postgres-audit.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
 import { createRows } from '../../src/ledger/postgres-rows.ts'
+import { postgresServer } from '../harness/database.ts'
 import { granted } from './desk.ts'
 import { createPayment, createSighting, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
-import { postgresServer } from './stores.ts'
 
 async function newPlace() {
-  const url = await (await postgresServer()).place()
+  const url = await postgresServer().place()
   const clock = createTestClock()
   const open = async () => {
     const ledger = await openPostgresLedger(url, { identity, clock })

@@ -7,13 +7,13 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres-database.ts'
 import { createRows } from '../../src/ledger/postgres-rows.ts'
+import { postgresServer } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.mjs'
 import { granted } from './desk.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
-import { postgresServer } from './stores.ts'
 
 async function newPlace(): Promise<string> {
-  return (await postgresServer()).place()
+  return postgresServer().place()
 }
 
 async function open(url: string, who: LedgerIdentity = identity, clock = createTestClock()) {
@@ -32,7 +32,7 @@ describe('a database that must not be used', () => {
     await (await openPostgresLedger(url, { identity: who, clock: createTestClock() })).close()
     return url
   }
-  const sql = async (statement: string) => (await postgresServer()).sql(statement)
+  const sql = async (statement: string) => postgresServer().sql(statement)
   it.each<Case>([
     [
       'forgets what it has committed',
@@ -60,7 +60,7 @@ describe('a database that must not be used', () => {
     ],
     [
       'has no schema',
-      async (url) => url.replace(/ledger_\d+$/, 'nowhere'),
+      async (url) => url.replace(/ledger_\w+$/, 'nowhere'),
       /has no schema to put tables in: set search_path/,
     ],
     ['does not exist', async (url) => url.replace('/postgres?', '/nowhere?'), /does not exist on its server: make it/],
@@ -159,7 +159,7 @@ describe('many servers on one database', () => {
     const url = await newPlace()
     const ledger = await openPostgresLedger(url, { identity })
     onTestFinished(() => ledger.close())
-    const [row] = await (await postgresServer()).sql('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+    const [row] = await postgresServer().sql('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
     expect(Math.abs(ledger.clock.now() - Number(row?.['now']))).toBeLessThan(1_000)
     expect(ledger.clock.now()).not.toBe(createTestClock().now())
   })
@@ -294,7 +294,7 @@ describe('several servers, of which one may be written to', () => {
 
 describe("the database's clock", () => {
   it('is not taken for later than it is, however long a new connection takes', async () => {
-    const server = await postgresServer()
+    const server = postgresServer()
     const door = await createSlowDoor(server.port)
     onTestFinished(door.close)
     const url = await server.place()

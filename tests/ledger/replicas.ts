@@ -13,7 +13,7 @@ export interface Play {
   readonly fault?: string
   readonly replicas: number
   readonly clients: number
-  /** How many calls at least, in all. */
+  /** How many calls at least, in all. A ledger with a fault is played until its first anomaly, or so long. */
   readonly calls: number
 }
 
@@ -47,7 +47,8 @@ export async function playHistory({ place, fault = 'none', replicas, clients, ca
   const answers: Record<string, number> = {}
   const anomalies: Anomaly[] = []
   let [made, overlaps, spent] = [0, 0, 0]
-  for (let round = 0; round < rounds; round += 1) {
+  const isOver = () => fault !== 'none' && anomalies.length > 0
+  for (let round = 0; round < rounds && !isOver(); round += 1) {
     const payments = Array.from({ length: paymentsPerRound }, (_, index) => paymentOf(round * paymentsPerRound + index))
     const begun = performance.now()
     const reports = await Promise.all(

@@ -1,11 +1,11 @@
 /** Every store that keeps the ledger's contract. A new store is a new row here, and nothing else. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import type { Clock, Ledger } from '../../src/core/ports.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { type Postgres, startPostgres } from '../harness/postgres.mjs'
+import { postgresServer } from '../harness/database.ts'
+import { fastFolder } from '../harness/postgres.mjs'
+import { templateDatabase } from '../setup/postgres.ts'
 import { identity } from './payments.ts'
 
 export interface Shelf {
@@ -22,18 +22,16 @@ export const stores: readonly (readonly [name: string, open: OpenShelf])[] = [
   ['postgres', openPostgres],
 ]
 
-/** One server for all tests of a file, started by the first that needs it. */
-let server: Promise<Postgres> | undefined
-afterAll(async () => (await server)?.close())
-
-export function postgresServer(): Promise<Postgres> {
-  server ??= startPostgres()
-  return server
-}
-
 async function openPostgres(clock: Clock): Promise<Shelf> {
-  const ledger = await openLedger(await (await postgresServer()).place(), { clock, identity })
-  return { ledger, clear: () => ledger.close() }
+  const database = await postgresServer().copy(templateDatabase)
+  const ledger = await openLedger(database.url, { clock, identity })
+  return {
+    ledger,
+    clear: async () => {
+      await ledger.close()
+      await database.drop()
+    },
+  }
 }
 
 async function openMemory(clock: Clock): Promise<Shelf> {
@@ -53,8 +51,8 @@ async function openSqlite(clock: Clock): Promise<Shelf> {
   }
 }
 
-/** A new folder, in memory where the machine has such a place: these tests end processes, not the power. */
+/** A new folder, in memory where possible: these tests end processes, not the power. */
 export function createFolder(): { readonly path: string; remove(): void } {
-  const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'paystile-ledger-'))
+  const path = mkdtempSync(join(fastFolder(), 'paystile-ledger-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }

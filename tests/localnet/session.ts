@@ -63,7 +63,7 @@ export interface Chain {
 /** An answer under the name of the question. */
 export type Transcript = Map<string, unknown>
 
-export const keys = Object.fromEntries(
+const keys = Object.fromEntries(
   ['payer', 'payee', 'mint', 'mint2022', 'nonce', 'other', 'poor', 'delegate', 'sponsor'].map((name) => [
     name,
     Keypair.fromSeed(createHash('sha256').update(`session ${name}`).digest()),
@@ -73,7 +73,7 @@ export const keys = Object.fromEntries(
 const memoProgram = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr')
 const memoProgramV1 = new PublicKey('Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo')
 
-export function memo(text: string, program = memoProgram, signers: readonly PublicKey[] = []): TransactionInstruction {
+function memo(text: string, program = memoProgram, signers: readonly PublicKey[] = []): TransactionInstruction {
   return new TransactionInstruction({
     programId: program,
     keys: signers.map((pubkey) => ({ pubkey, isSigner: true, isWritable: false })),

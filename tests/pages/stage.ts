@@ -53,7 +53,7 @@ export function viewOf(facts: CheckoutFacts, token: TokenCode | undefined = fact
   return { uri, rows: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) }
 }
 
-export function policyOf(nonce: string): string {
+function policyOf(nonce: string): string {
   return [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,

@@ -18,7 +18,7 @@ export const origin = 'https://pay.example'
 export const genesis = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'
 
 /** The part of a ledger that this is about. */
-export function createVerifications(): Pick<Rewards, 'verify' | 'revoke' | 'verifications'> & {
+function createVerifications(): Pick<Rewards, 'verify' | 'revoke' | 'verifications'> & {
   readonly rows: Verification[]
 } {
   const rows: Verification[] = []

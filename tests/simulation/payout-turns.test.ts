@@ -1,9 +1,10 @@
 /** Weeks of payouts under a daily cap, large and small, from a seed: nobody waits for ever, and no day lets out too much. */
 import { expect, it } from 'vitest'
+import { size } from '../harness/length.ts'
 import { dayMs, hourMs, openOffice } from '../workers/pay-office.ts'
 import { createSchedule } from './schedule.ts'
 
-const seeds = 12
+const seeds = size(3, 12)
 const [cap, least] = [1_000n, 20n]
 const [days, patienceDays] = [25, 6]
 

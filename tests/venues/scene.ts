@@ -45,7 +45,7 @@ export interface MovableClock extends Clock {
   move(ms: number): void
 }
 
-export function movableClock(): MovableClock {
+function movableClock(): MovableClock {
   const wall = createWallClock()
   let ahead = 0
   return {

@@ -31,7 +31,7 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
   tick()
 }
 
-export function clockFace(seconds: number): string {
+function clockFace(seconds: number): string {
   const two = (value: number): string => String(value).padStart(2, '0')
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`

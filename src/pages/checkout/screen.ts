@@ -8,7 +8,7 @@ export function find<T extends Element = HTMLElement>(id: string): T {
 }
 
 /** Texts are only ever set as texts: nothing in them can become markup. */
-export function make<K extends keyof HTMLElementTagNameMap>(
+function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   set: Partial<HTMLElementTagNameMap[K]> = {},
   ...inside: readonly (Node | string)[]

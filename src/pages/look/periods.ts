@@ -1,7 +1,7 @@
 /** Which time the figures are of: the last day, week or month, certain days, or all. Ends are whole hours, as sums are kept. */
 import { dayMs, hourMs, readDay, startOfDay, type Zone } from './times.ts'
 
-export const periodNames = ['24h', '7d', '30d', 'all', 'custom'] as const
+const periodNames = ['24h', '7d', '30d', 'all', 'custom'] as const
 export type PeriodName = (typeof periodNames)[number]
 
 export interface Period {

@@ -26,7 +26,7 @@ export function Notice({ title, children }: { readonly title: string; readonly c
 }
 
 /** What one types to see the first payment. */
-export function firstCommand(): string {
+function firstCommand(): string {
   const offer = service.value?.endpoints.find(({ path }) => path !== null)
   const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
   return `npx paystile pay ${location.origin}${path}`
@@ -41,7 +41,7 @@ export function NoPayments({ what = 'No payments yet' }: { readonly what?: strin
   )
 }
 
-export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
+function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
   if (trouble.kind === 'missing')
     return (
       <Notice title="Not available on this service yet">

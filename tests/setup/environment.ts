@@ -1,0 +1,16 @@
+/** Test files of one worker share its process. Each file gets the environment as the first one found it. */
+import fc from 'fast-check'
+import { afterAll } from 'vitest'
+import { isLong } from '../harness/length.ts'
+
+// The short run draws the same cases every time. The long run draws new ones, and prints the seed of a failure.
+if (!isLong) fc.configureGlobal({ seed: 402 })
+
+const before = { ...process.env }
+const directory = process.cwd()
+
+afterAll(() => {
+  for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
+  Object.assign(process.env, before)
+  process.chdir(directory)
+})
