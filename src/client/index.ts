@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseNodes } from '../core/network.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, homeDirectory } from '../host/home.ts'
+import { shareInProcess } from '../host/process-wide.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { initAgentWallet } from './agent-wallet.ts'
 import { createGetAnalytics } from './analytics.ts'
@@ -27,7 +28,7 @@ export type { ClientEvent, ClientOptions, PaymentOffer } from './options.ts'
 export { DownloadError, type DownloadErrorCode } from './part-file.ts'
 export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
-const journals = new Map<string, Journal>()
+const journals = shareInProcess('journals', () => new Map<string, Journal>())
 
 /** One journal per file and process. Loaded here, so that who brings a journal of their own need not have its binary. */
 async function journalOfUser(): Promise<Journal> {

@@ -5,6 +5,7 @@
 import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isNameAlive, processName } from '../host/alive.ts'
+import { shareInProcess } from '../host/process-wide.ts'
 import type { Part } from './part.ts'
 import { isValidator, nothing } from './part.ts'
 
@@ -50,7 +51,7 @@ interface Note {
 }
 
 const ownName = processName(process.pid)
-const active = new Set<string>()
+const active = shareInProcess('downloads', () => new Set<string>())
 
 /** Opens what there is for this address, and keeps others away. Throws a `DownloadError`. */
 export async function openPartFile(path: string, url: string): Promise<PartFile> {

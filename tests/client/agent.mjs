@@ -1,8 +1,9 @@
 /** An agent in a process of its own: buys what it is told to, says what happens, and can be made to stop dead on the way. */
 import { writeSync } from 'node:fs'
 
-const { urls, stopAt, client, ...options } = JSON.parse(process.env.AGENT_ORDER ?? '{}')
-const { fetchWith402, initAgentWallet } = await import(client)
+const { urls, stopAt, client, copies = [], ...options } = JSON.parse(process.env.AGENT_ORDER ?? '{}')
+const clients = await Promise.all([client, ...copies].map((path) => import(path)))
+const [{ initAgentWallet }] = clients
 const say = (line) => writeSync(1, `${line}\n`)
 const wallet = await initAgentWallet({ create: false })
 
@@ -12,7 +13,8 @@ const onEvent = ({ kind }) => {
 }
 
 await Promise.all(
-  urls.map(async (url) => {
+  urls.map(async (url, index) => {
+    const { fetchWith402 } = clients[index % clients.length]
     try {
       const response = await fetchWith402(url, { ...options, wallet, onEvent })
       say(`got ${await response.text()}`)

@@ -1,6 +1,6 @@
 /** 1K: agents as processes that share a wallet and a journal, and die suddenly. */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -44,6 +44,13 @@ function build(directory: string): string {
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', directory])
   return join(directory, 'built', 'client', 'index.js')
+}
+
+/** The same build at another place, which Node loads as other modules. */
+function copyOf(built: string): string {
+  const folder = join(built, '../..')
+  cpSync(folder, `${folder}-copy`, { recursive: true })
+  return join(`${folder}-copy`, 'client', 'index.js')
 }
 
 interface Agent {
@@ -165,6 +172,13 @@ describe('a bundle', () => {
     const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
     expect(lines.filter((line) => line === 'got the secret')).toHaveLength(9)
     expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([3, 3])
+  })
+
+  it('is bought once by two copies of the client in one process, as of paystile and @paystile/client', async () => {
+    const urls = await bundle(4)
+    const lines = await start({ urls: urls(4), copies: [copyOf(client)], timeoutMs: 30_000 }).ended()
+    expect(lines.filter((line) => line === 'got the secret')).toHaveLength(4)
+    expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([1, 1])
   })
 
   it.each(['paying', 'sent'])(
