@@ -14,9 +14,13 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
   const manifests = everything ? ['package.json', 'tests/package.json'] : ['package.json']
   if (manifests.every(isInstalled) && !isOlder('node_modules/.package-lock.json', 'package-lock.json')) return
   say(everything ? 'Installing packages, test tools included…' : 'Installing packages…')
-  const npm = process.env.npm_execpath
-  const [command, first] = npm ? [process.execPath, [npm]] : ['npm', []]
-  run(command, [...first, 'ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])])
+  run(...npm('ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])))
+}
+
+/** The npm that started us, or else the one in the path: a command and its arguments. */
+export function npm(...args) {
+  const path = process.env.npm_execpath
+  return path ? [process.execPath, [path, ...args]] : ['npm', args]
 }
 
 /** Compiles `src` to `dist`, pages included, when a source file has changed since the last build. */
@@ -55,7 +59,8 @@ function isInstalled(manifest) {
   })
 }
 
-function isOlder(path, than) {
+/** Whether a file of the project is missing, or older than another. */
+export function isOlder(path, than) {
   const full = join(root, path)
   return !existsSync(full) || statSync(full).mtimeMs < statSync(join(root, than)).mtimeMs
 }

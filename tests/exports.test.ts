@@ -1,11 +1,42 @@
-/** The package as it is installed: every entry point loads, and has what it promises. */
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+/** The packages as they are published: their entry points, and their files. */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { followImports, listEntries, type Targets } from '../scripts/dist-files.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
+const read = (...path: readonly string[]) => readFileSync(join(...path), 'utf8')
+const workshop = mkdtempSync(join(tmpdir(), 'paystile-package-'))
+afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+const run = promisify(execFile)
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, Targets>>
+  readonly bin: Targets
+  readonly files: readonly string[]
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+const readManifest = (folder: string) => JSON.parse(read(folder, 'package.json')) as Manifest
+const manifest = readManifest(root)
+
+/** Runs a program for Node, and reads the JSON that it prints. */
+async function runNode<Result>(type: 'module' | 'commonjs', code: string, cwd = root, env = {}): Promise<Result> {
+  const args = [`--input-type=${type}`, '--eval', code]
+  const { stdout } = await run(process.execPath, args, { cwd, env: { ...process.env, ...env } })
+  return JSON.parse(stdout) as Result
+}
+
+/** Packs a folder as it is, without building it, and returns the paths in the package. */
+async function pack(folder: string, ...flags: readonly string[]): Promise<readonly string[]> {
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', workshop, ...flags]
+  const [packed] = JSON.parse((await run('npm', args, { cwd: folder })).stdout)
+  return packed.files.map(({ path }: { readonly path: string }) => path).sort()
+}
 
 const promised: Readonly<Record<string, readonly string[]>> = {
   '.': [
@@ -47,34 +78,101 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   './localnet': ['FaucetError', 'LocalnetDataError', 'startLocalnet'],
 }
 
-it('lists the entry points that are tested', () => {
-  expect(Object.keys(manifest.exports)).toEqual(Object.keys(promised))
-})
+type Names = Readonly<Record<string, readonly string[]>>
 
-it.each(Object.entries(promised))('paystile%s exports what it promises', (entry, names) => {
-  const code = `import * as all from '${entry.replace('.', 'paystile')}'; console.log(JSON.stringify(Object.keys(all).sort()))`
-  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
-    cwd: root,
-    encoding: 'utf8',
+describe('an installed paystile', () => {
+  const entries = JSON.stringify(Object.keys(promised).map((entry) => [entry, entry.replace('.', 'paystile')]))
+  const print = 'console.log(JSON.stringify(Object.fromEntries(names)))'
+  let imported: Names
+  let required: Names
+
+  beforeAll(async () => {
+    ;[imported, required] = await Promise.all([
+      runNode<Names>(
+        'module',
+        `const names = []
+        for (const [entry, name] of ${entries}) names.push([entry, Object.keys(await import(name)).sort()])
+        ${print}`,
+      ),
+      runNode<Names>(
+        'commonjs',
+        `const names = ${entries}.map(([entry, name]) => [entry, Object.keys(require(name)).sort()])
+        ${print}`,
+      ),
+    ])
   })
-  expect(JSON.parse(printed)).toEqual(names)
+
+  it('has the entry points that are tested', () => {
+    expect(Object.keys(manifest.exports)).toEqual(Object.keys(promised))
+  })
+
+  it.each(Object.keys(promised))('exports its promised names from %s, to import and to require', (entry) => {
+    expect(imported[entry]).toEqual(promised[entry])
+    expect(required[entry]).toEqual(promised[entry])
+  })
+
+  it('pins every dependency exactly', () => {
+    const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies })
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual([])
+  })
 })
 
-it('pins every dependency exactly', () => {
-  const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies })
-  expect(versions.filter((version) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(String(version)))).toEqual([])
-})
-
-it('packs what is needed to run, and no tests', () => {
-  const [packed] = JSON.parse(
-    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: root,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
+/** Paths that a document names and a reader of the package may look for: links, pictures, and our own folders in code. */
+function listNamed(document: string, text: string): readonly string[] {
+  const fromHere = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset)="([^"]+)"/g)].map(
+    ([, link, picture]) => link ?? picture,
   )
-  const files = packed.files.map(({ path }: { path: string }) => path)
-  expect(files).toContain('dist/cli/main.js')
-  expect(files).toContain('LICENSE')
-  expect(files.filter((path: string) => /\.test\.|^src\/|^tests\//.test(path))).toEqual([])
+  const fromRoot = [...text.matchAll(/`((?:docs|examples|deploy)\/[^`\s]*)`|^```\w+ file=(\S+)$/gm)]
+  return [
+    ...fromHere.flatMap((path = '') => (/^https?:/.test(path) ? [] : posix.join(dirname(document), path))),
+    ...fromRoot.map(([, code, file]) => posix.normalize((code ?? file ?? '').replace(/\/$/, ''))),
+  ]
+}
+
+describe('the package paystile', () => {
+  let files: readonly string[]
+  let named: readonly string[]
+
+  beforeAll(async () => {
+    files = await pack(root, '--dry-run')
+    const documents = files.filter((file) => file.endsWith('.md'))
+    named = documents.flatMap((document) => listNamed(document, read(root, document)))
+  })
+
+  it('contains every file and folder that its documents name', () => {
+    expect(named.length).toBeGreaterThan(200)
+    expect(named).toContain('deploy/systemd/paystile.service')
+    expect(named.filter((path) => !files.some((file) => file === path || file.startsWith(`${path}/`)))).toEqual([])
+  })
+
+  it('contains no picture that no document shows', () => {
+    expect(files.filter((file) => file.startsWith('docs/images/') && !named.includes(file))).toEqual([])
+  })
+
+  it('contains code and declarations that its entry points lead to, and no other', () => {
+    const entries = [...listEntries(manifest.exports), ...listEntries(manifest.bin)]
+    const compiled = files.filter((file) => file.startsWith('dist/') && !file.startsWith('dist/pages/'))
+    expect(compiled).toEqual(followImports(root, entries))
+    expect(compiled).toContain('dist/cli/main.js')
+    expect(files).toContain('dist/pages/dashboard/index.html')
+  })
+
+  it('contains a licence, and no tests, sources or source maps', () => {
+    expect(files).toContain('LICENSE')
+    expect(files.filter((file) => /\.test\.|\.map$|^(src|tests|bench|scripts|tools)\//.test(file))).toEqual([])
+  })
+
+  it('leaves out environment files in which an operator has filled in secrets', async () => {
+    const folder = join(workshop, 'operator')
+    mkdirSync(folder)
+    writeFileSync(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: 'operator', version: '1.0.0', files: manifest.files }),
+    )
+    cpSync(join(root, 'deploy'), join(folder, 'deploy'), { recursive: true })
+    writeFileSync(join(folder, 'deploy/docker/paystile.env'), 'PAYSTILE_SECRET=secret')
+    const packed = await pack(folder, '--dry-run')
+    expect(packed).toContain('deploy/docker/paystile.env.example')
+    expect(packed).not.toContain('deploy/docker/paystile.env')
+  })
 })
