@@ -1,11 +1,22 @@
-/** The packages as they are published: their entry points, and their files. */
+/** The packages as they are published: their entry points, their files, and what the light one does without. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeClientPackage } from '../scripts/client-package.mjs'
 import { followImports, listEntries, type Targets } from '../scripts/dist-files.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -176,3 +187,101 @@ describe('the package paystile', () => {
     expect(packed).not.toContain('deploy/docker/paystile.env')
   })
 })
+
+describe('@paystile/client', () => {
+  const folder = join(workshop, 'client')
+  const app = join(workshop, 'app')
+  const installed = join(app, 'node_modules/@paystile/client')
+  let files: readonly string[]
+
+  /** Unpacks it into an empty folder, beside the dependencies that it declares, and no others. */
+  beforeAll(async () => {
+    writeClientPackage(folder)
+    files = await pack(folder)
+    const { version } = JSON.parse(read(folder, 'package.json'))
+    mkdirSync(dirname(installed), { recursive: true })
+    await run('tar', ['-xzf', `paystile-client-${version}.tgz`], { cwd: workshop })
+    renameSync(join(workshop, 'package'), installed)
+    for (const name of Object.keys(readManifest(installed).dependencies)) {
+      mkdirSync(dirname(join(app, 'node_modules', name)), { recursive: true })
+      symlinkSync(join(root, 'node_modules', name), join(app, 'node_modules', name))
+    }
+  })
+
+  it('works with the dependencies that it declares alone: import, require, a request, the journal', async () => {
+    const home = join(app, 'home')
+    const result = await runNode(
+      'commonjs',
+      `const required = require('@paystile/client')
+      const run = async () => {
+        const imported = await import('@paystile/client')
+        const { fetchWith402, initAgentWallet, getAnalytics } = imported
+        const server = require('node:http').createServer((_request, response) => response.end('free'))
+        await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+        const url = 'http://127.0.0.1:' + server.address().port
+        const wallet = await initAgentWallet()
+        const response = await fetchWith402(url, { wallet, tokens: ['USDC'] })
+        const text = await response.text()
+        const analytics = await getAnalytics({ url, wallet }).catch((error) => error.name)
+        const names = Object.keys(imported).sort()
+        console.log(JSON.stringify({ text, analytics, isSame: required.fetchWith402 === fetchWith402, names }))
+        process.exit(0)
+      }
+      run()`,
+      app,
+      { PAYSTILE_HOME: home },
+    )
+    expect(result).toEqual({ text: 'free', analytics: 'AnalyticsError', isSame: true, names: promised['./client'] })
+    expect(existsSync(join(home, 'client.sqlite'))).toBe(true)
+  })
+
+  it('gives bundlers for browsers an entry point that loads', async () => {
+    const names = await runNode<readonly string[]>(
+      'module',
+      `console.log(JSON.stringify(Object.keys(await import('@paystile/client')).sort()))`,
+      app,
+      { NODE_OPTIONS: '--conditions=browser' },
+    )
+    const filesOnly = ['DownloadError', 'downloadWith402', 'initAgentWallet']
+    expect(names).toEqual(promised['./client']?.filter((name) => !filesOnly.includes(name)))
+  })
+
+  it('contains the code of paystile/client, its declarations, a manifest, a licence and a README', () => {
+    const code = followImports(root, listEntries(manifest.exports['./client'] ?? {}))
+    expect(files).toEqual([...code, 'LICENSE', 'README.md', 'package.json'].sort())
+    expect(code.length).toBeLessThan(130)
+    for (const file of code) expect(read(installed, file)).toBe(read(root, file))
+  })
+
+  it('has a README that names every export, and has links that work outside the repository', () => {
+    const text = read(installed, 'README.md')
+    expect(promised['./client']?.filter((name) => !text.includes(`\`${name}\``))).toEqual([])
+    expect(listNamed('README.md', text)).toEqual([])
+  })
+
+  it('brings no VM, no database server, no web framework and no second version of anything in paystile', () => {
+    const { dependencies } = readManifest(installed)
+    expect(manifest.dependencies).toMatchObject(dependencies)
+    const all = followDependencies(Object.keys(dependencies))
+    expect(all).toContain('@solana/kit')
+    expect(all.filter((name) => /^(litesvm|pg|hono|@hono\/|fastify|express|zod|yaml|jiti|hucre)/.test(name))).toEqual(
+      [],
+    )
+    expect(all.length).toBeLessThanOrEqual(60)
+  })
+})
+
+/** The named packages and all that they depend on, as the lock file has them. */
+function followDependencies(names: readonly string[]): readonly string[] {
+  const { packages } = JSON.parse(read(root, 'package-lock.json')) as {
+    readonly packages: Readonly<Record<string, { readonly dependencies?: Readonly<Record<string, string>> }>>
+  }
+  const found = new Set<string>()
+  const waiting = [...names]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name)) continue
+    found.add(name)
+    waiting.push(...Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {}))
+  }
+  return [...found].sort()
+}

@@ -1,0 +1,2 @@
+export declare function writeClientPackage(folder: string): void
+export declare function buildClient(): string
