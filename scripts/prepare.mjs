@@ -1,5 +1,6 @@
 // Brings a checkout to the point where it can run: installs and builds what is missing or stale, and nothing else.
 // Everything it says goes to stderr, so that a command's own output stays clean.
+import './node-version.mjs'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

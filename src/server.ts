@@ -1,10 +1,11 @@
 /** The paywall without a framework, for adapters of your own. */
+
+export { ConfigurationError } from './core/configuration-error.ts'
 export type { Answer, Incoming } from './core/http.ts'
 export type { Chain, Clock, Facts, Ledger, Log } from './core/ports.ts'
 export { openPaywall } from './server/assemble.ts'
 export type { CheckOptions, VerifyOptions } from './server/assemble-verdict.ts'
 export { checkPayment, verifyPayment } from './server/assemble-verdict.ts'
-export { ConfigurationError } from './server/configuration-error.ts'
 export type { Entry } from './server/entering.ts'
 export type { PaywallEvent } from './server/events.ts'
 export type { ProviderOptions } from './server/options.ts'

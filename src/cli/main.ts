@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { PaymentError } from '../client/errors.ts'
 import { JournalError } from '../client/file-journal.ts'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { createRedact } from '../core/redact.ts'
+import { requireRuntime } from '../host/runtime.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import { addBuyerCommands } from './buyer-commands.ts'
 import { addDeveloperCommands } from './developer-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
@@ -24,6 +25,11 @@ const jsonText = 'answer in JSON (the default where stdout is not a terminal)'
 
 /** Runs a command line and returns its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
+  try {
+    requireRuntime(globalThis)
+  } catch (error) {
+    return report(createTerminal(undefined), error)
+  }
   let exitCode: ExitCode = exitCodes.ok
   const run =
     <Args extends readonly unknown[]>(load: () => Promise<(terminal: Terminal, ...args: Args) => Promise<ExitCode>>) =>

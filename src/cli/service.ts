@@ -1,12 +1,12 @@
 /** The service of this directory, opened by a command beside its servers: the same ledger, chain and secret. */
 import { readFileSync } from 'node:fs'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Network } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localServiceFile } from '../host/home.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
 import { type Environment, fromEnvironment } from '../server/config.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import type { Service } from '../server/service.ts'
 import type { RoutesConfig, RoutesOptions } from '../service/options.ts'
 import { readRoutesConfig } from '../service/options.ts'

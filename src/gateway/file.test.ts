@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ConfigurationError } from '../server/configuration-error.ts'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { readPlanFile } from './file.ts'
 import { jsonSchema } from './schema.ts'
 

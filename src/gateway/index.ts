@@ -1,5 +1,5 @@
 /** The gateway for programs of your own; `paystile serve` runs it from a file. */
-export { ConfigurationError } from '../server/configuration-error.ts'
+export { ConfigurationError } from '../core/configuration-error.ts'
 export { readPlanFile } from './file.ts'
 export type { Gateway, GatewayParts } from './gateway.ts'
 export { createGateway, openGateway } from './gateway.ts'

@@ -1,9 +1,9 @@
 /** From a configuration to what a gateway does: every route with its paywall's options and its upstream, or all problems. */
 import { createHash } from 'node:crypto'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Environment } from '../server/config.ts'
 import { readConfig } from '../server/config.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import { parseEndpoint } from '../server/endpoint.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import type { RoutesOptions } from '../service/options.ts'

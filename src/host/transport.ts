@@ -5,6 +5,7 @@
  * It follows no redirect, reads no more than 1 MB, and sends one question at a time over a connection, so that a slow
  * answer holds up nobody else's.
  */
+import './supported-runtime.ts'
 import { Agent } from 'undici'
 import type { Get, Transport } from '../core/ports.ts'
 import { longestAnswer } from '../core/ports.ts'

@@ -2,6 +2,7 @@
 import { readGenesis } from '../chain/genesis.ts'
 import type { Rpc } from '../chain/rpc.ts'
 import { readChainTime } from '../chain/time.ts'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Keyring } from '../core/keys.ts'
 import { genesisHashes } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
@@ -17,7 +18,6 @@ import {
 } from '../host/home.ts'
 import type { ServiceConfig } from './config.ts'
 import { openKeyring } from './config.ts'
-import { ConfigurationError } from './configuration-error.ts'
 
 /** What was opened and has to be closed, the last first. */
 export type Stops = (() => Promise<void> | void)[]

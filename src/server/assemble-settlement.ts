@@ -2,6 +2,8 @@
  * Joins the settlement worker to a service: what a recipient gets in other tokens is converted by this process, where it has
  * the recipient's key, or by another that shows on the ledger's shelf that it does.
  */
+
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { settlementBeats } from '../core/conversion.ts'
 import type { Log } from '../core/ports.ts'
 import type { Loop } from '../workers/loop.ts'
@@ -9,7 +11,6 @@ import { createPauseSwitch } from '../workers/pause.ts'
 import type { Converter } from '../workers/settlement.ts'
 import { startSettlement } from '../workers/settlement.ts'
 import type { RouteConfig } from './config.ts'
-import { ConfigurationError } from './configuration-error.ts'
 import type { ConversionConfig } from './conversion-option.ts'
 import type { ServiceHandle } from './paywall.ts'
 import type { Service } from './service.ts'

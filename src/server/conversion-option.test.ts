@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { readConfig } from './config.ts'
-import { ConfigurationError } from './configuration-error.ts'
 import type { ProviderOptions } from './options.ts'
 
 const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'

@@ -2,6 +2,8 @@
  * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
  * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
  */
+
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { exactText } from '../core/exact.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
 import { isSameMint, knownMints, mintOf, pickMints } from '../core/network.ts'
@@ -9,7 +11,6 @@ import { convertAll } from '../core/rates.ts'
 import type { Inspection, Offering, TokenTerms } from '../core/token-rules.ts'
 import { judgeToken } from '../core/token-rules.ts'
 import type { RouteConfig } from './config.ts'
-import { ConfigurationError } from './configuration-error.ts'
 import type { Look } from './route-news.ts'
 import type { Readiness } from './selling.ts'
 import type { Service } from './service.ts'

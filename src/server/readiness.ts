@@ -1,6 +1,7 @@
 /** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
+
+import { ConfigurationError } from '../core/configuration-error.ts'
 import type { TokenCode } from '../core/network.ts'
-import { ConfigurationError } from './configuration-error.ts'
 import type { Probe } from './probe.ts'
 import type { Route } from './route.ts'
 import type { Readiness, ReadinessReport } from './selling.ts'

@@ -1,4 +1,6 @@
 /** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
+
+import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import type { SheetsPort } from '../core/sheets.ts'
@@ -7,7 +9,6 @@ import { openGoogleSheets } from '../host/google-sheets.ts'
 import { readPage } from '../host/pages.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import type { ServiceHandle } from '../server/paywall.ts'
 import type { Service } from '../server/service.ts'
 import { type OpenDevelopers, openDevelopers } from './assemble-developers.ts'

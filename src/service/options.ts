@@ -1,12 +1,12 @@
 /** What the one may say who mounts the service's own addresses: which service, and who may read. */
 import { z } from 'zod'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { isHttpUrl } from '../core/http.ts'
 import type { MintTable } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import type { Webhook } from '../core/webhooks.ts'
 import type { Environment, ServiceConfig } from '../server/config.ts'
 import { checkService, openKeyring, serviceConfigOf, withEnvironment } from '../server/config.ts'
-import { ConfigurationError } from '../server/configuration-error.ts'
 import { accountKeyOption, address, readMints } from '../server/mint-options.ts'
 import type { AccountKey, ProviderOptions } from '../server/options.ts'
 import type { RatesConfig } from '../server/rates-option.ts'

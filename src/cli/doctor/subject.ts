@@ -1,11 +1,11 @@
 /** What the doctor looks at: a gateway's file, or the environment of those who mount the middleware themselves. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { ConfigurationError } from '../../core/configuration-error.ts'
 import { fileNames, readPlanFile } from '../../gateway/file.ts'
 import type { Plan } from '../../gateway/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'
 import { type Config, type Environment, fromEnvironment, readConfig } from '../../server/config.ts'
-import { ConfigurationError } from '../../server/configuration-error.ts'
 import type { ProviderOptions } from '../../server/options.ts'
 
 export interface Subject {
