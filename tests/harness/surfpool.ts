@@ -1,8 +1,4 @@
-/**
- * A second, independent chain with a full RPC, to compare the localnet's answers with.
- *
- * It is a native module for Linux on x64, and an optional dependency: elsewhere there is nothing to compare with.
- */
+/** A second, independent chain with a full RPC, to compare the localnet's answers with: a native module from npm. */
 import { createRequire } from 'node:module'
 
 interface Surfnet {
@@ -15,12 +11,20 @@ interface SurfpoolModule {
   readonly Surfnet: { startWithConfig(config: Readonly<Record<string, unknown>>): Surfnet }
 }
 
-const surfpoolPackage = '@solana/surfpool-linux-x64-gnu'
+/** The machines that surfpool has a build for. All of them are optional dependencies. */
+const builds: Readonly<Record<string, string>> = {
+  'linux-x64': '@solana/surfpool-linux-x64-gnu',
+  'darwin-arm64': '@solana/surfpool-darwin-arm64',
+  'darwin-x64': '@solana/surfpool-darwin-x64',
+}
 
-export const hasSurfpool = process.platform === 'linux' && process.arch === 'x64'
+export const machine = `${process.platform}-${process.arch}`
+export const hasSurfpool = builds[machine] !== undefined
 
-/** Offline, with slots that pass by the clock. */
+/** Offline, with slots that pass by the clock. Throws where surfpool has no build. */
 export function startSurfpool(slotMs: number): Surfnet {
-  const { Surfnet } = createRequire(import.meta.url)(surfpoolPackage) as SurfpoolModule
+  const build = builds[machine]
+  if (build === undefined) throw new Error(`surfpool has no build for ${machine}`)
+  const { Surfnet } = createRequire(import.meta.url)(build) as SurfpoolModule
   return Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs: slotMs })
 }

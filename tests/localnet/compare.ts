@@ -1,5 +1,5 @@
-/** Compares two conversations, leaving out what every chain makes up for itself. */
-import type { Conversation } from './session.ts'
+/** Compares the transcripts of two conversations, without the values that every chain makes up for itself. */
+import type { Conversation, Transcript } from './session.ts'
 
 export interface Difference {
   readonly question: string
@@ -8,7 +8,7 @@ export interface Difference {
   readonly theirs: unknown
 }
 
-/** What must be there on both sides and of one type, but not of one value. */
+/** Both sides must have these, and of one type, but not of one value. */
 const madeUp: ReadonlySet<string> = new Set([
   'apiVersion',
   'blockHeight',
@@ -24,29 +24,55 @@ const madeUp: ReadonlySet<string> = new Set([
   'slot',
 ])
 
-export function compareConversations(mine: Conversation, theirs: Conversation): readonly Difference[] {
+/** Further values that differ between any two conversations, also with one chain. */
+const varying: readonly { readonly question: RegExp; readonly path: RegExp }[] = [
+  // Signatures of further signers, and bytes with signatures and blockhash inside.
+  { question: / as /, path: /^\.result\.transaction(\[0\]|\.signatures\[1\])$/ },
+  // The slot in the seeds of the table changes its address, the instruction, and the work of finding it.
+  { question: /^table as /, path: /computeUnitsConsumed$|logMessages\[8\]$|instructions\[0\]\.data$/ },
+]
+
+/**
+ * The transcript with the same names for signatures and the lookup table in every conversation, and with the type alone of
+ * values that differ between any two.
+ */
+export function normalize({ transcript, signatures, table }: Conversation): Transcript {
+  const names = new Map([...signatures].map(([name, signature]) => [signature, `<signature of ${name}>`]))
+  names.set(table, '<lookup table>')
+  return new Map(
+    [...transcript].map(([question, answer]) => {
+      const paths = varying.filter((one) => one.question.test(question)).map(({ path }) => path)
+      return [question, rename(answer, '', { names, paths })]
+    }),
+  )
+}
+
+interface Renaming {
+  readonly names: ReadonlyMap<string, string>
+  readonly paths: readonly RegExp[]
+}
+
+function rename(value: unknown, path: string, renaming: Renaming): unknown {
+  if (renaming.paths.some((one) => one.test(path))) return `<${kindOf(value)}>`
+  if (typeof value === 'string') return renaming.names.get(value) ?? value
+  if (Array.isArray(value)) return value.map((item, index) => rename(item, `${path}[${index}]`, renaming))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      madeUp.has(key) ? `<${kindOf(item)}>` : rename(item, `${path}.${key}`, renaming),
+    ]),
+  )
+}
+
+export function compareTranscripts(mine: Transcript, theirs: Transcript): readonly Difference[] {
   const differences: Difference[] = []
-  const [left, right] = [named(mine), named(theirs)]
-  for (const question of new Set([...left.keys(), ...right.keys()])) {
-    compare(left.get(question), right.get(question), '', (path, one, other) => {
+  for (const question of new Set([...mine.keys(), ...theirs.keys()])) {
+    compare(mine.get(question), theirs.get(question), '', (path, one, other) => {
       differences.push({ question, path, mine: one, theirs: other })
     })
   }
   return differences
-}
-
-/** The transcript with signatures and the lookup table's address under names that both sides share. */
-function named({ transcript, signatures, table }: Conversation): Map<string, unknown> {
-  const names = new Map([...signatures].map(([name, signature]) => [signature, `<signature of ${name}>`]))
-  names.set(table, '<lookup table>')
-  return new Map([...transcript].map(([question, answer]) => [question, rename(answer, names)]))
-}
-
-function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string') return names.get(value) ?? value
-  if (Array.isArray(value)) return value.map((item) => rename(item, names))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rename(item, names)]))
 }
 
 type Report = (path: string, mine: unknown, theirs: unknown) => void
@@ -69,8 +95,7 @@ function compare(mine: unknown, theirs: unknown, path: string, report: Report): 
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
     const inner = `${path}.${key}`
     if (!(key in left) || !(key in right)) report(inner, left[key], right[key])
-    else if (!madeUp.has(key)) compare(left[key], right[key], inner, report)
-    else if (kindOf(left[key]) !== kindOf(right[key])) report(inner, left[key], right[key])
+    else compare(left[key], right[key], inner, report)
   }
 }
 
