@@ -103,6 +103,7 @@ const nodeClient = [
   'client/index.ts',
   'client/agent-wallet.ts',
   'client/file-journal.ts',
+  'client/journal-binary.ts',
   'client/journal-schema.ts',
   'client/download.ts',
   'client/part-file.ts',
@@ -174,16 +175,21 @@ describe('layers', () => {
     expect(reached.size).toBeGreaterThan(20)
   })
 
-  it.each(['index.ts', 'server.ts', 'client/index.ts', 'adapters/node.ts', 'adapters/express.ts'])(
-    'loads no binary with %s: who does not use it need not have it',
-    (entry) => {
-      const reached = reachedFrom(entry, (one) => !one.isLazy)
-      const native = imports.filter((one) => reached.has(one.file) && !one.isLazy && isBinary(one.to))
-      expect(native).toEqual([])
-      expect(reached.size).toBeGreaterThan(20)
-      expect(imports.filter((one) => isBinary(one.to)).length).toBeGreaterThan(3)
-    },
-  )
+  it.each([
+    'index.ts',
+    'server.ts',
+    'client/index.ts',
+    'adapters/node.ts',
+    'gateway/index.ts',
+    'localnet/index.ts',
+    'cli/main.ts',
+  ])('loads no binary with %s: a machine that does not use it need not have it', (entry) => {
+    const reached = reachedFrom(entry, (one) => !one.isLazy)
+    const native = imports.filter((one) => reached.has(one.file) && !one.isLazy && isBinary(one.to))
+    expect(native).toEqual([])
+    expect(reached.size).toBeGreaterThan(10)
+    expect(imports.filter((one) => isBinary(one.to)).length).toBeGreaterThan(3)
+  })
 })
 
 describe('ways of writing', () => {

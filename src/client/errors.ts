@@ -54,3 +54,8 @@ export class PaymentError extends Error {
     this.facts = facts
   }
 }
+
+/** The journal of payments cannot be kept. The message says what to do. */
+export class JournalError extends Error {
+  override readonly name = 'JournalError'
+}

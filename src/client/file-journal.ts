@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { isNameAlive, processName } from '../host/alive.ts'
+import { JournalError } from './errors.ts'
 import type { Intent, Journal } from './journal.ts'
 import { findExceeded, isUsable } from './journal.ts'
 import { migrate } from './journal-schema.ts'
@@ -124,11 +125,6 @@ function prepare(database: DatabaseSyncInstance) {
        where request_id = ?`,
     ),
   } as const
-}
-
-/** Somebody has to do something about the file. The message says what. */
-export class JournalError extends Error {
-  override readonly name = 'JournalError'
 }
 
 function open(path: string): DatabaseSyncInstance {

@@ -11,6 +11,7 @@ import { createGetAnalytics } from './analytics.ts'
 import { createDownloadWith402 } from './download.ts'
 import { createFetchWith402 } from './fetch.ts'
 import type { Journal } from './journal.ts'
+import { loadFileJournal } from './journal-binary.ts'
 import { createNodes } from './nodes.ts'
 
 export type { KeySource, Wallet } from '../chain/keypair.ts'
@@ -30,9 +31,9 @@ export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
 const journals = shareInProcess('journals', () => new Map<string, Journal>())
 
-/** One journal per file and process. Loaded here, so that who brings a journal of their own need not have its binary. */
+/** One journal per file and process. Loaded here, so that a caller with another journal need not have its binary. */
 async function journalOfUser(): Promise<Journal> {
-  const { openFileJournal } = await import('./file-journal.ts')
+  const { openFileJournal } = await loadFileJournal()
   const path = join(homeDirectory(), 'client.sqlite')
   const journal = journals.get(path) ?? openFileJournal(path)
   journals.set(path, journal)

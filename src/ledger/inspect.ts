@@ -3,11 +3,15 @@ import { parseLedgerUrl } from '../core/ledger-url.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import type { KnownIdentity, LedgerInspection } from './inspection.ts'
+import { requireSqlite } from './sqlite-binary.ts'
 
 export async function inspectLedger(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
   const place = parseLedgerUrl(url)
   try {
-    if (place?.kind === 'sqlite') return await (await import('./inspect-sqlite.ts')).inspectFile(place.path, identity)
+    if (place?.kind === 'sqlite') {
+      await requireSqlite()
+      return await (await import('./inspect-sqlite.ts')).inspectFile(place.path, identity)
+    }
     if (place?.kind === 'postgres') return await (await import('./inspect-postgres.ts')).inspectServer(url, identity)
     if (place?.kind === 'memory') return { kind: 'new', facts: { name: 'memory:' } }
     return { kind: 'bad', why: 'the ledger is of no kind this version can keep', facts: { name: 'unknown' } }

@@ -4,6 +4,7 @@ import type { Clock, Ledger } from '../core/ports.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import { createMemoryLedger } from './memory.ts'
+import { requireSqlite } from './sqlite-binary.ts'
 
 export interface LedgerParts {
   readonly clock: Clock
@@ -30,7 +31,8 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
     return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
   }
   if (place?.kind === 'sqlite') {
-    // Loaded here, so that who does not use it need not have its binary.
+    // Loaded here, so that a server with another ledger need not have its binary.
+    await requireSqlite()
     const { openSqliteLedger } = await import('./sqlite.ts')
     return openSqliteLedger(place.path, parts)
   }

@@ -3,14 +3,16 @@ import { randomBytes } from 'node:crypto'
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { createAccounts } from './accounts.ts'
 import { type Bank, createBank } from './bank.ts'
+import { loadStore } from './binaries.ts'
 import { type Clock, createClock, wallTime } from './clock.ts'
+import { LocalnetDataError } from './data-error.ts'
 import { createFaucet, type Faucet } from './faucet.ts'
 import { builtinAccounts, firstAccounts } from './genesis.ts'
 import { createHistory } from './history.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { createMempool, type Mempool } from './mempool.ts'
 import { keypairFrom, newSecret } from './signature.ts'
-import { LocalnetDataError, openStore, type Store } from './store.ts'
+import type { Store } from './store.ts'
 import { createTimeline, finalityDepth, type TimelineParts } from './timeline.ts'
 import { createVm } from './vm.ts'
 
@@ -40,6 +42,7 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   if (!Number.isInteger(slotMs) || slotMs < 1 || slotMs > 2 ** 31 - 1)
     throw new RangeError('slotMs must be a whole number of milliseconds')
   const vm = await createVm()
+  const { openStore } = await loadStore()
   const store = openStore(options.dataDir)
   const genesis = options.genesisHash === undefined ? randomBytes(32) : decodeAddress(options.genesisHash)
   if (!genesis) throw new RangeError('genesisHash must be 32 bytes in base58')

@@ -19,10 +19,10 @@ import type { Admin, Node } from './rpc/node.ts'
 import { serveSockets } from './rpc/sockets.ts'
 
 export type { Account } from './account.ts'
+export { LocalnetDataError } from './data-error.ts'
 export type { Amounts } from './faucet.ts'
 export { FaucetError } from './faucet.ts'
 export type { FaultRule, Faults, Intercept, RpcAnswer } from './faults.ts'
-export { LocalnetDataError } from './store.ts'
 
 export interface LocalnetOptions extends ChainOptions {
   /** JSON-RPC port, HTTP and WebSocket. The next port is taken too, for WebSockets. Default: a free pair. */

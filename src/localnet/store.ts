@@ -7,6 +7,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { LocalnetDataError } from './data-error.ts'
 
 /** "PSLN" */
 const applicationId = 0x50534c4e
@@ -136,9 +137,4 @@ function check(db: DatabaseSyncInstance, file: string): void {
       `${file} was written by another version (format ${version}, this one reads ${schemaVersion})`,
     )
   }
-}
-
-/** The data directory cannot be used. The message names the file. */
-export class LocalnetDataError extends Error {
-  override readonly name = 'LocalnetDataError'
 }

@@ -10,6 +10,7 @@ import { encodeBase58 } from '../core/base58.ts'
 import { type Account, addressBytesOf, exemptForGood } from './account.ts'
 import type { Change } from './accounts.ts'
 import { programs, sysvars } from './addresses.ts'
+import { loadLitesvm } from './binaries.ts'
 import { type Failure, instructionFailureName, transactionFailureName } from './failure.ts'
 
 export interface InnerInstruction {
@@ -54,7 +55,7 @@ const genesisOwners = [
 ]
 
 export async function createVm(): Promise<Vm> {
-  const native = await loadNative()
+  const native = await loadLitesvm()
   const svm = new native.LiteSvm()
   svm.setSigverify(false)
   svm.setBlockhashCheck(false)
@@ -110,17 +111,6 @@ export async function createVm(): Promise<Vm> {
 }
 
 type Native = typeof Litesvm
-
-async function loadNative(): Promise<Native> {
-  try {
-    // The bare binding: the package's main file would load a whole client library.
-    return await import('litesvm/dist/internal.js')
-  } catch (cause) {
-    throw new Error('the localnet needs litesvm with its binary for this platform (npm install litesvm@1.4.1)', {
-      cause,
-    })
-  }
-}
 
 function readExecution(
   native: Native,
