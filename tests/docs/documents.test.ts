@@ -20,6 +20,8 @@ const documents = [
   'README.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync(join(root, 'docs'))
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
