@@ -53,7 +53,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // As long as a test may take: the condition becomes true, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 10 } },
-    maxConcurrency: 8,
+    maxConcurrency: 4,
     // Many tests wait for sockets and timers, so one more worker than cores keeps the cores busy.
     maxWorkers: Math.min(5, availableParallelism() + 1),
     sequence: { sequencer: ByProject },

@@ -298,7 +298,7 @@ describe('decodeTransaction', () => {
           expect(breaksChainRules(theirs, bytes), ours.why).toBe(true)
         }
       }),
-      { numRuns: size(250, 2_500) },
+      { numRuns: size(800, 2_500) },
     )
     // Both ways must have been walked for this to mean anything.
     expect(accepted).toBeGreaterThan(100)

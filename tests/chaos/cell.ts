@@ -194,7 +194,7 @@ async function claimUntilServed(sights: readonly Sight[], claim: Wait['claim'], 
     if (status === 200) return
     // An answer that was on its way when the fault ended may come after it.
     if (!isUncontradicted(fault, moment)) expect(retryable).toBe(true)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 40))
   }
 }
 

@@ -1,18 +1,14 @@
 /** Pages in a real browser: each in a context of its own, with what it complained about kept. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
-
-const tool = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export interface Tab {
   readonly page: Page
   /** What the page wrote to the console as an error, and errors nobody caught. */
   readonly complaints: string[]
   /** Violations that axe-core finds in what is seen now; none is good. */
-  violations(): Promise<readonly string[]>
+  violations(scope?: 'all' | 'colours'): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -34,18 +30,8 @@ export async function openBrowser(): Promise<Browser> {
           complaints.push(message.text())
       })
       page.on('pageerror', (error) => complaints.push(error.message))
-      return { page, complaints, violations: () => violationsOf(page), close: () => context.close() }
+      return { page, complaints, violations: (scope) => findViolations(page, scope), close: () => context.close() }
     },
     close,
   }
-}
-
-/** Evaluated by the browser's tools, which a page's policy does not bind. */
-async function violationsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(tool)
-  return page.evaluate(async () => {
-    const { axe: loaded } = window as unknown as { axe: typeof axe }
-    const { violations } = await loaded.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
-  })
 }

@@ -1,10 +1,7 @@
 /** Pages in a real browser, one browser for a test file. What a page complains of, and what it asks of others, is kept. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { BrowserContextOptions, Page } from 'playwright-core'
+import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export interface Viewer {
   readonly page: Page
@@ -15,7 +12,7 @@ export interface Viewer {
   /** Says that such a complaint is expected. */
   forgive(pattern: RegExp): void
   /** What axe-core finds wrong on the screen as it is now, a line each. */
-  violations(): Promise<readonly string[]>
+  violations(scope?: 'all' | 'colours'): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -59,27 +56,10 @@ export async function openGallery(): Promise<Gallery> {
         },
         asked,
         forgive: (pattern) => void forgiven.push(pattern),
-        violations: () => violationsOf(page),
+        violations: (scope) => findViolations(page, scope),
         close: () => context.close(),
       }
     },
     close: chromium.close,
   }
-}
-
-interface Finding {
-  readonly id: string
-  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[]
-}
-
-async function violationsOf(page: Page): Promise<readonly string[]> {
-  const isThere = await page.evaluate(() => 'axe' in globalThis)
-  if (!isThere) await page.evaluate(axe)
-  const findings = await page.evaluate(async () => {
-    const { run } = (globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }).axe
-    return (await run()).violations.map(({ id, nodes }) => ({ id, nodes: nodes.map((node) => ({ ...node })) }))
-  })
-  return findings.map(
-    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join('; ')}`,
-  )
 }

@@ -43,7 +43,13 @@ describe.each([
   it.each([...ownFaults, 'checks, then takes', 'shows what was', 'ends for anybody'])(
     'make one that is not, when their ledger %s',
     async (fault) => {
-      const { anomalies } = await playHistory({ ...crowd, fault, calls: 40_000, place: await newPlace() })
+      const { anomalies } = await playHistory({
+        ...crowd,
+        replicas: size(2, 4),
+        fault,
+        calls: 40_000,
+        place: await newPlace(),
+      })
       expect(anomalies.length).toBeGreaterThan(0)
       expect(anomalies[0]?.stuck.length).toBeGreaterThan(0)
     },

@@ -107,7 +107,8 @@ async function bundle(home, entry) {
     logLevel: 'silent',
   })
   const file = join(home, entry.replace('.mjs', '.cjs'))
-  await build.write({ file, format: 'cjs', codeSplitting: false, minify: true })
+  // Node 20 refuses `import()` in a script that it takes from its cache.
+  await build.write({ file, format: 'cjs', codeSplitting: false, minify: true, dynamicImportInCjs: false })
   await build.close()
   return file
 }

@@ -93,7 +93,7 @@ export async function createPayers({ chain, fund, recipient, ports }) {
   async function claim(payment) {
     for (let wait = 60; ; wait = Math.min(1.5 * wait, longestWaitMs)) {
       const answers = await Promise.all(somePorts().map((port) => show(payment, port)))
-      if (answers.some(isDecided) || Date.now() > end) return
+      if (answers.some(isDecided) || isOver()) return
       await pause(wait * (0.5 + Math.random()))
     }
   }
@@ -104,13 +104,13 @@ export async function createPayers({ chain, fund, recipient, ports }) {
     return answer
   }
 
-  let end = 0
+  let isOver = () => false
   return {
     payments,
     async load(until) {
-      end = until
+      isOver = until
       const paying = wallets.map(async (wallet) => {
-        while (Date.now() < end) {
+        while (!isOver()) {
           if (open.size < mostOpen) await Promise.all([payWave(wallet), pause(waveMs)])
           else await pause(20)
         }

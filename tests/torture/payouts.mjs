@@ -39,6 +39,8 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const say = (line) => values.json || process.stderr.write(`${line}\n`)
 
+// So that what ends with this process is ended, too.
+process.once('SIGTERM', () => process.exit(143))
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env.PAYSTILE_HOME = home
 const hostile = fork(fileURLToPath(new URL('./hostile.mjs', import.meta.url)), [String(slotMs)], {

@@ -2,6 +2,7 @@
 // every payment is looked at: it was served, or can still be claimed; and never twice.
 //   --seconds N   how long (60)      --servers N  how many (4; with --sqlite always 1)
 //   --sqlite      one file instead of PostgreSQL  --least N    payments below which the run proves nothing (500)
+//   --kills N     how many servers are killed at least, however long that takes (1)
 //   --failover    the cluster of deploy/ha: its leader is killed, and the standby takes over (give it 60 s at least)
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     servers: { type: 'string', default: '4' },
     least: { type: 'string', default: '500' },
+    kills: { type: 'string', default: '1' },
     sqlite: { type: 'boolean', default: false },
     failover: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -33,6 +35,8 @@ const seconds = Number(values.seconds)
 const leaseSeconds = 2
 const serverKillMs = 270
 const warmUpMs = 1_500
+// So that what ends with this process is ended, too.
+process.once('SIGTERM', () => process.exit(143))
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
 process.env.PAYSTILE_HOME = home
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -59,8 +63,9 @@ await keepHistory(await stage.database())
 const outages = []
 const tally = { serverKills: 0, databaseKills: 0, payments: 0, doubles: 0, losses: 0, unservable: 0, misbooked: 0 }
 const end = Date.now() + seconds * 1000
+const isOver = () => Date.now() > end && tally.serverKills >= Number(values.kills)
 say(`${crew.ports.length} servers on ${stage.name}, ${seconds} s`)
-await Promise.all([killServers(), killDatabase(), payers.load(end)])
+await Promise.all([killServers(), killDatabase(), payers.load(isOver)])
 say('all quiet; one lease later every payment is looked at')
 await pause(leaseSeconds * 1000 + 500)
 await audit()
@@ -81,7 +86,7 @@ process.exit()
 async function killServers() {
   // There is something to be killed when the load is on its way.
   await pause(warmUpMs)
-  for (let turn = 0; Date.now() < end; turn += 1) {
+  for (let turn = 0; !isOver(); turn += 1) {
     const killed = await crew.kill(turn)
     if (killed) tally.serverKills += 1
     await pause(killed ? serverKillMs * (0.5 + Math.random()) : 20)
