@@ -1,10 +1,15 @@
-// Load on a server that answers 402 (or whatever status it is to be): some connections, each with one request on its way. Rounds may be short, because the
-// connections stay.
+// Load on a server: some connections, each with one request under way. The connections stay open, so rounds may be short.
 import { connect } from 'node:net'
+
+/** @typedef {{ status?: number, headers?: Record<string, string> }} LoadOptions The expected status, 402 unless told. */
 
 const connections = 32
 const headEnd = Buffer.from('\r\n\r\n')
 
+/**
+ * @param {string} address
+ * @param {LoadOptions} [options]
+ */
 export function createLoad(address, { status = 402, headers = {} } = {}) {
   const { hostname, port, pathname } = new URL(address)
   const head = Object.entries({ Host: `${hostname}:${port}`, ...headers }).map(
@@ -14,7 +19,8 @@ export function createLoad(address, { status = 402, headers = {} } = {}) {
   let left = 0
   let running = 0
   let done = () => {}
-  let broken = () => {}
+  /** @type {(error: Error) => void} */
+  let fail = () => {}
 
   const lines = Array.from({ length: connections }, () => {
     const socket = connect(Number(port), hostname)
@@ -32,26 +38,31 @@ export function createLoad(address, { status = 402, headers = {} } = {}) {
         received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
         const end = received.indexOf(headEnd)
         if (end < 0) return
-        const said = received.latin1Slice(0, end)
+        const said = received.toString('latin1', 0, end)
         const length = /\r\ncontent-length: (\d+)/i.exec(said)?.[1]
         if (!said.startsWith(`HTTP/1.1 ${status}`) || length === undefined)
-          return broken(new Error(`not a ${status}: ${said}`))
+          return fail(new Error(`Expected ${status}, got: ${said}`))
         missing = end + headEnd.length + Number(length) - received.length
         received = Buffer.alloc(0)
       } else missing -= chunk.length
       if (missing === 0) next()
-      else if (missing < 0) broken(new Error('more came than was asked for'))
+      else if (missing < 0) fail(new Error('The server sent more than one answer to a request.'))
     })
-    socket.on('error', (error) => broken(error))
-    socket.on('close', () => broken(new Error('the server closed a connection')))
+    socket.on('error', (error) => fail(error))
+    socket.on('close', () => fail(new Error('The server closed a connection.')))
     return { next, close: () => socket.destroy() }
   })
 
   return {
-    /** Resolves when so many answers have come; rejects at the first of another status. */
+    /**
+     * Resolves after so many answers; rejects at the first answer with another status.
+     *
+     * @param {number} amount
+     * @returns {Promise<void>}
+     */
     run: (amount) =>
       new Promise((resolve, reject) => {
-        ;[done, broken, left, running] = [resolve, reject, amount, connections]
+        ;[done, fail, left, running] = [resolve, reject, amount, connections]
         for (const line of lines) line.next()
       }),
     close: () => {

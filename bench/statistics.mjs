@@ -1,22 +1,54 @@
-// Medians and their spread. Rounds are interleaved and compared in pairs, so that a slow moment hits both sides.
+// Medians and their spread. Rounds are interleaved and compared in pairs, so that a disturbance hits both sides.
+
+/**
+ * @typedef {object} Row One result.
+ * @property {string} name
+ * @property {string} unit
+ * @property {number} value Our median.
+ * @property {number} baseline The median of the baseline.
+ * @property {number} ratio The median of the ratios of the rounds.
+ * @property {number} spread Half the distance between the quartiles of the ratios, as a part of their median.
+ */
+
+/** @param {readonly number[]} values */
 export function median(values) {
-  const sorted = [...values].sort((left, right) => left - right)
+  const sorted = sort(values)
   const middle = sorted.length / 2
-  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2
+  if (sorted.length % 2 === 1) return sorted[Math.floor(middle)] ?? Number.NaN
+  return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
 }
 
-/** Half the distance between the quartiles, as a part of the median. */
+/** @param {readonly number[]} values */
 export function spread(values) {
-  const sorted = [...values].sort((left, right) => left - right)
-  const at = (part) => sorted[Math.round((sorted.length - 1) * part)]
+  const sorted = sort(values)
+  const at = (/** @type {number} */ part) => sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN
   return round((at(0.75) - at(0.25)) / 2 / median(sorted), 3)
 }
 
+/** @param {number} value */
 export function round(value, digits = 2) {
   return Number(value.toFixed(digits))
 }
 
-export function row(name, unit, ours, baseline, ratios) {
+/**
+ * Divides round by round.
+ *
+ * @param {readonly number[]} values
+ * @param {readonly number[]} by
+ */
+export function divide(values, by) {
+  return values.map((value, index) => value / (by[index] ?? Number.NaN))
+}
+
+/**
+ * @param {string} name
+ * @param {string} unit
+ * @param {readonly number[]} ours
+ * @param {readonly number[]} baseline
+ * @param {readonly number[]} ratios
+ * @returns {Row}
+ */
+export function row(name, unit, ours, baseline, ratios = divide(ours, baseline)) {
   return {
     name,
     unit,
@@ -25,4 +57,9 @@ export function row(name, unit, ours, baseline, ratios) {
     ratio: round(median(ratios), 3),
     spread: spread(ratios),
   }
+}
+
+/** @param {readonly number[]} values */
+function sort(values) {
+  return [...values].sort((left, right) => left - right)
 }

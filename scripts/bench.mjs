@@ -1,7 +1,7 @@
-// `npm run bench`: installs, builds, measures. Arguments choose what: `npm run bench -- unpaid`. With `-- --large` also the
-// analytics over ten million payments.
-import { build, install, run } from './prepare.mjs'
+// `npm run bench`: installs, builds, measures. The options are in bench/README.md.
+import { build, endWithParent, install } from './prepare.mjs'
 
 install({ everything: true })
 build()
-run(process.execPath, ['bench/run.mjs', ...process.argv.slice(2)], { stdout: 'inherit' })
+endWithParent()
+await import('../bench/run.mjs')

@@ -20,7 +20,7 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
 
 /** The npm that started us, or else the one in the path: a command and its arguments. */
 export function npm(...args) {
-  const path = process.env.npm_execpath
+  const path = process.env['npm_execpath']
   return path ? [process.execPath, [path, ...args]] : ['npm', args]
 }
 
@@ -41,11 +41,28 @@ export function tool(script, ...args) {
   run(process.execPath, [join(root, 'node_modules', script), ...args])
 }
 
+/** npm passes a SIGTERM only to the shell between npm and this process. When the shell is gone, this process is meant. */
+export function endWithParent() {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  watch.unref()
+}
+
 export function say(line) {
   process.stderr.write(`${line}\n`)
 }
 
-/** Runs a program to its end, and ends this process when it fails. */
+/**
+ * Runs a program to its end, and ends this process when it fails.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ stdout?: 2 | 'inherit' }} [options]
+ */
 export function run(command, args, { stdout = 2 } = {}) {
   const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: ['inherit', stdout, 2] })
   if (error) say(`Could not run ${command}: ${error.message}`)

@@ -29,8 +29,14 @@ const inSqlite = `
 
 const read = 'SELECT at, tx, version, fence, used, amount, leases FROM torture_history ORDER BY id'
 
-/** Begins to keep the history, as soon as a server has made the ledger's tables. */
-export async function keepHistory({ file, url }) {
+/** @typedef {{ file?: string, url?: string }} Database */
+
+/**
+ * Begins to keep the history, as soon as a server has made the ledger's tables.
+ *
+ * @param {Database} [database]
+ */
+export async function keepHistory({ file, url } = {}) {
   for (let time = 0; ; time += 1) {
     try {
       return await withDatabase({ file, url }, (run) => run(file ? inSqlite : inPostgres))
@@ -41,15 +47,24 @@ export async function keepHistory({ file, url }) {
   }
 }
 
-/** As whom the servers have opened the ledger, to open it as well. */
-export async function readIdentity({ file, url }) {
+/**
+ * As whom the servers have opened the ledger, to open it as well.
+ *
+ * @param {Database} [database]
+ * @returns {Promise<any>}
+ */
+export async function readIdentity({ file, url } = {}) {
   const sql = `SELECT key, value FROM ${file ? 'meta' : 'paystile_meta'}`
   const rows = await withDatabase({ file, url }, (run) => run(sql))
   return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
 }
 
-/** What became of each payment, by transaction: its row after every change. */
-export async function readHistory({ file, url }) {
+/**
+ * What became of each payment, by transaction: its row after every change.
+ *
+ * @param {Database} [database]
+ */
+export async function readHistory({ file, url } = {}) {
   const history = new Map()
   for (const row of await withDatabase({ file, url }, (run) => run(read))) {
     const tx = encodeBase58(row.tx)

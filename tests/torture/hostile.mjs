@@ -1,4 +1,4 @@
-// The chain of the payouts' torture in a process of its own, behind a node that does everything nodes do to those who send:
+// The chain of the torture in a process of its own. When it is told to be bad, its node does everything nodes do to those who send:
 // it takes a transaction and does not say so, loses it, lets it wait, answers from the past, resets, refuses, is slow, and
 // its chain drops forks. It tells no lies. `hostile.mjs <slotMs>`, then messages.
 import { startLocalnet } from '../../dist/localnet/index.js'
@@ -47,7 +47,10 @@ async function interrupt(method, _params, answer) {
   return answer
 }
 
-let [storms, nights] = []
+/** @type {NodeJS.Timeout | undefined} */
+let storms
+/** @type {NodeJS.Timeout | undefined} */
+let nights
 let forks = 0
 function turn(isBad) {
   clearInterval(storms)
@@ -59,7 +62,7 @@ function turn(isBad) {
     nights = setTimeout(() => change(!next), slotMs * (150 + upTo(100)))
   }
   change(false)
-  localnet.faults.set([badWeather])
+  localnet.faults.set([/** @type {import('../../dist/localnet/index.js').FaultRule} */ (badWeather)])
   localnet.faults.intercept(interrupt)
   storms = setInterval(() => {
     if (!isSo(0.2)) return
@@ -72,7 +75,7 @@ function turn(isBad) {
   }, 500)
 }
 
-process.send({ rpcUrl, mints })
+process.send?.({ rpcUrl, mints })
 process.on('message', async ({ fund, isBad, pass }) => {
   if (fund) {
     const amounts = Object.entries(fund.amounts).map(([token, units]) => [token, BigInt(units)])
@@ -81,6 +84,6 @@ process.on('message', async ({ fund, isBad, pass }) => {
   if (isBad !== undefined) turn(isBad)
   // Hours pass, and one slot.
   if (pass !== undefined) localnet.advance(pass, 1)
-  process.send({ forks })
+  process.send?.({ forks })
 })
 process.once('disconnect', () => process.exit(0))

@@ -38,16 +38,17 @@ const warmUpMs = 1_500
 // So that what ends with this process is ended, too.
 process.once('SIGTERM', () => process.exit(143))
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
-process.env.PAYSTILE_HOME = home
+process.env['PAYSTILE_HOME'] = home
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const say = (line) => values.json || process.stderr.write(`${line}\n`)
 
-const localnet = fork(fileURLToPath(new URL('../../bench/localnet.mjs', import.meta.url)), ['50'], {
+// It stays calm, as nobody tells it to be bad.
+const localnet = fork(fileURLToPath(new URL('./hostile.mjs', import.meta.url)), ['50'], {
   stdio: ['ignore', 2, 2, 'ipc'],
 })
 const [chain] = await once(localnet, 'message')
 const fund = async (address, amounts) => {
-  localnet.send({ address, amounts })
+  localnet.send({ fund: { address, amounts } })
   await once(localnet, 'message')
 }
 const recipient = (await generateKeyPairSigner()).address
@@ -133,6 +134,7 @@ async function audit() {
 async function auditBooks() {
   const clock = { now: Date.now, monotonic: () => performance.now() }
   const ledger = await openLedger(stage.ledger, { clock, identity: await readIdentity(await stage.database()) })
+  if (!ledger.books) throw new Error('the ledger keeps no books')
   for (const { line, kept, counted } of await ledger.books.audit()) {
     tally.misbooked += 1
     process.stderr.write(`${line}: ${kept}, and not ${counted}\n`)

@@ -1,26 +1,30 @@
-// What the analytics ask the ledger, over 10,000 payments and over 10,000,000: the answers must not take longer for it.
-// Only with `npm run bench -- --large`: it writes some gigabytes. Rows and rollups are made by SQL, as the ledger writes them.
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// The questions of the analytics to the ledger, over 10,000 payments and over 10,000,000: the answers must not take longer.
+// It writes some gigabytes. Rows and rollups are made by SQL, as the ledger writes them.
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
-import { openLedger } from '../dist/ledger/open.js'
-import { startPostgres } from '../tests/harness/postgres.mjs'
-import { median, row } from './statistics.mjs'
+import { openLedger } from '../../dist/ledger/open.js'
+import { identity } from '../payment.mjs'
+import { median, row } from '../statistics.mjs'
 
-const few = 10_000
-const many = Number(process.env.PAYSTILE_BENCH_PAYMENTS ?? 10_000_000)
-const queries = 200
-const warmUp = 50
+/**
+ * @typedef {import('../../dist/core/ports.js').Books} Books
+ * @typedef {{ place: string, bytes: number }} Filled
+ * @typedef {{ few: number, many: number, warmUp: number, queries: number }} Size
+ */
+
 const days = 30
 const hourMs = 3_600_000
 const from = Math.floor(Date.now() / (24 * hourMs)) * 24 * hourMs - days * 24 * hourMs
 const to = from + days * 24 * hourMs
 const clock = { now: () => to, monotonic: () => performance.now() }
-const identity = { network: 'localnet', service: 'bench', fingerprint: 'fingerprint-1' }
 
-/** As the endpoints of the service ask. */
+/**
+ * As the endpoints of the service ask.
+ *
+ * @type {Record<string, (books: Books, turn: number) => Promise<void>>}
+ */
 const questions = {
   summary: async (books) => {
     await books.sums({})
@@ -31,22 +35,23 @@ const questions = {
   feed: async (books, turn) => {
     const order = turn % 2 === 0 ? 'latest' : 'oldest'
     const page = await books.captures({ order, most: 50 })
-    await books.captures({ order, most: 50, after: page.at(-1) })
+    const last = page.at(-1)
+    await books.captures({ order, most: 50, ...(last && { after: last }) })
     await books.captures({ order, most: 50, endpoint: `/api/resource-${turn % 20}` })
     await books.captures({ order, most: 50, token: 'SOL', status: 'confirmed', from: from + 99 * hourMs })
     await books.captures({ order, most: 50, status: 'expired' })
   },
   payers: async (books, turn) => {
     const page = await books.payers({ from, to, order: 'revenue', most: 50 })
-    await books.payers({ from, to, order: 'revenue', most: 50, after: page.next })
+    await books.payers({ from, to, order: 'revenue', most: 50, ...(page.next && { after: page.next }) })
     await books.payers({ from: to - 24 * hourMs, to, order: 'latest', most: 50 })
-    const { payer } = page.payers.at(turn % 50)
+    const payer = page.payers.at(turn % page.payers.length)?.payer ?? ''
     await books.captures({ order: 'latest', most: 50, payer })
   },
   problems: async (books) => {
     await books.countProblems(1_000)
-    const page = await books.problems({ most: 50 })
-    await books.problems({ most: 50, kind: 'late', after: page.at(-1)?.capture })
+    const last = (await books.problems({ most: 50 })).at(-1)
+    await books.problems({ most: 50, kind: 'late', ...(last && { after: last.capture }) })
   },
   series: async (books, turn) => {
     await books.series({ from, to, step: 'hour' })
@@ -54,66 +59,78 @@ const questions = {
   },
 }
 
-export async function benchAnalytics({ say }) {
-  const home = mkdtempSync(join(tmpdir(), 'paystile-analytics-'))
-  const postgres = await startPostgres(['-c', 'shared_buffers=512MB', '-c', 'max_wal_size=4GB'])
-  try {
-    const rows = []
-    for (const [store, fill] of [
-      ['sqlite', (amount) => fillFile(join(home, `${amount}.sqlite`), amount)],
-      ['postgres', async (amount) => fillDatabase(await postgres.place(), amount)],
-    ]) {
-      const ledgers = []
-      for (const amount of [few, many]) {
-        const begun = performance.now()
-        const { place, bytes } = await fill(amount)
-        ledgers.push(await openLedger(place, { clock, identity }))
-        const seconds = Math.round((performance.now() - begun) / 1000)
-        say(`${store}: ${amount} payments written in ${seconds} s, ${Math.round(bytes / amount)} bytes each`)
-      }
-      for (const [name, ask] of Object.entries(questions)) {
-        const [small, large] = await compare(ask, ledgers)
-        const ratio = median(large) / median(small)
-        rows.push(row(`analytics/${name}-10m-${store}`, 'ms, to 10,000 payments', large, small, [ratio]))
-        say(
-          `analytics/${name}-10m on ${store}: ${rows.at(-1).value} ms, ${rows.at(-1).ratio} of what ${few} payments take`,
-        )
-      }
-      for (const ledger of ledgers) await ledger.close()
-    }
-    return rows
-  } finally {
-    await postgres.close()
-    rmSync(home, { recursive: true, force: true })
+/**
+ * @param {import('../setting.mjs').Setting} setting
+ * @param {Size} size
+ * @param {'sqlite' | 'postgres'} store
+ */
+export async function benchAnalytics({ home, postgresPlace, say }, size, store) {
+  const ledgers = []
+  for (const amount of [size.few, size.many]) {
+    const begun = performance.now()
+    const { place, bytes } = await (store === 'sqlite'
+      ? fillFile(join(home, `analytics-${amount}.sqlite`), amount)
+      : fillDatabase(await postgresPlace(), amount))
+    ledgers.push(await openLedger(place, { clock, identity }))
+    const seconds = Math.round((performance.now() - begun) / 1000)
+    say(`${store}: ${amount} payments written in ${seconds} s, ${Math.round(bytes / amount)} bytes each`)
   }
+  const rows = []
+  for (const [name, ask] of Object.entries(questions)) {
+    const [small = [], large = []] = await compare(ask, ledgers, size)
+    const ratio = median(large) / median(small)
+    const result = row(`analytics/${name}-10m-${store}`, 'ms, to 10,000 payments', large, small, [ratio])
+    say(`${result.name}: ${result.value} ms, ${result.ratio} of the time for ${size.few} payments`)
+    rows.push(result)
+  }
+  for (const ledger of ledgers) await ledger.close()
+  return rows
 }
 
-/** In turns, so that a slow moment hits both. */
-async function compare(ask, ledgers) {
-  const times = ledgers.map(() => [])
+/**
+ * In turns, so that a disturbance hits both.
+ *
+ * @param {(books: Books, turn: number) => Promise<void>} ask
+ * @param {readonly { books?: Books }[]} ledgers
+ * @param {Size} size
+ */
+async function compare(ask, ledgers, { warmUp, queries }) {
+  const times = ledgers.map(() => /** @type {number[]} */ ([]))
   for (let turn = -warmUp; turn < queries; turn += 1) {
     for (const [index, { books }] of ledgers.entries()) {
+      if (!books) throw new Error('The ledger keeps no books.')
       const begun = performance.now()
-      await ask(books, turn)
-      if (turn >= 0) times[index].push(performance.now() - begun)
+      // Never negative, so that it can choose an endpoint or a payer.
+      await ask(books, turn + warmUp)
+      if (turn >= 0) times[index]?.push(performance.now() - begun)
     }
   }
   return times
 }
 
-/** One of a hundred came late, and one of a hundred was taken back. Every second one in USDC, by endpoint and time evenly. */
+/**
+ * One of a hundred is late, and one of a hundred reverted. Every second one is in USDC, spread evenly over endpoints and time.
+ *
+ * @param {string} number
+ * @param {number} amount
+ */
 const facts = (number, amount) => ({
   paidAt: `(${from} + ${number} * ${to - from} / ${amount}) / 1000 * 1000`,
   endpoint: `'/api/resource-' || (${number} * 7 % 20)`,
   token: `CASE WHEN ${number} % 2 = 0 THEN 'USDC' WHEN ${number} % 3 = 0 THEN 'SOL' ELSE 'NATIVE' END`,
   isLate: `${number} % 100 = 7`,
   isReverted: `${number} % 100 = 13`,
-  // Each pays ten times, on days apart; of a thousand one payment brought nothing, and one was too much.
+  // Each payer pays ten times, days apart. Of a thousand payments one is not delivered, and one is too much.
   payer: `'payer-' || (${number} * 7919 % ${Math.ceil(amount / 10)})`,
   received: `CASE WHEN ${number} % 1000 = 500 THEN 10001 ELSE 10000 END`,
   undeliveredAt: `CASE WHEN ${number} % 1000 = 600 THEN ${from} END`,
 })
 
+/**
+ * @param {string} path
+ * @param {number} amount
+ * @returns {Promise<Filled>}
+ */
 async function fillFile(path, amount) {
   await (await openLedger(path, { clock, identity })).close()
   const db = new DatabaseSync(path)
@@ -130,16 +147,13 @@ async function fillFile(path, amount) {
         'request', 1, n, ${paidAt}, ${paidAt} + 86400000, ${paidAt}, iif(${isLate}, 'late', 'valid'),
         iif(${isReverted}, 'reverted', 'finalized'), 1, ${endpoint}, '10000000000', NULL, ${undeliveredAt} FROM numbers`)
   }
-  const line = (
-    grain,
-    at,
-    name,
-  ) => `INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo,
+  for (const [grain, at, name] of grains()) {
+    db.exec(`INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo,
       worth_hi, worth_lo, unvalued)
     SELECT '${grain}', ${at}, ${name}, token, count(*), 0, sum(CAST(received AS INTEGER)),
       sum(CAST(worth AS INTEGER)) / 1000000000000, sum(CAST(worth AS INTEGER)) % 1000000000000, 0
-    FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 2, 3, 4`
-  for (const [grain, at, name] of grains()) db.exec(line(grain, at, name))
+    FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 2, 3, 4`)
+  }
   db.exec(`INSERT INTO payers SELECT payer, paid_at / ${24 * hourMs} * ${24 * hourMs}, token, count(*), 0,
       sum(CAST(received AS INTEGER)), sum(CAST(worth AS INTEGER)) / 1000000000000,
       sum(CAST(worth AS INTEGER)) % 1000000000000, 0
@@ -149,6 +163,11 @@ async function fillFile(path, amount) {
   return { place: path, bytes: statSync(path).size }
 }
 
+/**
+ * @param {string} url
+ * @param {number} amount
+ * @returns {Promise<Filled>}
+ */
 async function fillDatabase(url, amount) {
   await (await openLedger(url, { clock, identity })).close()
   const client = new pg.Client({ connectionString: url })
@@ -164,7 +183,7 @@ async function fillDatabase(url, amount) {
         0, 1, '', 2, ${endpoint}, 10000000000, NULL, ${undeliveredAt}
       FROM generate_series(${at}::bigint, ${Math.min(at + chunk, amount) - 1}::bigint) AS numbers (n)`)
   }
-  // As two servers leave it that were started anew every hour.
+  // As two servers leave it that were restarted every hour.
   for (const [grain, at, name] of grains()) {
     await client.query(`INSERT INTO paystile_rollups (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
       SELECT '${grain}', ${at}, ${name}, token, lane, count(*), sum(received), sum(worth), 0 FROM (
@@ -180,6 +199,7 @@ async function fillDatabase(url, amount) {
   return { place: url, bytes: Number(rows[0].bytes) }
 }
 
+/** Each grain of the rollups, with the SQL of its time and of its endpoint. */
 function grains() {
   const [hour, day] = [hourMs, 24 * hourMs].map((span) => `paid_at / ${span} * ${span}`)
   return [

@@ -1,0 +1,75 @@
+// The use of an allowance: a bundle presented by a claim or by a signature, and a window, beside the bare framework. No
+// node is asked for any of it (`tests/attacks/allowances.test.ts`).
+import { join } from 'node:path'
+import { formatProof, parseProof, proofText } from '../../dist/core/proof.js'
+import { claimAll, createClaimSecret, openBare, openShop } from '../shop.mjs'
+import { row } from '../statistics.mjs'
+
+/** @typedef {NonNullable<import('../../dist/index.js').ProviderOptions['per']>} Per */
+
+/** @type {Per} */
+const bundle = { requests: 1_000_000 }
+
+/**
+ * @param {import('../setting.mjs').Setting} setting
+ * @param {import('../sizes.mjs').Rounds} size
+ */
+export async function benchAllowance(setting, { warmUp, rounds, requests }) {
+  const { home, say } = setting
+  const localnet = await setting.localnet()
+  const payer = await setting.payer()
+  const provider = { ...(await setting.provider()), ledger: join(home, 'allowance.sqlite') }
+  const open = (/** @type {string} */ scope, /** @type {Per} */ per) =>
+    openShop(setting, { ...provider, scope, per }, { as: `allowance ${scope}` })
+  const payByClaim = async (/** @type {string} */ url) => {
+    const { announced, secret } = createClaimSecret()
+    return `${await payer.payOnce(url, announced)}${secret}`
+  }
+  const payBySignature = async (/** @type {string} */ url) =>
+    sign(await payer.payOnce(url, 'sig'), url, payer.wallet, localnet.genesisHash)
+  const [byClaim, bySignature, window, bare] = await Promise.all([
+    open('bundle', bundle),
+    open('sig', bundle),
+    open('window', { seconds: 36_000 }),
+    openBare(setting),
+  ])
+  const kinds = [
+    { name: 'bundle-claim', server: byClaim, pay: payByClaim },
+    { name: 'bundle-sig', server: bySignature, pay: payBySignature },
+    { name: 'window-claim', server: window, pay: payByClaim },
+    { name: 'bare', server: bare, pay: async () => 'none' },
+  ].map((kind) => ({ ...kind, proof: '', rates: /** @type {number[]} */ ([]) }))
+  for (const kind of kinds) kind.proof = await kind.pay(kind.server.facts.url)
+  for (let turn = -1; turn < rounds; turn += 1) {
+    for (const { server, proof, rates } of kinds) {
+      const rate = await claimAll([server], Array(turn < 0 ? warmUp : requests).fill(proof))
+      if (turn >= 0) rates.push(rate)
+    }
+  }
+  await Promise.all(kinds.map(({ server }) => server.stop()))
+  const baselines = kinds.at(-1)?.rates ?? []
+  return kinds.slice(0, -1).map(({ name, rates }) => {
+    const result = row(`allowance/${name}-to-bare`, 'requests per second', rates, baselines)
+    say(`allowance/${name}: ${result.ratio} of the bare framework`)
+    return result
+  })
+}
+
+/**
+ * Signs a proof. The same signature serves for five minutes.
+ *
+ * @param {string} header
+ * @param {string} url
+ * @param {import('../../dist/index.js').Wallet} wallet
+ * @param {string} genesis
+ */
+async function sign(header, url, wallet, genesis) {
+  const reading = parseProof(header)
+  if (reading.kind === 'malformed') throw new Error(`The proof is malformed: ${reading.why}`)
+  const { tx, requestId, payer } = reading.proof
+  const ts = Math.floor(Date.now() / 1000)
+  const text = proofText({ origin: new URL(url).origin, genesis, tx, requestId, payer, ts })
+  const sig = await wallet.signMessage?.(text)
+  if (!sig) throw new Error('The wallet signs no messages.')
+  return formatProof({ tx, requestId, payer, ts, sig })
+}

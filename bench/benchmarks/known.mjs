@@ -1,0 +1,104 @@
+// Paid requests whose transaction the watcher has seen: the cost of a durable ledger, beside the bare framework and beside
+// a ledger in memory; and whether several servers on one database get in each other's way.
+import { join } from 'node:path'
+import { claimAll, openBare, openShop } from '../shop.mjs'
+import { row } from '../statistics.mjs'
+
+/**
+ * @typedef {import('../setting.mjs').Setting} Setting
+ * @typedef {import('../sizes.mjs').Rounds} Rounds
+ * @typedef {import('../shop.mjs').Server} Server
+ */
+
+/**
+ * @param {Setting} setting
+ * @param {Rounds} size
+ */
+export async function benchKnown(setting, { warmUp, rounds, requests }) {
+  const payer = await setting.payer()
+  const open = async (/** @type {string} */ name, /** @type {string} */ ledger) => {
+    const server = await openShop(setting, { ...(await setting.provider()), ledger, service: name }, { as: name })
+    return { server, buy: (/** @type {number} */ amount) => payer.buy([server], amount), rates: createRates() }
+  }
+  const [memory, sqlite, postgres, bare] = await Promise.all([
+    open('memory', 'memory:'),
+    open('sqlite', join(setting.home, 'known.sqlite')),
+    open('postgres', await setting.postgresPlace()),
+    openBare(setting),
+  ])
+  const sides = {
+    memory,
+    sqlite,
+    postgres,
+    bare: {
+      server: bare,
+      buy: async (/** @type {number} */ amount) => Array(amount).fill('none'),
+      rates: createRates(),
+    },
+  }
+  for (let turn = -1; turn < rounds; turn += 1) {
+    for (const { server, buy, rates } of Object.values(sides)) {
+      const rate = await claimAll([server], await buy(turn < 0 ? warmUp : requests))
+      if (turn >= 0) rates.push(rate)
+    }
+  }
+  await Promise.all(Object.values(sides).map(({ server }) => server.stop()))
+  const pairs = /** @type {const} */ ([
+    ['sqlite', 'bare', 'the bare framework'],
+    ['sqlite', 'memory', 'a ledger in memory'],
+    ['postgres', 'bare', 'the bare framework'],
+    ['postgres', 'memory', 'a ledger in memory'],
+  ])
+  return pairs.map(([name, beside, description]) => {
+    const [ours, theirs] = [sides[name].rates, sides[beside].rates]
+    const result = row(`known/${name}-to-${beside}`, 'paid requests per second', ours, theirs)
+    setting.say(`known/${name}: ${result.ratio} of ${description}`)
+    return result
+  })
+}
+
+/**
+ * One, two and four servers on one database, in turn, each under the same load. They share the same cores here, so the
+ * CPU time of a request is compared: as long as that stays the same, more machines bring as much more.
+ *
+ * @param {Setting} setting
+ * @param {Rounds} size
+ */
+export async function benchReplicas(setting, { warmUp, rounds, requests }) {
+  const payer = await setting.payer()
+  const provider = { ...(await setting.provider()), ledger: await setting.postgresPlace(), service: 'replicas' }
+  // Only CPU time is compared, so the servers may use all cores.
+  const open = (/** @type {number} */ number) =>
+    openShop(setting, provider, { as: `replica ${number}`, placement: 'anywhere' })
+  /** @type {[Server, Server, Server, Server]} */
+  const servers = await Promise.all([open(1), open(2), open(3), open(4)])
+  const groups = [1, 2, 4].map((count) => ({ count, members: servers.slice(0, count), rates: createRates() }))
+  await claimAll(servers, await payer.buy(servers, warmUp))
+  for (let turn = 0; turn < rounds; turn += 1) {
+    for (const { count, members, rates } of groups) {
+      const proofs = await payer.buy(servers, count * requests)
+      const before = await sumCpuSeconds(servers)
+      await claimAll(members, proofs)
+      rates.push(proofs.length / ((await sumCpuSeconds(servers)) - before))
+    }
+  }
+  await Promise.all(servers.map((server) => server.stop()))
+  const [one, ...more] = groups
+  return more.map(({ count, rates }) => {
+    const single = one?.rates ?? []
+    const result = row(`known/replicas-${count}-to-1`, 'paid requests per CPU second', rates, single)
+    setting.say(`known/replicas-${count}: ${result.ratio} of one server`)
+    return result
+  })
+}
+
+/** @returns {number[]} */
+function createRates() {
+  return []
+}
+
+/** @param {readonly Server[]} servers */
+async function sumCpuSeconds(servers) {
+  const used = await Promise.all(servers.map((server) => server.cpuSeconds()))
+  return used.reduce((sum, seconds) => sum + seconds, 0)
+}

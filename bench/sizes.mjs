@@ -1,0 +1,47 @@
+// All sizes of all benchmarks. `usual` is `npm run bench`; `smallest` only shows that a benchmark works.
+
+/**
+ * @typedef {typeof usual} Sizes
+ * @typedef {{ warmUp: number, rounds: number, requests: number }} Rounds Requests of the warm-up and of each round.
+ * @typedef {Rounds & { starts: number }} StartedRounds Each pair of processes is started anew `starts` times.
+ */
+
+const mebibyte = 2 ** 20
+
+/** Short rounds in turn, so that a disturbance of the machine hits both sides of a comparison. */
+const usual = {
+  paid: { warmUp: 3, rounds: 40 },
+  known: { warmUp: 300, rounds: 8, requests: 80 },
+  replicas: { warmUp: 480, rounds: 5, requests: 48 },
+  allowance: { warmUp: 1_500, rounds: 12, requests: 500 },
+  metered: { rounds: 6, bytes: 256 * mebibyte },
+  gateway: { starts: 3, warmUp: 2_500, rounds: 12, requests: 400 },
+  unpaid: { starts: 3, warmUp: 6_000, rounds: 12, requests: 400 },
+  // The name of the result says 200k.
+  memory: { warmUp: 40_000, requests: 200_000 },
+  stream: { listeners: 1_000, warmUp: 10, payments: 40 },
+  payouts: { payees: 3_000, rounds: 2, transfers: 100 },
+  export: { warmUp: 50_000, payments: 1_000_000 },
+  // The names of the results say 10m.
+  analytics: { few: 10_000, many: 10_000_000, warmUp: 50, queries: 200 },
+  ledger: { warmUp: 2, rounds: 11, payments: 4_000 },
+}
+
+/** @type {Sizes} */
+const smallest = {
+  paid: { warmUp: 0, rounds: 1 },
+  known: { warmUp: 0, rounds: 1, requests: 8 },
+  replicas: { warmUp: 0, rounds: 1, requests: 4 },
+  allowance: { warmUp: 0, rounds: 1, requests: 40 },
+  metered: { rounds: 1, bytes: 2 * mebibyte },
+  gateway: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
+  unpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
+  memory: { warmUp: 0, requests: 100 },
+  stream: { listeners: 10, warmUp: 0, payments: 2 },
+  payouts: { payees: 20, rounds: 1, transfers: 4 },
+  export: { warmUp: 100, payments: 300 },
+  analytics: { few: 200, many: 400, warmUp: 0, queries: 2 },
+  ledger: { warmUp: 0, rounds: 1, payments: 20 },
+}
+
+export const sizes = { usual, smallest }
