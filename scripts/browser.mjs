@@ -36,7 +36,11 @@ export const browserFlags = [
 
 const finders = [findInstalled, findNpmBinary, findPlaywrightDownload, installDebianPackage]
 
-/** Returns the path of a browser that starts. Throws one sentence that says how to install one. */
+/**
+ * Returns the path of a browser that starts. Throws one sentence that says how to install one.
+ *
+ * @type {typeof import('./browser.mjs').findBrowser}
+ */
 export async function findBrowser(env = process.env, ways = finders) {
   const chosen = env['PAYSTILE_CHROMIUM']
   if (chosen) {
@@ -57,6 +61,7 @@ function starts(path) {
   return spawnSync(path, ['--version', '--no-sandbox'], { stdio: 'ignore', timeout: 20_000 }).status === 0
 }
 
+/** @type {typeof import('./browser.mjs').findInstalled} */
 export function findInstalled(env) {
   const onPath = (env['PATH'] ?? '').split(delimiter).flatMap((folder) => commands.map((name) => join(folder, name)))
   const candidates = process.platform === 'darwin' ? [...macApplications, ...onPath] : onPath
@@ -93,6 +98,7 @@ async function findPlaywrightDownload() {
 function installDebianPackage(env) {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined
   say('Installing Chromium with apt-get…')
+  /** @type {import('node:child_process').SpawnSyncOptions} */
   const settings = { stdio: 'ignore', env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } }
   const apt = (...args) => spawnSync('apt-get', ['-y', '-q', ...args], settings).status === 0
   const install = () => ['chromium-headless-shell', 'chromium'].some((name) => apt('install', name))

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import { root } from './prepare.mjs'
 
+/** @type {import('vite').InlineConfig} */
 const common = {
   configFile: false,
   logLevel: 'warn',
-  esbuild: undefined,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 }
 const output = (name) => ({

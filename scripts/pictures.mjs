@@ -41,14 +41,18 @@ async function untilSold(url, payments) {
 
 async function takePictures(url) {
   const { chromium } = await import('playwright-core')
-  const browser = await chromium.launch({ executablePath: await findBrowser(), args: browserFlags, headless: true })
-  const scenes = [
+  const browser = await chromium.launch({
+    executablePath: await findBrowser(),
+    args: [...browserFlags],
+    headless: true,
+  })
+  const scenes = /** @type {const} */ ([
     ['checkout', '/api/play', { width: 480, height: 860 }, '#wallets button'],
     ['dashboard', '/dashboard?period=24h', { width: 1280, height: 900 }, 'canvas'],
     ['payments', '/dashboard/payments', { width: 1280, height: 720 }, 'tbody tr'],
     ['rewards', '/dashboard/rewards', { width: 1280, height: 900 }, '.badge.good'],
-  ]
-  for (const colorScheme of ['light', 'dark']) {
+  ])
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [name, path, viewport, sign] of scenes) {
       const context = await browser.newContext({ locale: 'en-US', timezoneId: 'UTC', viewport, colorScheme })
       const page = await context.newPage()

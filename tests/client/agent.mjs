@@ -1,7 +1,7 @@
 /** An agent in a process of its own: buys what it is told to, says what happens, and can be made to stop dead on the way. */
 import { writeSync } from 'node:fs'
 
-const { urls, stopAt, client, copies = [], ...options } = JSON.parse(process.env.AGENT_ORDER ?? '{}')
+const { urls, stopAt, client, copies = [], ...options } = JSON.parse(process.env['AGENT_ORDER'] ?? '{}')
 const clients = await Promise.all([client, ...copies].map((path) => import(path)))
 const [{ initAgentWallet }] = clients
 const say = (line) => writeSync(1, `${line}\n`)
@@ -19,7 +19,8 @@ await Promise.all(
       const response = await fetchWith402(url, { ...options, wallet, onEvent })
       say(`got ${await response.text()}`)
     } catch (error) {
-      say(`error ${error.code ?? error.message}`)
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+      say(`error ${code ?? message}`)
     }
   }),
 )

@@ -1,7 +1,7 @@
 /** One of several processes that begin downloads into the same places at the same moments, and says which it got. */
 import { writeSync } from 'node:fs'
 
-const [module, directory, beginning, rounds] = process.argv.slice(2)
+const [module = '', directory, beginning, rounds] = process.argv.slice(2)
 const { openPartFile } = await import(module)
 const say = (what) => writeSync(1, `${what}\n`)
 

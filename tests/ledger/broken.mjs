@@ -5,8 +5,10 @@ import pg from 'pg'
 export function breakStatements(fault) {
   if (fault !== 'writes over') return
   const guard = ' AND kept.version = given.version - 1'
-  const { query } = pg.Client.prototype
-  pg.Client.prototype.query = function (order, ...rest) {
+  /** @type {{ query: any }} */
+  const prototype = pg.Client.prototype
+  const { query } = prototype
+  prototype.query = function (order, ...rest) {
     const isReplacing = order.text?.includes('UPDATE paystile_payments AS kept')
     if (isReplacing && !order.text.includes(guard)) throw new Error('the guard to be taken out is not there')
     return query.call(this, isReplacing ? { ...order, text: order.text.replace(guard, '') } : order, ...rest)

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, writeSync } from 'node:fs'
 import { openLedger } from '../../dist/ledger/open.js'
 
-const [path, first, signal] = process.argv.slice(2)
+const [path = '', first, signal = ''] = process.argv.slice(2)
 const time = 1_800_000_000_000
 const clock = { now: () => time, monotonic: () => 0 }
 const identity = { network: 'localnet', service: 'tests', fingerprint: 'fingerprint-1' }

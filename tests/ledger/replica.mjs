@@ -5,11 +5,12 @@ import { createHash } from 'node:crypto'
 import { openLedger } from '../../dist/ledger/open.js'
 import { breakLedger, breakStatements } from './broken.mjs'
 
-const [place, number, fault] = process.argv.slice(2)
+const [place = '', number, fault] = process.argv.slice(2)
 if (fault !== 'none') breakStatements(fault)
 // One clock for all processes of this machine, by which leases are judged and calls are timed.
 const nanoseconds = () => Number(process.hrtime.bigint())
 const clock = { now: () => nanoseconds() / 1e6, monotonic: () => nanoseconds() / 1e6 }
+/** @type {import('../../dist/ledger/open.js').LedgerParts['identity']} */
 const identity = { network: 'localnet', service: 'tests', fingerprint: 'fingerprint-1' }
 const opened = await openLedger(place, { clock, identity })
 const ledger = fault === 'none' ? opened : breakLedger(fault, opened)
@@ -32,10 +33,10 @@ process.on('message', async ({ payments, clients, calls }) => {
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  process.send(history)
+  process.send?.(history)
 })
 process.once('disconnect', () => process.exit(0))
-process.send('ready')
+process.send?.('ready')
 
 /** What to ask next. Mostly about a grant that this process was given, and now and then about one that it guesses. */
 function choose({ fences, lasting, unit }) {
@@ -90,6 +91,8 @@ async function ask({ tx, unit, amount }, asked) {
       const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }
       return { kind: 'done', held: await ledger.end(grant, asked.consequence, BigInt(asked.used)) }
     }
+    default:
+      throw new Error(`there is no act "${asked.act}"`)
   }
 }
 

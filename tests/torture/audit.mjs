@@ -12,7 +12,13 @@ const toleranceMs = 5
 /** Settling follows the last byte at once; who lives this long after it has settled. */
 const settlingMs = 1_000
 
-/** What is wrong with a payment, in words; nothing where all is well. */
+/** @typedef {{ doubles: string[], losses: string[] }} Wrongs */
+
+/**
+ * What is wrong with a payment, in words; nothing where all is well.
+ *
+ * @type {typeof import('./audit.mjs').judgePayment}
+ */
 export function judgePayment({ history, sends, outages, leaseMs }) {
   const ordered = sends.toSorted((one, other) => one.first - other.first)
   const { grants, wrongs } = readGrants(history, leaseMs)
@@ -21,6 +27,7 @@ export function judgePayment({ history, sends, outages, leaseMs }) {
 
 function readGrants(history, leaseMs) {
   const grants = []
+  /** @type {Wrongs} */
   const wrongs = { doubles: [], losses: [] }
   let before = { fence: 0, used: 0, version: 0, leases: [] }
   for (const state of history) {
@@ -45,6 +52,7 @@ function readGrants(history, leaseMs) {
 
 /** Every send needs a grant of its own that was live when its first byte went out. */
 function matchSends(sends, grants, leaseMs) {
+  /** @type {Wrongs} */
   const wrongs = { doubles: [], losses: [] }
   const used = new Set()
   for (const { server, first } of sends) {
@@ -59,6 +67,7 @@ function matchSends(sends, grants, leaseMs) {
 
 /** After a whole delivery another is right only if the first could not be settled: its server or the database died. */
 function judgeRepeats(sends, outages, leaseMs) {
+  /** @type {Wrongs} */
   const wrongs = { doubles: [], losses: [] }
   for (const { server, last, diedAt } of sends.slice(0, -1)) {
     if (last === undefined) continue

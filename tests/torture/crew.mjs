@@ -7,6 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
+/**
+ * @typedef {{ child: import('node:child_process').ChildProcess, notes: string, isReady: boolean, isUsed: boolean, diedAt: number | undefined }} Member
+ * @typedef {{ port: number, member: Member | undefined, entering: Promise<void> | undefined }} Place
+ */
+
 const spares = 3
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
@@ -14,12 +19,15 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 export async function createCrew({ home, provider, count, entry = 'server.mjs' }) {
   const bundled = await bundle(home, entry)
   /** Every process that ever sold something: its notes, and when it was killed. */
+  /** @type {Member[]} */
   const processes = []
+  /** @type {Promise<Member>[]} */
   const waiting = []
   const call = () => {
     const notes = join(home, `notes-${processes.length}`)
     const args = [bundled, JSON.stringify({ ...provider, notes })]
     const child = fork(here('launch.cjs'), args, { stdio: ['ignore', 2, 2, 'ipc'] })
+    /** @type {Member} */
     const member = { child, notes, isReady: false, isUsed: false, diedAt: undefined }
     processes.push(member)
     return once(child, 'message').then(() => {
@@ -30,9 +38,10 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
   const refill = () => {
     while (waiting.length < spares) waiting.push(call())
   }
-  const enter = async (place) => {
+  const enter = async (/** @type {Place} */ place) => {
     refill()
     const member = await waiting.shift()
+    if (!member) throw new Error('nobody waits')
     member.isUsed = true
     refill()
     member.child.send({ port: place.port })
@@ -43,7 +52,12 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
   const first = call()
   waiting.push(first)
   await first
-  const places = await Promise.all(Array.from({ length: count }, async () => ({ port: await freePort() })))
+  const places = await Promise.all(
+    Array.from(
+      { length: count },
+      /** @returns {Promise<Place>} */ async () => ({ port: await freePort(), member: undefined, entering: undefined }),
+    ),
+  )
   await Promise.all(places.map(enter))
 
   return {
@@ -51,7 +65,7 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
     /** False when there is nobody to be killed in that place at the moment, or nobody ready to follow: load would stop. */
     async kill(turn) {
       const place = places[turn % places.length]
-      const { member } = place
+      const member = place?.member
       if (!member || !processes.some(({ isReady, isUsed }) => isReady && !isUsed)) return false
       place.member = undefined
       const ended = once(member.child, 'exit')
@@ -63,7 +77,7 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
     },
     /** Stands still for a while in the middle of whatever it does, and then goes on as if nothing had been. */
     async freeze(turn, ms) {
-      const { member } = places[turn % places.length]
+      const member = places[turn % places.length]?.member
       if (!member) return false
       member.child.kill('SIGSTOP')
       await new Promise((resolve) => setTimeout(resolve, ms))
@@ -121,11 +135,12 @@ function readNotes(path) {
   }
 }
 
+/** @returns {Promise<number>} */
 function freePort() {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address()
+      const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
       probe.close(() => resolve(port))
     })
   })

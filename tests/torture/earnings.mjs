@@ -17,6 +17,11 @@ export async function createEarnings({ chain, fund, collector, service, count, e
   const rpc = createRpc({ urls: [chain.rpcUrl], transport: fetchTransport })
   const { ledger, pseudonyms } = service
   const { address: asset, tokenProgram, decimals } = chain.mints.USDC
+  /** The result of a call; undefined where the node gave none. */
+  const call = async (/** @type {string} */ method, /** @type {unknown[]} */ params) => {
+    const answer = await rpc.call(method, params)
+    return answer.kind === 'answered' ? /** @type {any} */ (answer.result) : undefined
+  }
   const payers = []
   for (let index = 0; index < count; index += 1) {
     const wallet = await createWallet(await generateKeyPairSigner())
@@ -43,10 +48,9 @@ export async function createEarnings({ chain, fund, collector, service, count, e
   /** Sends again what nobody has seen, and registers what is final. Answers what is not yet, and may be. */
   async function follow(under) {
     if (under.length === 0) return under
-    const height = (await rpc.call('getBlockHeight', [{ commitment: 'finalized' }])).result
+    const height = await call('getBlockHeight', [{ commitment: 'finalized' }])
     const config = { searchTransactionHistory: true }
-    const answer = await rpc.call('getSignatureStatuses', [under.map(({ signed }) => signed.signature), config])
-    const statuses = answer.result?.value
+    const statuses = (await call('getSignatureStatuses', [under.map(({ signed }) => signed.signature), config]))?.value
     if (!statuses) return under
     const looked = await Promise.all(under.map((one, index) => look(one, statuses[index], height)))
     return looked.filter((one) => one !== undefined)
@@ -57,12 +61,12 @@ export async function createEarnings({ chain, fund, collector, service, count, e
     if (status === null && height > signed.lastValidBlockHeight + 64) return undefined
     if (status === null) await submit(rpc, signed)
     if (status?.confirmationStatus !== 'finalized') return one
-    const answer = await rpc.call('getTransaction', [
+    const transaction = await call('getTransaction', [
       signed.signature,
       { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 },
     ])
-    if (!answer.result) return one
-    await register(one, answer.result)
+    if (!transaction) return one
+    await register(one, transaction)
     return undefined
   }
 
@@ -94,7 +98,7 @@ export async function createEarnings({ chain, fund, collector, service, count, e
         if (taken.kind === 'spent') return
         if (taken.kind === 'granted' && (await ledger.end(taken.grant, 'settle', 1n))) return
       } catch (error) {
-        if (error.name !== 'LedgerUnavailable') throw error
+        if (!(error instanceof Error) || error.name !== 'LedgerUnavailable') throw error
       }
       await pause(100)
     }

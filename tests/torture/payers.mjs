@@ -79,7 +79,7 @@ export async function createPayers({ chain, fund, recipient, ports }) {
     const until = Date.now() + landingMs
     for (;;) {
       const answer = await rpc.call('getSignatureStatuses', [sent.map(({ tx }) => tx)])
-      const statuses = answer.result?.value ?? []
+      const statuses = answer.kind === 'answered' ? /** @type {any} */ (answer.result)?.value : []
       const there = sent.filter((_, index) => {
         const status = statuses[index]
         return status?.err === null && status.confirmationStatus !== 'processed'

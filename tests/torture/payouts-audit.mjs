@@ -5,7 +5,11 @@
  * A *double* is money that went out beyond what is owed, or twice for the same. *Forgotten* is what is owed and did not come.
  */
 
-/** What is wrong, in words; nothing where all is well. */
+/**
+ * What is wrong, in words; nothing where all is well.
+ *
+ * @type {typeof import('./payouts-audit.mjs').judgePayouts}
+ */
 export function judgePayouts(evidence) {
   const wrongs = { doubles: [], forgotten: [] }
   judgeSharing(evidence, wrongs)

@@ -4,7 +4,7 @@ import { handleFor } from '../../dist/server/assemble.js'
 import { startMoneyOut } from '../../dist/service/assemble-rewards.js'
 import { readRoutesConfig } from '../../dist/service/options.js'
 
-const { notes: _notes, key, ...options } = JSON.parse(process.argv[2])
+const { notes: _notes, key, ...options } = JSON.parse(process.argv[2] ?? '{}')
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const { rewards, ...config } = readRoutesConfig(
@@ -29,7 +29,8 @@ async function open() {
 }
 
 async function work() {
-  process.send('working')
+  process.send?.('working')
+  if (!rewards) throw new Error('no rewards are configured')
   const money = await startMoneyOut(await ready, { ...config, rewards: { ...rewards, everyMs: 1 } })
   for (;;) {
     await money.run()

@@ -42,7 +42,7 @@ const say = (line) => values.json || process.stderr.write(`${line}\n`)
 // So that what ends with this process is ended, too.
 process.once('SIGTERM', () => process.exit(143))
 const home = mkdtempSync(join(tmpdir(), 'paystile-torture-'))
-process.env.PAYSTILE_HOME = home
+process.env['PAYSTILE_HOME'] = home
 const hostile = fork(fileURLToPath(new URL('./hostile.mjs', import.meta.url)), [String(slotMs)], {
   stdio: ['ignore', 2, 2, 'ipc'],
 })
@@ -55,12 +55,14 @@ const fund = (address, amounts) => order({ fund: { address, amounts } })
 const { NATIVE: native, USDC: usdc } = chain.mints
 
 const newKey = () => {
-  const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
   return [...Buffer.from(d, 'base64url'), ...Buffer.from(x, 'base64url')]
 }
 const addressOf = (key) => encodeBase58(Uint8Array.from(key.slice(32)))
 const key = newKey()
-const [collector, partner, treasury, buyback, incentives] = Array.from({ length: 5 }, () => addressOf(newKey()))
+const newAddress = () => addressOf(newKey())
+const [collector, partner, treasury] = [newAddress(), newAddress(), newAddress()]
+const [buyback, incentives] = [newAddress(), newAddress()]
 await fund(addressOf(key), { SOL: '1000000000000', NATIVE: String(10n ** 18n) })
 await fund(collector, { SOL: '1000000000', USDC: '0' })
 await fund(partner, { NATIVE: '0' })
@@ -68,7 +70,7 @@ await fund(partner, { NATIVE: '0' })
 const endpoint = '/data'
 const stage = values.sqlite ? openFile(home) : await openServer()
 const options = {
-  network: 'localnet',
+  network: /** @type {const} */ ('localnet'),
   rpc: chain.rpcUrl,
   ledger: stage.ledger,
   secret: `1:${randomBytes(32).toString('hex')}`,
@@ -86,13 +88,13 @@ const options = {
 /** A payment in base units of USDC is worth 10,000 times as many of NATIVE at 0.1; of these in hundredths of a percent. */
 const sharesOf = ({ payer, units }) =>
   Object.entries({ [partner]: 8_500n, [payer]: 200n, [treasury]: 650n, [buyback]: 325n, [incentives]: 325n }).map(
-    ([owner, bps]) => [owner, units * bps],
+    /** @returns {[string, bigint]} */ ([owner, bps]) => [owner, units * bps],
   )
 
 const config = readRoutesConfig({ ...options, log: silent }, {})
 const handle = handleFor(config.service, silent)
 const service = await handle.get()
-const { rewards, dispatches, books } = service.ledger
+const { rewards, dispatches, books } = readParts(service.ledger)
 await rewards.start()
 const crew = await createCrew({ home, provider: { ...options, key }, count: 2, entry: 'payouts-worker.mjs' })
 const earnings = await createEarnings({ chain, fund, collector, service, count: Number(values.payers), endpoint })
@@ -202,7 +204,10 @@ async function audit() {
   const transactions = await observer.transactionsOf(addressOf(key), native.address)
   const owners = [partner, treasury, buyback, incentives, ...earnings.payers.map(({ address }) => address)]
   const balances = await Promise.all(
-    owners.map(async (owner) => [owner, await observer.balanceOf(owner, native.address)]),
+    owners.map(
+      /** @returns {Promise<[string, bigint]>} */
+      async (owner) => [owner, await observer.balanceOf(owner, native.address)],
+    ),
   )
   const { doubles, forgotten } = judgePayouts({
     ...{ payments: earnings.payments, transactions, sharesOf, ownerOf, balances: new Map(balances) },
@@ -218,7 +223,9 @@ async function audit() {
 
 /** What the product's own audits say. */
 async function findMisbooked() {
+  if (!config.rewards) throw new Error('no rewards are configured')
   const money = await startMoneyOut(service, { ...config, rewards: { ...config.rewards, key: Uint8Array.from(key) } })
+  if (!money.payouts) throw new Error('nobody pays')
   const assets = { SOL: 'SOL', USDC: usdc.address, NATIVE: native.address }
   const { problems, unknown } = await auditRewards({
     ...money.payouts,
@@ -230,6 +237,12 @@ async function findMisbooked() {
   await money.stop()
   const totals = (await books.audit()).map(({ line, kept, counted }) => `${line}: ${kept}, and not ${counted}`)
   return [...problems, ...unknown, ...totals]
+}
+
+/** The parts of a ledger that keeps rewards. */
+function readParts(/** @type {import('../../dist/server.js').Ledger} */ { rewards, dispatches, books }) {
+  if (!rewards || !dispatches || !books) throw new Error('the ledger keeps no rewards')
+  return { rewards, dispatches, books }
 }
 
 /** Page by page. */

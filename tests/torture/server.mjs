@@ -4,20 +4,20 @@ import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { create402Middleware } from '../../dist/adapters/node.js'
 
-const { notes, ...provider } = JSON.parse(process.argv[2])
+const { notes, ...provider } = JSON.parse(process.argv[2] ?? '{}')
 const file = openSync(notes, 'a')
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 const paid = create402Middleware({ price: 0.01, token: 'USDC', network: 'localnet', log: silent, ...provider })
 const server = createServer((request, response) => paid(request, response, () => deliver(request, response)))
 
-process.once('message', ({ port }) => server.listen(port, '127.0.0.1', () => process.send('listening')))
+process.once('message', ({ port }) => server.listen(port, '127.0.0.1', () => process.send?.('listening')))
 process.once('disconnect', () => process.exit(0))
 // While the database is away nobody gets ready; whoever is needed then has to take its turn all the same.
 export const ready = paid.ready().catch(() => {})
 
 function deliver(request, response) {
-  const [, tx] = /tx=([^;]+)/.exec(request.headers['payment-proof'])
+  const [, tx] = /tx=([^;]+)/.exec(request.headers['payment-proof']) ?? []
   const note = (what, send) => {
     const at = Date.now()
     send()

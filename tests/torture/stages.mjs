@@ -42,7 +42,7 @@ export async function openCluster() {
   const abandon = () => execFileSync(script('stop'), [folder], { stdio: 'ignore' })
   process.once('exit', abandon)
   const { stdout } = await run(script('start'), [folder])
-  const ledger = stdout.trim().split('\n').at(-1)
+  const ledger = stdout.trim().split('\n').at(-1) ?? ''
   const ports = [...ledger.matchAll(/:(\d+)/g)].map(([, port]) => port)
   const members = ['one', 'two'].map((name, index) => ({
     name,
@@ -67,11 +67,12 @@ export async function openCluster() {
     /** Leader and Patroni die as with their machine. The machine comes back when another leads. */
     async strike() {
       const old = await leader()
-      const [postmaster] = readFileSync(join(folder, `data-${old.name}`, 'postmaster.pid'), 'utf8').split('\n')
+      const next = members.find((member) => member !== old)
+      if (!old || !next) throw new Error('nobody leads')
+      const [postmaster = ''] = readFileSync(join(folder, `data-${old.name}`, 'postmaster.pid'), 'utf8').split('\n')
       const patroni = readFileSync(join(folder, 'run', `${old.name}.pid`), 'utf8').trim()
       const { stdout: backends } = await run('pgrep', ['-P', postmaster])
       for (const pid of [patroni, postmaster, ...backends.trim().split('\n')]) end(Number(pid))
-      const next = members.find((member) => member !== old)
       while (!(await has(next.url, 'NOT pg_is_in_recovery()'))) await pause(200)
       await run(script('start'), [folder, old.name])
       while (!(await has(next.url, "EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")))
@@ -101,6 +102,6 @@ function end(pid) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
   }
 }
