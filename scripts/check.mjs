@@ -6,7 +6,9 @@ export function check() {
   say('Checking style…')
   tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
   say('Checking types…')
-  tool('typescript/bin/tsc', '-p', 'tsconfig.json')
+  for (const project of ['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json']) {
+    tool('typescript/bin/tsc', '-p', project)
+  }
   say('Checking for unused exports…')
   tool('knip/bin/knip.js', '--no-progress')
 }

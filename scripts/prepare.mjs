@@ -18,7 +18,12 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
   run(...npm('ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])))
 }
 
-/** The npm that started us, or else the one in the path: a command and its arguments. */
+/**
+ * The npm that started us, or else the one in the path: a command and its arguments.
+ *
+ * @param {string[]} args
+ * @returns {[string, string[]]}
+ */
 export function npm(...args) {
   const path = process.env['npm_execpath']
   return path ? [process.execPath, [path, ...args]] : ['npm', args]

@@ -20,6 +20,7 @@ import pg from 'pg'
 /** PostgreSQL refuses to run as root, so root starts it as the user nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
+/** @type {typeof import('./postgres.mjs').startPostgres} */
 export async function startPostgres(flags = []) {
   const { initdb, postgres } = await findBinaries()
   const folder = mkdtempSync(join(fastFolder(), 'paystile-postgres-'))
@@ -27,7 +28,16 @@ export async function startPostgres(flags = []) {
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
-  execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
+  /** @returns {never} */
+  const discard = (/** @type {unknown} */ error) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  try {
+    execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
+  } catch (error) {
+    discard(error)
+  }
   const port = await freePort()
   let server
 
@@ -37,7 +47,7 @@ export async function startPostgres(flags = []) {
     options.push('-c', 'max_connections=400', ...others)
     const child = spawn(postgres, options, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
     server = child
-    await new Promise((resolve, reject) => {
+    await new Promise((/** @type {(value?: undefined) => void} */ resolve, reject) => {
       let said = ''
       child.stderr?.on('data', (bytes) => {
         said += bytes
@@ -57,7 +67,7 @@ export async function startPostgres(flags = []) {
   // A test that breaks off leaves no server behind.
   const abandon = () => server?.kill('SIGKILL')
   process.once('exit', abandon)
-  await start()
+  await start().catch(discard)
   return {
     ...connectPostgres(port),
     start,
@@ -76,6 +86,8 @@ let places = 0
 export function connectPostgres(port) {
   const sql = async (statement, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database })
+    // The query tells of a server that goes away. Without a listener the process would end as well.
+    client.on('error', () => {})
     await client.connect()
     try {
       return (await client.query(statement)).rows
@@ -104,8 +116,9 @@ export function connectPostgres(port) {
   }
 }
 
-/** Memory, where the machine offers enough of it as a folder: there a commit that is synced costs no disk access. */
+/** Memory, where the machine offers enough of it as a folder: there a commit that is synced costs no disk access. TMPDIR overrides it. */
 export function fastFolder() {
+  if (process.env['TMPDIR']) return tmpdir()
   const memory = '/dev/shm'
   try {
     accessSync(memory, constants.W_OK)
@@ -140,7 +153,7 @@ function findInstalled() {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
     ...versions.map((version) => join(debian, version, 'bin')),
-    ...(process.env.PATH ?? '').split(delimiter),
+    ...(process.env['PATH'] ?? '').split(delimiter),
   ]
   const folder = folders.find((path) => existsSync(join(path, 'initdb')) && existsSync(join(path, 'postgres')))
   return folder && { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') }
@@ -169,7 +182,7 @@ function freePort() {
     const probe = createServer()
     probe.once('error', reject)
     probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
+      const address = /** @type {import('node:net').AddressInfo} */ (probe.address())
       probe.close(() => resolve(address.port))
     })
   })

@@ -7,6 +7,7 @@ import { openLedger } from '../../dist/ledger/open.js'
 const [path = '', first, signal = ''] = process.argv.slice(2)
 const time = 1_800_000_000_000
 const clock = { now: () => time, monotonic: () => 0 }
+/** @type {import('../../dist/ledger/open.js').LedgerParts['identity']} */
 const identity = { network: 'localnet', service: 'tests', fingerprint: 'fingerprint-1' }
 const say = (line) => writeSync(1, `${line}\n`)
 
@@ -14,12 +15,14 @@ say('ready')
 // Looks often, so that all begin at the same moment, and leaves the processor to the others meanwhile.
 while (!existsSync(signal)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0.2)
 const ledger = await openLedger(path, { clock, identity })
+const { journal } = ledger
+if (!journal) throw new Error('this ledger keeps no journal')
 say('open')
 
 for (let number = Number(first); ; number++) {
   const payment = paymentOf(String(number), number)
   const { tx } = payment
-  if (number % 4 === 1) await ledger.journal.sight([sightingOf(payment)])
+  if (number % 4 === 1) await journal.sight([sightingOf(payment)])
   if (number % 6 === 0) await play(paymentOf(`side ${number}`, number), number / 6)
   const taken = await ledger.take({ tx, request: payment.request, payment, amount: 1n, leaseMs: 60_000 })
   if (taken.kind !== 'granted') continue
@@ -34,12 +37,13 @@ async function play(payment, number) {
   const { tx, request } = payment
   if (number % 2 === 0) await ledger.recordLate(payment)
   await ledger.take({ tx, request, payment, amount: 1n, leaseMs: 1 })
-  await ledger.journal.conclude([{ tx, finality: number % 3 === 0 ? 'finalized' : 'reverted' }])
+  await journal?.conclude([{ tx, finality: number % 3 === 0 ? 'finalized' : 'reverted' }])
   if (number % 4 === 0) return
   const again = { ...payment, paidAt: time + 3_600_000 * (number % 5), finality: 'finalized' }
   await ledger.take({ tx, request, payment: again, amount: 1n, leaseMs: 1 })
 }
 
+/** @returns {import('../../dist/core/ports.js').PaymentRecord} */
 function paymentOf(name, number) {
   return {
     tx: new Uint8Array(createHash('sha512').update(name).digest()),

@@ -1,0 +1,39 @@
+/** Every benchmark runs once at its smallest size, so that none of them can break unnoticed. The numbers mean nothing. */
+import { execFile } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+interface Row {
+  readonly name: string
+  readonly unit: string
+  readonly value: number
+  readonly baseline: number
+  readonly ratio: number
+  readonly spread: number
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const table = new URL('../../bench/benchmarks.mjs', import.meta.url).href
+
+it('measures every result of every benchmark, and leaves the results of the last run alone', async () => {
+  const { benchmarks } = (await import(table)) as { benchmarks: readonly { readonly names: readonly string[] }[] }
+  const before = readTime(`${root}/bench-results.json`)
+  const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.mjs', '--smallest'], { cwd: root })
+  const rows = JSON.parse(stdout) as readonly Row[]
+  expect(rows.map(({ name }) => name)).toEqual(benchmarks.flatMap(({ names }) => names))
+  for (const { name, unit, value, baseline, ratio, spread } of rows) {
+    expect(unit, name).not.toBe('')
+    // Memory may shrink; all else that is measured is there.
+    expect(Number.isFinite(value) && (value > 0 || name.startsWith('memory/')), `${name}: value ${value}`).toBe(true)
+    expect(Number.isFinite(baseline) && baseline > 0, `${name}: baseline ${baseline}`).toBe(true)
+    expect(Number.isFinite(ratio) && ratio > 0, `${name}: ratio ${ratio}`).toBe(true)
+    expect(Number.isFinite(spread) && spread >= 0, `${name}: spread ${spread}`).toBe(true)
+  }
+  expect(readTime(`${root}/bench-results.json`)).toBe(before)
+}, 180_000)
+
+function readTime(path: string): number {
+  return existsSync(path) ? statSync(path).mtimeMs : 0
+}
