@@ -70,7 +70,7 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
     throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
   }
   if (options.recipients && !options.recipients.includes(challenge.recipient)) {
-    throw refuse('recipient_not_allowed', `${challenge.recipient} is not among the allowed recipients.`)
+    throw refuse('recipient_not_allowed', `The recipient ${challenge.recipient} is not among the allowed ones.`)
   }
   const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
   if (expiry !== undefined && !(expiry - now >= shortestRemainingMs)) {

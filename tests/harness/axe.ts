@@ -6,22 +6,16 @@ import type { Page } from 'playwright-core'
 
 const script = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/**
- * One line for each violated rule; none is good. `colours` checks contrast alone, for a page whose other rules were
- * checked under another colour scheme.
- */
-export async function findViolations(page: Page, scope: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
+/** One line for each violated rule; none is good. */
+export async function findViolations(page: Page): Promise<readonly string[]> {
   // Evaluated by the browser's tools, which a page's policy does not bind.
   const isThere = await page.evaluate(() => 'axe' in globalThis)
   if (!isThere) await page.evaluate(script)
-  return page.evaluate(
-    async (rules) => {
-      const { axe: loaded } = globalThis as unknown as { axe: typeof axe }
-      const { violations } = await loaded.run({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) })
-      return violations.map(
-        ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
-      )
-    },
-    scope === 'colours' ? ['color-contrast'] : undefined,
-  )
+  return page.evaluate(async () => {
+    const { axe: loaded } = globalThis as unknown as { axe: typeof axe }
+    const { violations } = await loaded.run({ resultTypes: ['violations'] })
+    return violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
+    )
+  })
 }

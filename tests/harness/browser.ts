@@ -8,7 +8,7 @@ export interface Tab {
   /** What the page wrote to the console as an error, and errors nobody caught. */
   readonly complaints: string[]
   /** Violations that axe-core finds in what is seen now; none is good. */
-  violations(scope?: 'all' | 'colours'): Promise<readonly string[]>
+  violations(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function openBrowser(): Promise<Browser> {
           complaints.push(message.text())
       })
       page.on('pageerror', (error) => complaints.push(error.message))
-      return { page, complaints, violations: (scope) => findViolations(page, scope), close: () => context.close() }
+      return { page, complaints, violations: () => findViolations(page), close: () => context.close() }
     },
     close,
   }

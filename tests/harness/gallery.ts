@@ -12,7 +12,7 @@ export interface Viewer {
   /** Says that such a complaint is expected. */
   forgive(pattern: RegExp): void
   /** What axe-core finds wrong on the screen as it is now, a line each. */
-  violations(scope?: 'all' | 'colours'): Promise<readonly string[]>
+  violations(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export async function openGallery(): Promise<Gallery> {
         },
         asked,
         forgive: (pattern) => void forgiven.push(pattern),
-        violations: (scope) => findViolations(page, scope),
+        violations: () => findViolations(page),
         close: () => context.close(),
       }
     },

@@ -12,7 +12,16 @@ export function size(short: number, full: number): number {
 /** Cases of a property that parses or computes. */
 export const fuzzRuns = size(3_000, 50_000)
 
-/** The cells of a matrix: every `step`-th in the short form, all in the full form. */
-export function cells<Cell>(all: readonly Cell[], step: number): readonly Cell[] {
-  return isLong ? all : all.filter((_cell, index) => index % step === 0)
+/** The cells of a matrix: every `step`-th from `first` on in the short form, all in the full form. */
+export function cells<Cell>(all: readonly Cell[], step: number, first = 0): readonly Cell[] {
+  return isLong ? all : all.filter((_cell, index) => index % step === first % step)
+}
+
+const themes = ['light', 'dark'] as const
+let turn = 0
+
+/** The colour schemes in which to check a page: both in the full form, one after the other in the short form. */
+export function nextThemes(): readonly (typeof themes)[number][] {
+  turn += 1
+  return cells(themes, 2, turn)
 }

@@ -13,7 +13,7 @@ const say = (line) => writeSync(1, `${line}\n`)
 
 say('ready')
 // Looks often, so that all begin at the same moment, and leaves the processor to the others meanwhile.
-while (!existsSync(signal)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0.2)
+while (!existsSync(signal)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
 const ledger = await openLedger(path, { clock, identity })
 const { journal } = ledger
 if (!journal) throw new Error('this ledger keeps no journal')

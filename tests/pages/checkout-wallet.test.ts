@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { nextThemes } from '../harness/length.ts'
 import { approve, asked, heading, hurry, offered } from './checkout-eyes.ts'
 import { type FakeWallet, installWallet } from './fake-wallet.ts'
 import { factsOf, openStage, requestId, type Stage, signature as tx } from './stage.ts'
@@ -141,7 +142,7 @@ describe('each step has its words', () => {
     expect(await notice()).toMatch(words)
     expect(stage.count('submit')).toBe(0)
     expect(await offered(page)).toBe(true)
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of nextThemes()) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       expect(await tab.violations()).toEqual([])
     }
