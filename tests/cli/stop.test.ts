@@ -46,9 +46,14 @@ const isListening = (url: string) =>
   )
 
 /** Buys, has the program told to stop in the middle of its answer, and lets the answer go on when it has stopped listening. */
-async function stopWhileServing({ child, end }: Program, url: string, signals: readonly NodeJS.Signals[]) {
+async function stopWhileServing(
+  { child, end }: Program,
+  url: string,
+  signals: readonly NodeJS.Signals[],
+  buy: () => Promise<Finished>,
+): Promise<Finished> {
   const held = once(child, 'message')
-  const buying = paystile('pay', url, '--json')
+  const buying = buy()
   await held
   for (const signal of signals) child.kill(signal)
   await eventually(
@@ -59,11 +64,7 @@ async function stopWhileServing({ child, end }: Program, url: string, signals: r
   child.send('go on')
   const [bought, stopped] = await Promise.all([buying, end])
   expect([bought.code, stopped.code, child.signalCode]).toEqual([0, 0, null])
-  return JSON.parse(bought.stdout) as {
-    readonly status: number
-    readonly body: unknown
-    readonly payment: { readonly tx: string; readonly requestId: string }
-  }
+  return bought
 }
 
 describe('the demo', () => {
@@ -74,7 +75,9 @@ describe('the demo', () => {
   ] as const)('T122: serves whom it was serving at %s, notes it, and ends with 0', async (_name, signals) => {
     const first = await runDemo('--keep')
     const { url } = JSON.parse(first.line)
-    const { status, body, payment } = await stopWhileServing(first, `${url}/api/moon`, signals)
+    const buy = () => paystile('pay', `${url}/api/moon`, '--json')
+    const { stdout } = await stopWhileServing(first, `${url}/api/moon`, signals, buy)
+    const { status, body, payment } = JSON.parse(stdout)
     expect([status, body]).toEqual([
       200,
       expect.objectContaining({ data: expect.objectContaining({ at: expect.any(String) }) }),
@@ -115,16 +118,20 @@ const freePort = () =>
 
 describe('examples', () => {
   it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])(
-    'T122: %s serves whom it was serving at SIGTERM, and ends with 0',
+    'T122: %s sells to agent.mjs, serves it after a SIGTERM, and ends with 0',
     async (file) => {
       const port = await freePort()
-      const code = readFileSync(join(root, 'examples', file), 'utf8').replaceAll('3000', String(port))
-      const program = await run(['--input-type=module', '--eval', code])
+      const example = (name: string) => {
+        const code = readFileSync(join(root, 'examples', name), 'utf8').replaceAll('3000', String(port))
+        return ['--input-type=module', '--eval', code]
+      }
+      const program = await run(example(file))
       const url = `http://127.0.0.1:${port}/report`
       expect((await fetch(url)).status).toBe(402)
       expect((await paystile('faucet')).code).toBe(0)
-      const { status, body } = await stopWhileServing(program, url, ['SIGTERM'])
-      expect([status, body]).toEqual([200, { sales: 42 }])
+      const buy = () => finished(spawn(process.execPath, example('agent.mjs'), { cwd: root }))
+      const { stdout } = await stopWhileServing(program, url, ['SIGTERM'], buy)
+      expect(stdout.trim()).toBe('{ sales: 42 }')
     },
   )
 })

@@ -69,17 +69,7 @@ const fillWallet = () =>
   )
 
 describe('examples', () => {
-  it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])('%s sells, and agent.mjs buys', async (file) => {
-    const port = await freePort()
-    server = spawn(process.execPath, node(onPort(file, port)), { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
-    await new Promise((resolve) => server?.stdout?.once('data', resolve))
-    const unpaid = await fetch(`http://127.0.0.1:${port}/report`)
-    expect(unpaid.status).toBe(402)
-    await fillWallet()
-    const { stdout } = await run(process.execPath, node(onPort('agent.mjs', port)), { cwd: root })
-    expect(stdout.trim()).toBe('{ sales: 42 }')
-  })
-
+  // express.mjs, fastify.mjs, hono.mjs, node.mjs and agent.mjs run in tests/cli/stop.test.ts.
   /** Starts an example, and waits for the line that says so. */
   const start = async (file: string, env: Readonly<Record<string, string>> = {}): Promise<number> => {
     const port = await freePort()
