@@ -9,7 +9,7 @@ import type { Cashier, Drafting, PaymentDraft, Verifier } from '../core/ports.ts
 import { readFunds } from './balances.ts'
 import { draftPayment } from './payment.ts'
 import type { Rpc } from './rpc.ts'
-import { fateOf, isRecentBlock, readLifetime, submit } from './send.ts'
+import { fateOf, readLifetime, readRecentSlot, submit } from './send.ts'
 import { decodeTransaction, verifySignatures } from './transaction.ts'
 
 /** What a signature and its priority may take from a wallet besides the price, in lamports. */
@@ -44,13 +44,17 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
       if (!transaction.instructions.some(({ data }) => equalBytes(data, memo))) return { kind: 'foreign' }
       const [signature] = transaction.signatures
       if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
-      // The wallet may have taken another block than we gave it, but none that is valid for longer than the latest.
+      // The wallet may have taken another block than we gave it.
       const block = encodeBase58(transaction.lifetime)
-      const [lifetime, isFresh] = await Promise.all([readLifetime(rpc), isRecentBlock(rpc, block)])
+      const [lifetime, recent] = await Promise.all([readLifetime(rpc), readRecentSlot(rpc, block)])
       if (!lifetime) return { kind: 'unavailable' }
-      const { lastValidBlockHeight } = lifetime
       const wire = getBase64Decoder().decode(bytes)
-      return { kind: 'signed', signed: { wire, signature: encodeBase58(signature), lastValidBlockHeight }, isFresh }
+      const slot = Math.max(lifetime.slot, recent ?? 0)
+      return {
+        kind: 'signed',
+        signed: { wire, signature: encodeBase58(signature), slot },
+        isFresh: recent !== undefined,
+      }
     },
     send: (signed) => submit(rpc, signed),
     fateOf: async (signed) => {

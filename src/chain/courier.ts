@@ -15,10 +15,11 @@ import { diagnose } from './diagnosis.ts'
 import { gatherCalls } from './gather.ts'
 import type { Wallet } from './keypair.ts'
 import { composeMessage, signDraft, unsigned } from './message.ts'
-import { outcomeOf, type SignedAt } from './outcome.ts'
+import { outcomeOf } from './outcome.ts'
+import type { SignedPayment } from './payment.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
 import type { Rpc } from './rpc.ts'
-import { readRecentBlock, submit } from './send.ts'
+import { readLifetime, submit } from './send.ts'
 import { longestBytes, openTransaction, signatureOf } from './transaction.ts'
 import { createTrial } from './trial.ts'
 import { createWitness } from './witness.ts'
@@ -78,9 +79,8 @@ async function sign(
 ): Promise<Signing> {
   const fault = faultIn(order, terms)
   if (fault !== undefined) return { kind: 'impossible', why: fault }
-  const block = await readRecentBlock(rpc)
-  if (block?.slot === undefined) return { kind: 'unavailable', why: 'no node gave a recent block' }
-  const { lifetime, slot } = block
+  const lifetime = await readLifetime(rpc)
+  if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
   const batch = await composeBatch(order, wallet.address, terms)
   const draft = unsigned(composeMessage(batch.instructions, lifetime, wallet.address))
   if (draft.length > longestBytes) {
@@ -94,7 +94,7 @@ async function sign(
     const keys = openTransaction(draft).keys.map(encodeBase58)
     return diagnose(call, { order, batch, wallet: wallet.address, error, keys })
   }
-  return signDraft(draft, wallet, { ...lifetime, slots: [slot, trial.slot] })
+  return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, trial.slot] })
 }
 
 /** What is wrong with an order whatever the chain says. */
@@ -109,7 +109,7 @@ function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): st
 }
 
 /** To every node, since one may take it and lose it; the first that took it is enough. */
-async function post(rpc: Rpc, payment: SignedAt): Promise<Posting> {
+async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
   const postings = rpc.nodes.map((node) => submit(node, payment))
   const isSent = postings.map((posting) =>
     posting.then((one) => (one.kind === 'sent' ? one : Promise.reject(new Error(one.kind)))),
@@ -124,8 +124,8 @@ async function post(rpc: Rpc, payment: SignedAt): Promise<Posting> {
 }
 
 /** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
-function paymentOf({ wire, signature, lastValidBlockHeight, slot }: SignedBytes): SignedAt {
+function paymentOf({ wire, signature, slot }: SignedBytes): SignedPayment {
   if (signatureOf(openTransaction(wire)) !== signature)
     throw new TypeError('the bytes were not signed with this signature')
-  return { wire: getBase64Decoder().decode(wire), signature, lastValidBlockHeight, slot }
+  return { wire: getBase64Decoder().decode(wire), signature, slot }
 }

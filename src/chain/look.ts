@@ -1,7 +1,12 @@
 /**
- * One look at a signed transaction through one node: whether it is there, and whether it could still come.
+ * One look at a signed transaction through one address: whether it is there, and whether it can still come.
  *
- * Nobody may sign another in its place on the word of a node that is behind, or of another chain.
+ * Behind one address several nodes may answer in turn, some of them many slots behind. An answer counts only for the slot
+ * that it names itself:
+ * - The blockhash has expired when it is not valid at a finalized slot that is not before the slot of signing. A node that
+ *   has not seen the block yet does not know the blockhash either.
+ * - The transaction is absent when a node that was asked afterwards, and has seen 32 slots more, does not have it.
+ * Any other answer proves nothing.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
@@ -11,62 +16,86 @@ import type { SignedPayment } from './payment.ts'
 import type { Answer, Call } from './rpc.ts'
 import { openTransaction } from './transaction.ts'
 
-export type Status =
+type Found =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
   | { readonly kind: 'failed'; readonly slot: number; readonly error: string; readonly finalized: boolean }
-  /** In a block that nobody has voted for yet. */
+  /** In a block that is not confirmed yet. */
   | { readonly kind: 'processed' }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly why: string }
 
-export interface Sight {
-  readonly status: Status
-  /** How high the finalized chain was before the status was read; undefined where the node does not say. */
-  readonly height: number | undefined
-  readonly isBlockhashValid: boolean | undefined
-  /** The slot up to which the node knew the chain when it said so; undefined where it does not say. */
-  readonly slot: number | undefined
+export type Status = Found | { readonly kind: 'absent' } | { readonly kind: 'unknown'; readonly why: string }
+
+export type Sight =
+  | Found
+  /** It is not there, and can no longer come. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'open'; readonly why: string }
+
+/** A blockhash is valid for 150 blocks, and a slot has one block or none. */
+const blockhashSlots = 150
+/** When a node has processed so many slots more, all blocks up to the earlier slot are final on it. */
+const finalitySlots = 32
+/** A payer may have sent a transaction before its block was seen here, though not by more than a blockhash lives. */
+const earlierSlots = 300
+const mostRemembered = 10_000
+
+const mayLand: Sight = { kind: 'open', why: 'it may still land' }
+const isBehindSigning: Sight = { kind: 'open', why: 'a node is behind, or does not say whether its block has expired' }
+const isBehind: Sight = {
+  kind: 'open',
+  why: 'it can no longer land, and a node that is behind may not have seen it yet',
+}
+const stranger: Sight = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
+
+/** By address: the slots at which blockhashes were found to have expired. This stays true. */
+const expiries = new WeakMap<Call, Map<string, number>>()
+
+/** A result that allows another transaction counts only from the right chain: before and after the answer. */
+export async function lookAt(call: Call, genesis: string, signed: SignedPayment): Promise<Sight> {
+  const { status, slot } = await readStatus(call, signed.signature, false)
+  if (status.kind === 'processed' || (status.kind === 'landed' && !status.finalized)) return status
+  if (status.kind === 'unknown') return { kind: 'open', why: status.why }
+  // Before this slot the question is not worth asking.
+  if (status.kind === 'absent' && !(slot !== undefined && slot >= signed.slot + blockhashSlots)) return mayLand
+  if ((await readGenesis(call)) !== genesis) return stranger
+  const blockhash = blockhashOf(signed)
+  const expiry = status.kind === 'absent' ? await readExpiry(call, blockhash, signed.slot) : undefined
+  const sight = await lookAgain(call, signed, expiry)
+  if ((await readGenesis(call)) !== genesis) return stranger
+  if (typeof expiry === 'number') remember(call, blockhash, expiry)
+  return sight
 }
 
-export async function lookAt(call: Call, payment: SignedPayment): Promise<Sight> {
-  // The height first: a transaction that is absent after the height has passed can no longer come.
-  const height = await readNumber(call, 'getBlockHeight', [{ commitment: 'finalized' }])
-  // When it expires is one node's word, so each is asked whether its blockhash has.
-  const validity = await call('isBlockhashValid', [blockhashOf(payment), { commitment: 'processed' }])
-  const isValid = resultValue(validity)
-  const { status, slot } = await readStatus(call, payment.signature, true)
-  const at = resultSlot(validity)
-  return {
-    status,
-    height,
-    isBlockhashValid: typeof isValid === 'boolean' ? isValid : undefined,
-    slot: at === undefined || slot === undefined ? undefined : Math.min(at, slot),
+/** `expiry`: the slot at which its blockhash has expired, or why that is not known. */
+async function lookAgain(call: Call, { signature, slot: signedAt }: SignedPayment, expiry: number | Sight | undefined) {
+  const { status, slot } = await readStatus(call, signature, true)
+  if (status.kind === 'unknown') return { kind: 'open', why: status.why } as const
+  if (status.kind !== 'absent') return status
+  if (typeof expiry !== 'number') return expiry ?? mayLand
+  if (slot === undefined || slot < expiry + finalitySlots) return isBehind
+  // The last question: a node that has forgotten it by now may have forgotten it before.
+  const first = await readNumber(call, 'getFirstAvailableBlock', [])
+  if (first === undefined || first > Math.max(0, signedAt - earlierSlots)) {
+    return { kind: 'open', why: 'a node does not remember so far back' } as const
   }
+  return { kind: 'gone' } as const
 }
 
-/** Whether it is not there and can no longer come, as far as this node knows. */
-export function isGone({ status, height, isBlockhashValid }: Sight, payment: SignedPayment): boolean {
-  if (status.kind !== 'absent' || height === undefined) return false
-  return isBlockhashValid === false && height > payment.lastValidBlockHeight
+async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | Sight> {
+  const known = expiries.get(call)?.get(blockhash)
+  if (known !== undefined && known >= signedAt) return known
+  const answer = await call('isBlockhashValid', [blockhash, { commitment: 'finalized', minContextSlot: signedAt }])
+  const isValid = resultValue(answer)
+  const slot = resultSlot(answer)
+  if (isValid === true) return mayLand
+  // Some nodes do not mind that they are asked about a slot that they have not reached.
+  return isValid === false && slot !== undefined && slot >= signedAt ? slot : isBehindSigning
 }
 
-/**
- * A node of another chain does not have it either, and never had its blockhash. One that comes back from there in the middle
- * of a look has told half of each: so what `matters` counts only when it is told again, with the right chain before and
- * after. Undefined for a node of another chain.
- */
-export async function lookSoundly(
-  call: Call,
-  payment: SignedPayment,
-  genesis: string,
-  matters: (sight: Sight) => boolean,
-): Promise<Sight | undefined> {
-  const glance = await lookAt(call, payment)
-  if (!matters(glance)) return glance
-  if ((await readGenesis(call)) !== genesis) return undefined
-  const sight = await lookAt(call, payment)
-  if (!matters(sight)) return sight
-  return (await readGenesis(call)) === genesis ? sight : undefined
+function remember(call: Call, blockhash: string, slot: number): void {
+  const known = expiries.get(call) ?? new Map<string, number>()
+  if (known.size >= mostRemembered) known.clear()
+  known.set(blockhash, slot)
+  expiries.set(call, known)
 }
 
 /** What a node says of a transaction, and the slot at which it says so. */

@@ -27,6 +27,8 @@ import { decodeTransaction, openTransaction, placeOf, signatureOf } from './tran
 export interface Lifetime {
   readonly blockhash: string
   readonly lastValidBlockHeight: number
+  /** A slot at which a node knew the block. */
+  readonly slot: number
 }
 
 /** A list of addresses on the chain, which a message may name by their places. */
@@ -87,19 +89,24 @@ export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Pr
   return attachSignature(transaction, wallet.address, after.signatures[place] ?? new Uint8Array())
 }
 
+/** In slots. A node that is further behind, or ahead, cannot be believed. */
+const mostApart = 1_000
+
 /**
  * The same for what is kept before it is sent: what the wallet fails with is told. `slots` are those up to which nodes knew
- * the chain: it cannot have landed before any of them, and the most careful word is kept.
+ * the chain: it cannot have landed before any of them, and a node that is behind the latest knows nothing of it.
  */
 export async function signDraft(
   draft: Uint8Array,
   wallet: Wallet,
   { lastValidBlockHeight, slots }: { readonly lastValidBlockHeight: number; readonly slots: readonly number[] },
 ): Promise<Signing> {
+  if (Math.max(...slots) - Math.min(...slots) > mostApart)
+    return { kind: 'unavailable', why: 'the nodes name slots that are too far apart' }
   try {
     const wire = await signUnchanged(draft, wallet)
     const signature = signatureOf(openTransaction(wire))
-    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.min(...slots) } }
+    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.max(...slots) } }
   } catch (error) {
     if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
     // What a signer says of itself may hold what is not for the books, such as its address.

@@ -41,7 +41,8 @@ export interface SignedPayment {
   /** The whole transaction, base64. */
   readonly wire: string
   readonly signature: string
-  readonly lastValidBlockHeight: number
+  /** A slot at which a node knew the block that it is built on. */
+  readonly slot: number
 }
 
 /** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
@@ -89,7 +90,7 @@ export async function signInstructions(
   return {
     wire: getBase64Decoder().decode(bytes),
     signature: encodeBase58(signature),
-    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    slot: lifetime.slot,
   }
 }
 

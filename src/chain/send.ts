@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../core/ports.ts'
 import { isFields, readCount } from './json.ts'
-import { describeError, isGone, lookSoundly, readStatus, resultSlot, resultValue, type Sight } from './look.ts'
+import { describeError, lookAt, readStatus, resultSlot, resultValue } from './look.ts'
 import type { Lifetime } from './message.ts'
 import type { SignedPayment } from './payment.ts'
 import type { Answer, Rpc } from './rpc.ts'
@@ -32,26 +32,24 @@ export interface SendParts {
 }
 
 /** A recent block to build a payment on; undefined when no node tells. */
-export async function readLifetime(rpc: Rpc): Promise<Lifetime | undefined> {
-  return (await readRecentBlock(rpc))?.lifetime
-}
-
-/** The same, and the slot at which the node told it; undefined where it does not say. */
-export async function readRecentBlock({
-  call,
-}: Pick<Rpc, 'call'>): Promise<{ readonly lifetime: Lifetime; readonly slot: number | undefined } | undefined> {
+export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetime | undefined> {
   const answer = await call('getLatestBlockhash', [{ commitment: 'confirmed' }])
   const value = resultValue(answer)
   if (!isFields(value)) return undefined
   const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])
   const blockhash = value['blockhash']
-  if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined) return undefined
-  return { lifetime: { blockhash, lastValidBlockHeight }, slot: resultSlot(answer) }
+  const slot = resultSlot(answer)
+  if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined || slot === undefined) return undefined
+  return { blockhash, lastValidBlockHeight, slot }
 }
 
-/** Whether a block is recent enough to build on. A durable nonce is none: what is built on it can land at any time. */
-export async function isRecentBlock({ call }: Rpc, blockhash: string): Promise<boolean> {
-  return resultValue(await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])) === true
+/**
+ * A slot at which a block was recent enough to build on; undefined when it is not. A durable nonce is no block: what is
+ * built on it can land at any time.
+ */
+export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<number | undefined> {
+  const answer = await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])
+  return resultValue(answer) === true ? resultSlot(answer) : undefined
 }
 
 /** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
@@ -101,29 +99,20 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
 
 /**
  * One look at a payment's fate, also long after it was sent. One node that has it is enough. After `failed` or `expired`
- * another payment may be made, so two nodes have to say it, where there are two, and be of the right chain. Expired means
- * that the finalized chain has passed its last valid height and does not hold it, and that its blockhash is not valid.
+ * another payment may be made, so two nodes have to say it, where there are two.
  */
 export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
   const needed = Math.min(2, rpc.nodes.length)
-  const isOver = (sight: Sight) => sight.status.kind === 'failed' || isGone(sight, payment)
-  let [absent, failed] = [0, 0]
+  let [gone, failed] = [0, 0]
   let why = 'it may still land'
   for (const { call } of rpc.nodes) {
-    const sight = await lookSoundly(call, payment, genesis, isOver)
-    if (!sight) {
-      why = 'a node does not speak for the chain of the payment'
-      continue
-    }
-    const { status } = sight
-    if (status.kind === 'landed') return status
-    if (status.kind === 'unknown') why = status.why
-    else if (sight.height === undefined) why = 'the height of the chain is not known'
-    if (!isOver(sight)) continue
-    if (status.kind === 'failed') failed += 1
-    else absent += 1
-    if (status.kind === 'failed' && failed >= needed) return status
-    if (absent >= needed) return { kind: 'expired' }
+    const sight = await lookAt(call, genesis, payment)
+    if (sight.kind === 'landed') return sight
+    if (sight.kind === 'open') why = sight.why
+    if (sight.kind === 'failed') failed += 1
+    if (sight.kind === 'gone') gone += 1
+    if (sight.kind === 'failed' && failed >= needed) return sight
+    if (gone >= needed) return { kind: 'expired' }
   }
   return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
 }

@@ -13,7 +13,6 @@ const ownName = processName(process.pid)
 interface Row {
   readonly request_id: string
   readonly units: string
-  readonly last_valid_block_height: number | null
   readonly under_way: number
   readonly holder: string | null
   readonly [column: string]: unknown
@@ -58,8 +57,8 @@ export function openFileJournal(path: string): Journal {
         return { kind: 'reserved' } as const
       }),
     change: async (requestId, change) => {
-      const { state, tx, wire, lastValidBlockHeight, remaining, until } = change
-      const values = [state, tx, wire, lastValidBlockHeight, remaining, until].map((value) => value ?? null)
+      const { state, tx, wire, slot, remaining, until } = change
+      const values = [state, tx, wire, slot, remaining, until].map((value) => value ?? null)
       queries.update.run(...values, requestId)
     },
     adopt: async (key) =>
@@ -109,7 +108,7 @@ function prepare(database: DatabaseSyncInstance) {
     insert: query(`insert into intents (${columns}) values (${columns.replaceAll(/\w+/g, '?')})`),
     update: query(
       `update intents set state = coalesce(?, state), tx = coalesce(?, tx), wire = coalesce(?, wire),
-       last_valid_block_height = coalesce(?, last_valid_block_height), remaining = coalesce(?, remaining),
+       slot = coalesce(?, slot), remaining = coalesce(?, remaining),
        until = coalesce(?, until) where request_id = ?`,
     ),
     unfinished: query("select * from intents where key = ? and scope is null and state in ('signed', 'landed')"),
@@ -159,7 +158,6 @@ function toColumns(intent: Intent): (string | null)[] {
 }
 
 function toIntent(row: Row): Intent {
-  const { last_valid_block_height: height } = row
   const optional = (...names: readonly string[]) =>
     Object.fromEntries(names.filter((name) => row[name] !== null).map((name) => [name, row[name]]))
   return {
@@ -175,7 +173,6 @@ function toIntent(row: Row): Intent {
     payer: row['payer'],
     proof: row['proof'],
     state: row['state'],
-    ...optional('claim', 'tx', 'wire', 'unit', 'scope', 'remaining', 'until'),
-    ...(height !== null && { lastValidBlockHeight: height }),
+    ...optional('claim', 'tx', 'wire', 'slot', 'unit', 'scope', 'remaining', 'until'),
   } as Intent
 }

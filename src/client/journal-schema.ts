@@ -32,6 +32,9 @@ const versions: readonly string[] = [
   alter table intents add column under_way integer not null default 0;
   create index intents_by_scope on intents (scope) where scope is not null and state in ('signed', 'landed');
   create table turns (scope text primary key, holder text not null) strict;`,
+  // Whether a payment can still land is judged from the slot at which it was signed.
+  `alter table intents add column slot integer;
+  alter table intents drop column last_valid_block_height;`,
 ]
 
 /** Brings the tables up to date, in one step. Throws on what is not ours to change. */

@@ -34,7 +34,8 @@ export interface Intent {
   readonly tx?: string
   /** The signed transaction, to be sent again as it is. */
   readonly wire?: string
-  readonly lastValidBlockHeight?: number
+  /** A slot at which a node knew the block that it is built on. */
+  readonly slot?: number
   /** What it is counted in; unknown for what was bought before this was written down. */
   readonly unit?: Unit
   /** Names what it is for, where that is more than one request: origin, scope, wallet and chain. All such requests share it. */
@@ -45,9 +46,7 @@ export interface Intent {
   readonly until?: number
 }
 
-export type IntentChange = Partial<
-  Pick<Intent, 'state' | 'tx' | 'wire' | 'lastValidBlockHeight' | 'remaining' | 'until'>
->
+export type IntentChange = Partial<Pick<Intent, 'state' | 'tx' | 'wire' | 'slot' | 'remaining' | 'until'>>
 
 /** What is left of a shared purchase. */
 export type Left = Pick<IntentChange, 'remaining' | 'until'>

@@ -120,19 +120,20 @@ async function sign({ journal, wallet }: PayParts, intent: Intent, order: Paymen
     const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
     throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
   })
-  const { wire, signature: tx, lastValidBlockHeight } = signed
-  const change = { state: 'signed', tx, wire, lastValidBlockHeight } as const
+  const { wire, signature: tx, slot } = signed
+  const change = { state: 'signed', tx, wire, slot } as const
   await journal.change(requestId, change)
   return { ...intent, ...change }
 }
 
 /** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
 export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
-  const { requestId, genesis, tx, wire, lastValidBlockHeight } = intent
-  if (tx === undefined || wire === undefined || lastValidBlockHeight === undefined) {
+  // Earlier versions did not note the slot: such a payment is never taken for expired.
+  const { requestId, genesis, tx, wire, slot = Number.MAX_SAFE_INTEGER } = intent
+  if (tx === undefined || wire === undefined) {
     throw new TypeError('a payment that was not signed cannot land')
   }
-  const signed = { wire, signature: tx, lastValidBlockHeight }
+  const signed = { wire, signature: tx, slot }
   const submission = await submit(rpc, signed)
   if (submission.kind === 'sent') tell({ kind: 'sent', tx })
   const fate =

@@ -147,7 +147,8 @@ export interface SignedDraft {
   /** Base64. */
   readonly wire: string
   readonly signature: string
-  readonly lastValidBlockHeight: number
+  /** A slot at which a node knew the block that it is built on. */
+  readonly slot: number
 }
 
 export type DraftReading =

@@ -13,7 +13,7 @@ import { viewFrom } from './view.ts'
 import type { Vm } from './vm.ts'
 
 /** Slots whose state before them is remembered: 32 until they are final, the rest for nodes that lag. */
-const rememberedSlots = 96
+const rememberedSlots = 282
 export const maxLagSlots = rememberedSlots - 32
 /** Twice what a blockhash lives, since slots of dropped forks do not age it. */
 const replayWindow = 2 * blockhashAge

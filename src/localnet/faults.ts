@@ -20,7 +20,7 @@ export interface FaultRule {
   readonly body?: 'truncated' | 'html' | 'empty' | 'wrong-id'
   /** Answers with this JSON-RPC error, under HTTP status 200. */
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
-  /** Answers as a node that is this many slots behind (64 at most). */
+  /** Answers as a node that is this many slots behind (250 at most). */
   readonly lagSlots?: number
   /** Slots a sent transaction waits before it runs. */
   readonly delaySlots?: number

@@ -3,7 +3,7 @@ import type { Cashier, Shelf, SignedDraft } from '../core/ports.ts'
 import { createGates } from './checkout-gates.ts'
 
 const purchase = { name: 'n', claimableUntil: 1 }
-const draft = (signature: string): SignedDraft => ({ wire: signature, signature, lastValidBlockHeight: 1 })
+const draft = (signature: string): SignedDraft => ({ wire: signature, signature, slot: 1 })
 
 function setUp() {
   const kept = new Map<string, string>()

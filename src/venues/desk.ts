@@ -10,7 +10,7 @@ import { readExchange } from '../chain/exchange.ts'
 import { type Fields, isFields } from '../chain/json.ts'
 import type { Wallet } from '../chain/keypair.ts'
 import { signUnchanged, unsigned } from '../chain/message.ts'
-import { isRecentBlock, readLifetime } from '../chain/send.ts'
+import { readLifetime, readRecentSlot } from '../chain/send.ts'
 import { openTransaction, placeOf } from '../chain/transaction.ts'
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import { decodeBase64url } from '../core/base64url.ts'
@@ -144,7 +144,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
   if (!message) return refuse(400, 'message must be the bytes of a message in base64url')
   const details = await readExchange(message, found.terms)
   if (!details || !memoPattern.test(details.memo)) return refuse(422, 'the message is not exactly what was quoted')
-  if (!(await stock.isOurChain()) || !(await isRecentBlock(rpc, details.blockhash)))
+  if (!(await stock.isOurChain()) || (await readRecentSlot(rpc, details.blockhash)) === undefined)
     return refuse(422, 'its block is not a recent one of this chain')
   const latest = await readLifetime(rpc)
   if (!latest) return refuse(503, 'no node gave a recent block')

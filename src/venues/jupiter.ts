@@ -7,7 +7,7 @@
 import { readFunds } from '../chain/balances.ts'
 import { type Fields, isFields } from '../chain/json.ts'
 import { readLookupTables } from '../chain/lookup-tables.ts'
-import { readRecentBlock } from '../chain/send.ts'
+import { readLifetime } from '../chain/send.ts'
 import type { ForeignInstruction } from '../chain/swap.ts'
 import { composeSwap } from '../chain/swap.ts'
 import { wrappedSol } from '../chain/tokens.ts'
@@ -113,18 +113,18 @@ async function sign(
   if (fault !== undefined) return { kind: 'unavailable', why: `the swap is not taken: ${fault}` }
   const accounts = [buy ?? wrappedSol, wrappedSol]
   const [block, tables, funds] = await Promise.all([
-    readRecentBlock(rpc),
+    readLifetime(rpc),
     readLookupTables(rpc.call, route.tables),
     readFunds(rpc, { wallet: wallet.address, recipient: wallet.address, mints: accounts }),
   ])
-  if (block?.slot === undefined) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (!block) return { kind: 'unavailable', why: 'no node gave a recent block' }
   if (!tables) return { kind: 'unavailable', why: 'its lookup tables cannot be read' }
   if (funds.kind === 'unavailable') return funds
   const [bought, wrapped] = funds.tokens
   const opens = buy !== undefined && !bought?.recipientReady
   // What the wallet had wrapped itself stays as it is, where that can be.
   const unwraps = !buy || (!sell && !wrapped?.recipientReady)
-  const { blockhash, lastValidBlockHeight } = block.lifetime
+  const { blockhash, lastValidBlockHeight } = block
   const budget = { computeUnits, microLamports }
   const draft = { wallet: wallet.address, sell, buy, units, memo, opens, unwraps, blockhash, ...budget, tables }
   const composed = await composeSafely({ ...draft, swap: route.swap })

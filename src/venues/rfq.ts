@@ -10,7 +10,7 @@ import { composeExchange, exchangeComputeUnits } from '../chain/exchange.ts'
 import type { Fields } from '../chain/json.ts'
 import { attachSignature, unsigned } from '../chain/message.ts'
 import { usualMicroLamports } from '../chain/payment.ts'
-import { readRecentBlock } from '../chain/send.ts'
+import { readLifetime } from '../chain/send.ts'
 import { decodeAddress, decodeSignature } from '../core/base58.ts'
 import { encodeBase64url } from '../core/base64url.ts'
 import type { Signing } from '../core/courier.ts'
@@ -105,12 +105,12 @@ async function sign(
   if (clock.monotonic() + leastLeftMs > until) return { kind: 'unavailable', why: 'the quote has run out' }
   const { sell, buy } = order
   const [block, funds] = await Promise.all([
-    readRecentBlock(rpc),
+    readLifetime(rpc),
     readFunds(rpc, { wallet: wallet.address, recipient: wallet.address, mints: buy ? [buy] : [] }),
   ])
-  if (block?.slot === undefined) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (!block) return { kind: 'unavailable', why: 'no node gave a recent block' }
   if (funds.kind === 'unavailable') return funds
-  const { blockhash, lastValidBlockHeight } = block.lifetime
+  const { blockhash, lastValidBlockHeight } = block
   const opens = funds.tokens.some(({ recipientReady }) => !recipientReady)
   const terms: ExchangeTerms = {
     taker: wallet.address,

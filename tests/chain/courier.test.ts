@@ -395,14 +395,19 @@ describe('a node that cannot be asked', () => {
     })
   })
 
-  it('T148: of two, the earlier slot is kept', async () => {
-    const future = lying('getLatestBlockhash', (result) => ({ ...(result as object), context: { slot: 10 ** 9 } }))
-    const { slot } = signedIn(await sign(await order(), office.courierOf([future, honest])))
-    expect(slot).toBeLessThanOrEqual(office.localnet.slot())
-    const early = lying('getLatestBlockhash', (result) => ({ ...(result as object), context: { slot: 4 } }))
-    expect(signedIn(await sign(await order(), office.courierOf([early, honest]))).slot).toBe(4)
-    const past = lying('simulateTransaction', (result) => ({ ...(result as object), context: { slot: 3 } }))
-    expect(signedIn(await sign(await order(), office.courierOf([honest, past]))).slot).toBe(3)
+  it('T148: of two slots the later is kept, and nothing is signed where they are far apart', async () => {
+    office.localnet.advanceSlots(2_000)
+    const at = (method: string, slot: number) =>
+      lying(method, (result) => ({ ...(result as object), context: { slot } }))
+    const now = office.localnet.slot()
+    const early = at('getLatestBlockhash', now - 900)
+    expect(signedIn(await sign(await order(), office.courierOf([early]))).slot).toBeGreaterThan(now - 100)
+    const past = at('simulateTransaction', now - 900)
+    expect(signedIn(await sign(await order(), office.courierOf([past]))).slot).toBeGreaterThan(now - 100)
+    for (const lie of [at('getLatestBlockhash', 10 ** 9), at('getLatestBlockhash', 4), at('simulateTransaction', 4)]) {
+      const why = expect.stringContaining('too far apart')
+      expect(await sign(await order(), office.courierOf([lie]))).toEqual({ kind: 'unavailable', why })
+    }
   })
 })
 

@@ -101,7 +101,7 @@ describe('T67: a transaction that is not there yet', () => {
     const signatures = await Promise.all(
       Array.from({ length: 40 }, async (_, index) => (await world.sign({ requestId: `rid_${index}` })).signature),
     )
-    const readings = await Promise.all([paid.signature, ...signatures].map((signature) => chain.read(signature, 200)))
+    const readings = await Promise.all([paid.signature, ...signatures].map((signature) => chain.read(signature, 500)))
     expect(readings.every((reading) => reading.kind === 'missing')).toBe(true)
     // One call each to begin with; then three more rounds of all in a few calls, not in 123.
     expect(chain.calls().get('getTransaction')).toBe(41)

@@ -97,7 +97,7 @@ describe('a payment', () => {
 
   it('remembers until when it can land', async () => {
     const order = await world.order()
-    expect((await signPayment(order, world.payer)).lastValidBlockHeight).toBe(order.lastValidBlockHeight)
+    expect((await signPayment(order, world.payer)).slot).toBe(order.slot)
   })
 
   it('is not made of a mint without its program, nor by a wallet that does not sign', async () => {

@@ -16,11 +16,10 @@ afterAll(() => world.close())
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
 /** Twenty seconds in one: what waits for seconds is tested in milliseconds. */
 const fastClock = { now: () => 0, monotonic: () => performance.now() * 20 }
-const absent = lying('getSignatureStatuses', (result) => ({ ...(result as object), value: [null] }))
-const high = lying('getBlockHeight', () => 1_000_000)
-const stale = lying('isBlockhashValid', () => ({ value: false }))
-const expiredSays: NodeScript = (question, forward) =>
-  absent(question, () => high(question, () => stale(question, forward)))
+const absent = lying('getSignatureStatuses', () => ({ context: { slot: 2_000_000 }, value: [null] }))
+const stale: NodeScript = async ({ method }, forward) =>
+  method === 'isBlockhashValid' ? { context: { slot: 1_000_000 }, value: false } : forward()
+const expiredSays: NodeScript = (question, forward) => absent(question, () => stale(question, forward))
 
 describe('submit', () => {
   it('sends, and sends again without harm', async () => {
@@ -120,29 +119,29 @@ const fateBy = (scripts: readonly NodeScript[], payment: SignedPayment) =>
   fateOf({ rpc: world.rpcOf(scripts), genesis: world.genesis }, payment)
 
 describe('fateOf', () => {
-  it('T148: is not expired while its height is only confirmed', async () => {
+  it('T148: is not expired before a finalized slot that is not earlier than the one of signing', async () => {
     const payment = await world.sign()
     const asked: unknown[] = []
-    const rpc = world.rpcOf([
-      (question, forward) => {
-        if (question.method === 'getBlockHeight') asked.push(question.params)
-        return forward()
-      },
-    ])
-    expect((await fateOf({ ...world, rpc }, payment)).kind).toBe('unknown')
-    expect(asked).toEqual([[{ commitment: 'finalized' }]])
+    const noted: NodeScript = (question, forward) => {
+      if (question.method === 'isBlockhashValid') asked.push(question.params[1])
+      return absent(question, forward)
+    }
+    expect((await fateBy([noted], payment)).kind).toBe('unknown')
+    expect(asked).toEqual([{ commitment: 'finalized', minContextSlot: payment.slot }])
+    const tooEarly: NodeScript = (question, forward) =>
+      question.method === 'isBlockhashValid'
+        ? Promise.resolve({ context: { slot: payment.slot - 1 }, value: false })
+        : absent(question, forward)
+    expect((await fateBy([tooEarly], payment)).kind).toBe('unknown')
   })
 
   it('T148: needs two nodes to say that it is gone, where there are two', async () => {
     const payment = await world.sign()
-    expect((await fateBy([expiredSays], payment)).kind).toBe('expired')
+    expect(await fateBy([expiredSays], payment)).toEqual({ kind: 'expired' })
     expect((await fateBy([expiredSays, expiredSays], payment)).kind).toBe('expired')
     expect((await fateBy([expiredSays, honest], payment)).kind).toBe('unknown')
     expect((await fateBy([expiredSays, dead], payment)).kind).toBe('unknown')
     expect((await fateBy([expiredSays, honest, expiredSays], payment)).kind).toBe('expired')
-    // Its last valid height was one node's word, so a height beyond it is not enough.
-    const highOnly: NodeScript = (question, forward) => absent(question, () => high(question, forward))
-    expect((await fateBy([highOnly], payment)).kind).toBe('unknown')
   })
 
   it('T148: needs two nodes to say that it failed, where there are two', async () => {
@@ -170,7 +169,7 @@ describe('fateOf', () => {
 
   it('T73, T148: is not told by a node that comes back from another chain in the middle of the look', async () => {
     const payment = await world.pay({ requestId: 'home again' })
-    let left = 3
+    let left = 2
     const returning: NodeScript = (question, forward) => (left-- > 0 ? expiredSays(question, forward) : forward())
     expect((await fateBy([returning], payment)).kind).toBe('landed')
     const leaving = await world.sign()
@@ -197,8 +196,7 @@ describe('fateOf', () => {
   })
 
   it.each<[string, NodeScript]>([
-    ['a height that is no number', lying('getBlockHeight', () => 'high')],
-    ['no height', () => Promise.reject(new NodeError(-32603))],
+    ['no answer', () => Promise.reject(new NodeError(-32603))],
     ['a status that is no list', lying('getSignatureStatuses', () => ({ value: null }))],
     ['two statuses', lying('getSignatureStatuses', () => ({ value: [null, null] }))],
     [
@@ -210,9 +208,7 @@ describe('fateOf', () => {
       lying('getSignatureStatuses', () => ({ value: [{ err: null, confirmationStatus: 'finalized' }] })),
     ],
   ])('%s tells nothing', async (_name, script) => {
-    const strange: NodeScript = (question, forward) =>
-      question.method === 'getBlockHeight' ? script(question, async () => 1_000_000) : script(question, forward)
-    expect((await fateBy([strange], await world.sign())).kind).toBe('unknown')
+    expect((await fateBy([script], await world.sign())).kind).toBe('unknown')
   })
 })
 

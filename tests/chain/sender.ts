@@ -84,7 +84,7 @@ export async function send(world: World, instructions: readonly Instruction[], o
   const payment = {
     wire: getBase64EncodedWireTransaction(signed),
     signature: getSignatureFromTransaction(signed) as string,
-    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    slot: lifetime.slot,
   }
   const answer = await world.rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', skipPreflight: true }])
   if (answer.kind !== 'answered') throw new Error(JSON.stringify(answer))

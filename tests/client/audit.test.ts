@@ -127,6 +127,7 @@ it('T159: a payment is not dead because one node said so beforehand', async () =
   const order = {
     blockhash: value.blockhash,
     lastValidBlockHeight: 0,
+    slot: world.localnet.slot(),
     requestId: 'rid',
     recipient: world.recipient.address,
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
+import { placeBackends } from '../harness/backends.ts'
 import type { Shop } from '../harness/shop.ts'
 import { buy, createDesk, type Desk, expectError } from './desk.ts'
 
@@ -49,7 +50,8 @@ describe('T159: a payment that does not appear on chain', () => {
     let isFinal = false
     desk.world.localnet.faults.intercept((method, _params, answer) => {
       if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
-      return method === 'getBlockHeight' && !isFinal ? { result: 1 } : answer
+      if (method !== 'isBlockhashValid' || isFinal || !('result' in answer)) return answer
+      return { result: { ...(answer.result as object), value: true } }
     })
     const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
     const options = desk.options({ journal: newJournal(), timeoutMs: 800, budget: { perDay: { USDC: '0.01' } } })
@@ -111,6 +113,28 @@ describe('T159: a payment that does not appear on chain', () => {
     )
     desk.world.localnet.faults.clear()
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+    expect(await desk.received()).toBe(1)
+  })
+})
+
+describe('T172: several nodes behind one address, of which some are behind', () => {
+  it.each([
+    ['those that know the status', { getSignatureStatuses: 250 }, 80],
+    ['those that know the status, and it lands at once', { getSignatureStatuses: 250 }, 1],
+    ['those that give the block', { getLatestBlockhash: 60, getSignatureStatuses: 250 }, 40],
+  ])('%s: one resource is paid for once', async (_name, lags, landing) => {
+    const { localnet } = desk.world
+    localnet.advanceSlots(600)
+    const lagOf = (method: string) => (lags as Readonly<Record<string, number>>)[method] ?? 0
+    placeBackends(localnet.faults, { lagOf, landing: () => landing })
+    const options = desk.options({ journal: newJournal() })
+    const buyOnce = (timeoutMs: number) => fetchWith402(`${shop.url}/data`, { ...options, timeoutMs })
+    // While the block expires, no node that is asked has seen the payment yet.
+    for (const end = localnet.slot() + 260; localnet.slot() < end; localnet.advanceSlots(30))
+      await expect(buyOnce(300)).rejects.toMatchObject({ code: 'payment_unknown' })
+    localnet.advanceSlots(250)
+    expect((await buyOnce(10_000)).status).toBe(200)
+    localnet.advanceSlots(250)
     expect(await desk.received()).toBe(1)
   })
 })

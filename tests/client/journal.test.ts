@@ -38,7 +38,7 @@ function intentOf(requestId: string, more: Partial<Intent> = {}): Intent {
 
 /** An intent that was signed, and let go of. */
 async function signed(journal: Journal, requestId: string, more: Partial<Intent> = {}): Promise<Intent> {
-  const change = { state: 'signed', tx: `tx ${requestId}`, wire: 'wire', lastValidBlockHeight: 77 } as const
+  const change = { state: 'signed', tx: `tx ${requestId}`, wire: 'wire', slot: 77 } as const
   await journal.reserve(intentOf(requestId, more), {})
   await journal.change(requestId, change)
   await journal.release(requestId)
@@ -59,7 +59,7 @@ describe.each(stores)('%s', (_name, open) => {
   it('holds what was reserved for whoever reserved it', async () => {
     const journal = open()
     await journal.reserve(intentOf('a'), {})
-    await journal.change('a', { state: 'signed', tx: 'tx', wire: 'wire', lastValidBlockHeight: 1 })
+    await journal.change('a', { state: 'signed', tx: 'tx', wire: 'wire', slot: 1 })
     expect(await journal.adopt('key')).toBeUndefined()
     await journal.release('a')
     expect((await journal.adopt('key'))?.requestId).toBe('a')
@@ -140,7 +140,7 @@ describe.each(stores)('%s', (_name, open) => {
       const journal = open()
       await landed(journal, 'a')
       await landed(journal, 'b')
-      const a = { ...shared('a'), state: 'landed', tx: 'tx a', wire: 'wire', lastValidBlockHeight: 77 }
+      const a = { ...shared('a'), state: 'landed', tx: 'tx a', wire: 'wire', slot: 77 }
       expect(await journal.adopt('key')).toBeUndefined()
       expect(await Promise.all([journal.find('scope', now), journal.find('scope', now)])).toEqual([a, a])
       expect(await journal.share('scope', now)).toEqual({ kind: 'landed', intent: a })
@@ -275,7 +275,6 @@ describe('a journal in a file', () => {
       key: 'key',
       tx: 'tx',
       wire: 'wire',
-      lastValidBlockHeight: 77,
       claim: 'secret',
       units: 2n ** 64n - 1n,
     }

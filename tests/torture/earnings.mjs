@@ -48,17 +48,18 @@ export async function createEarnings({ chain, fund, collector, service, count, e
   /** Sends again what nobody has seen, and registers what is final. Answers what is not yet, and may be. */
   async function follow(under) {
     if (under.length === 0) return under
-    const height = await call('getBlockHeight', [{ commitment: 'finalized' }])
+    const slot = await call('getSlot', [{ commitment: 'finalized' }])
     const config = { searchTransactionHistory: true }
     const statuses = (await call('getSignatureStatuses', [under.map(({ signed }) => signed.signature), config]))?.value
     if (!statuses) return under
-    const looked = await Promise.all(under.map((one, index) => look(one, statuses[index], height)))
+    const looked = await Promise.all(under.map((one, index) => look(one, statuses[index], slot)))
     return looked.filter((one) => one !== undefined)
   }
 
-  async function look(one, status, height) {
+  async function look(one, status, slot) {
     const { signed } = one
-    if (status === null && height > signed.lastValidBlockHeight + 64) return undefined
+    // It lives for 150 slots, and the nodes are 250 behind at the most.
+    if (status === null && slot > signed.slot + 500) return undefined
     if (status === null) await submit(rpc, signed)
     if (status?.confirmationStatus !== 'finalized') return one
     const transaction = await call('getTransaction', [

@@ -27,9 +27,6 @@ const badWeather = {
   get latencyMs() {
     return isSo(0.03) ? upTo(200) : 0
   },
-  get lagSlots() {
-    return isSo(0.08) ? upTo(64) : 0
-  },
   get lose() {
     return isDark || isSo(0.3)
   },
@@ -38,6 +35,24 @@ const badWeather = {
     return isSo(0.3) ? upTo(170) : 0
   },
 }
+
+/** Behind the address stand nodes that are behind: a question goes to one of them for a while, and now and then to any. */
+const lags = [0, 0, 40 + upTo(210), 40 + upTo(210)]
+const anyLag = () => lags[upTo(lags.length - 1)] ?? 0
+const readers = ['getSignatureStatuses', 'isBlockhashValid', 'getBlockHeight', 'getSlot', 'getLatestBlockhash'].map(
+  (method) => {
+    let [own, until] = [0, 0]
+    return {
+      methods: [method],
+      get lagSlots() {
+        if (Date.now() > until) [own, until] = [anyLag(), Date.now() + slotMs * upTo(400)]
+        const lag = isSo(0.1) ? anyLag() : own
+        // A block that is too old to build on stops everything.
+        return method === 'getLatestBlockhash' ? Math.min(lag, 60) : lag
+      },
+    }
+  },
+)
 
 /** What was asked is done, and nobody hears of it, or hears that it was not: of those who send more than of others. */
 async function interrupt(method, _params, answer) {
@@ -62,7 +77,7 @@ function turn(isBad) {
     nights = setTimeout(() => change(!next), slotMs * (150 + upTo(100)))
   }
   change(false)
-  localnet.faults.set([/** @type {import('../../dist/localnet/index.js').FaultRule} */ (badWeather)])
+  localnet.faults.set([/** @type {import('../../dist/localnet/index.js').FaultRule} */ (badWeather), ...readers])
   localnet.faults.intercept(interrupt)
   storms = setInterval(() => {
     if (!isSo(0.2)) return

@@ -246,7 +246,7 @@ describe('T156: the desk does not sign', () => {
   }
   const composed = async (instructions: readonly Instruction[], feePayer = taker.address) => {
     const lifetime = await readLifetime(trade.rpc)
-    return composeMessage(instructions, lifetime ?? { blockhash: '', lastValidBlockHeight: 0 }, feePayer)
+    return composeMessage(instructions, lifetime ?? { blockhash: '' }, feePayer)
   }
 
   it('but does sign the honest one, put together by hand', async () => {
