@@ -1,6 +1,6 @@
 /** One SQLite file, opened so that what was committed stays committed. */
 import type { BigIntStats } from 'node:fs'
-import { statSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -36,6 +36,7 @@ export async function openSqliteFile(
   agree: (db: DatabaseSyncInstance) => void,
 ): Promise<SqliteFile> {
   checkPlace(path)
+  makePrivately(path)
   let opened: DatabaseSyncInstance | undefined
   try {
     const db = new DatabaseSync(path)
@@ -54,6 +55,15 @@ export async function openSqliteFile(
   } catch (error) {
     opened?.close()
     throw explainOpening(path, error)
+  }
+}
+
+/** Names of payers and sealed transactions are for its owner alone. The files beside it get the same rights from SQLite. */
+function makePrivately(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch {
+    // It is there already, or SQLite will say why it cannot be made.
   }
 }
 

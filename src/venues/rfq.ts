@@ -119,7 +119,9 @@ async function sign(
     buy: { mint: buy, units },
   }
   const budget = { computeUnits: exchangeComputeUnits, microLamports: usualMicroLamports }
-  const message = await composeExchange(terms, { blockhash, memo, opens, ...budget })
+  const message = await composeExchange(terms, { blockhash, memo, opens, ...budget }).catch(() => undefined)
+  // Such as the address of a program, which cannot sign.
+  if (!message) return { kind: 'unavailable', why: 'no transaction can be made with the address of the desk' }
   const answer = await ask('sign', { quote, message: encodeBase64url(message) })
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
   const { signature } = answer.json

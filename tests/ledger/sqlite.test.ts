@@ -1,5 +1,5 @@
 /** What is special about SQLite: files that must not be used, how they are named, and what they remember. */
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StatementSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -143,6 +143,14 @@ describe('the name of a ledger', () => {
 })
 
 describe('a file', () => {
+  it('can be read by its owner only, with the files beside it', async () => {
+    const path = newPath()
+    const ledger = await open(path)
+    await ledger.take(takeOf(createPayment()))
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(name).mode & 0o077).toBe(0)
+    await ledger.close()
+  })
+
   it('remembers everything: uses, leases, fences, limits and late payments', async () => {
     const path = newPath()
     const first = await open(path)

@@ -194,6 +194,20 @@ describe('T156: a hostile desk', () => {
     expect(await venue.quote(order())).toMatchObject({ kind: 'unavailable' })
   })
 
+  it.each([
+    ['the system program', '11111111111111111111111111111111'],
+    ['the token program', 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'],
+    ['the memo program', 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'],
+  ])('that names %s as itself gets no transaction', async (_name, desk) => {
+    const wallet = await trade.taker()
+    const venue = trade.venue(wallet, { url: await liar({ quote: { desk } }) })
+    const signing = await venue.sign(quoted(await venue.quote(order())), { memo: 'paystile:x', minimum: 1n })
+    expect(signing).toMatchObject({
+      kind: 'unavailable',
+      why: expect.stringMatching(/address of the desk|exactly what/),
+    })
+  })
+
   it('that quotes more than it will give has not signed that', async () => {
     const wallet = await trade.taker()
     const venue = trade.venue(wallet, { url: await liar({ quote: { gives: '5000000000' } }) })
