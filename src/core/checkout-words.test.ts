@@ -39,7 +39,7 @@ describe('what people are told', () => {
     expect(states.map((state) => noticeOf(state, reload)?.action)).toEqual([
       undefined,
       'Open it',
-      'Buy it again',
+      'Load this page again',
       undefined,
       'Get a new price',
       undefined,

@@ -12,6 +12,8 @@ export interface Notice {
   readonly tx?: string
   /** A link that loads the page again, under these words. */
   readonly action?: string
+  /** The link is a plain one: it offers nothing, and only people who want more follow it. */
+  readonly isQuiet?: true
   /** A command for a terminal. */
   readonly command?: string
 }
@@ -47,12 +49,12 @@ export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'after
         ? { tone: 'good', title: 'Paid', text: 'Thank you. You can go back now, and close this page.', tx: state.tx }
         : { tone: 'good', title: 'Paid', text: 'Thank you. What you bought is ready.', tx: state.tx, action: 'Open it' }
     case 'used':
+      if (!isBack) return openedElsewhere(state.tx)
       return {
         tone: 'info',
         title: 'This payment has been used',
-        text: `What it bought was delivered.${isBack ? '' : ' If you want it once more, it costs a new payment.'}`,
+        text: 'What it bought was delivered.',
         tx: state.tx,
-        ...(!isBack && { action: 'Buy it again' }),
       }
     case 'short':
       return {
@@ -80,6 +82,18 @@ export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'after
       }
     case 'expired':
       return { tone: 'info', title: 'This price has expired', text: `Nothing was paid.${ask}`, ...onward }
+  }
+}
+
+/** The tabs of a browser share one purchase, and one of them shows what it bought. The others offer nothing. */
+export function openedElsewhere(tx: string): Notice {
+  return {
+    tone: 'info',
+    title: 'Opened in another tab',
+    text: 'This was paid, and another tab of this browser shows what it bought. If that tab is gone, load this page again.',
+    tx,
+    action: 'Load this page again',
+    isQuiet: true,
   }
 }
 

@@ -125,7 +125,7 @@ describe('the checkout document', () => {
     ['waiting', { state: 'waiting' }, /Pay with your phone/, true],
     ['confirming', { state: 'confirming', tx: signature }, /Payment seen It is being confirmed/, false],
     ['paid', { state: 'paid', tx: signature }, /Paid Thank you/, false],
-    ['used', { state: 'used', tx: signature }, /has been used/, false],
+    ['used', { state: 'used', tx: signature }, /Opened in another tab/, false],
     [
       'short',
       { state: 'short', tx: signature, token: 'USDC', received: '0.004', required: '0.01' },

@@ -72,7 +72,8 @@ function notice(facts: CheckoutFacts): string {
   if (!told) return ''
   const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
   // An empty address is that of the page itself: the link loads it again, script or not.
-  const action = told.action === undefined ? '' : `<a class="button" href="">${escapeHtml(told.action)}</a>`
+  const style = told.isQuiet ? '' : ' class="button"'
+  const action = told.action === undefined ? '' : `<a${style} href="">${escapeHtml(told.action)}</a>`
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 

@@ -68,7 +68,7 @@ describe('every state', () => {
 
   it.each<[string, CheckoutState, string, boolean]>([
     ['confirming', { state: 'confirming', tx }, 'Payment seen', false],
-    ['used', { state: 'used', tx }, 'This payment has been used', false],
+    ['used', { state: 'used', tx }, 'Opened in another tab', false],
     ['short', short, 'Too little was paid', true],
     ['late', { state: 'late', tx }, 'Paid too late', false],
     ['wrong', { state: 'wrong', tx, why: 'It failed.' }, 'This payment cannot be accepted', true],

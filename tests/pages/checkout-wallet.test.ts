@@ -127,6 +127,24 @@ describe('a payment', () => {
   })
 })
 
+it.each([false, true])(
+  'T179: of several tabs, the one that paid opens it (loaded again: %s)',
+  async (isLoadedAgain) => {
+    const others = [await tab.page.context().newPage(), await tab.page.context().newPage()]
+    await click()
+    await told('Confirming your payment')
+    stage.facts = factsOf({ standing: { state: 'confirming', tx } })
+    stage.standing = stage.facts.standing
+    if (isLoadedAgain) await page.reload()
+    for (const other of others) await other.goto(stage.url)
+    stage.resource = { type: 'text/html', body: '<title>the forecast</title>' }
+    stage.standing = { state: 'paid', tx }
+    await Promise.all([...others, page].map(hurry))
+    await expect.poll(() => page.title()).toBe('the forecast')
+    for (const other of others) await expect.poll(() => heading(other)).toBe('Opened in another tab')
+  },
+)
+
 describe('each step has its words', () => {
   it.each<[string, FakeWallet, string, RegExp]>([
     ['connecting', { connects: 'never' }, 'Connecting to Testwallet', /Allow it in your wallet.*Start over/],

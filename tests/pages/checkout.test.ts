@@ -182,6 +182,51 @@ it('a double click, and a second tab, pay once', async () => {
   await close()
 })
 
+/** A second tab of the same person. */
+async function secondTab(page: Page): Promise<Page> {
+  const second = await page.context().newPage()
+  await second.goto(`${shop.url}/page`)
+  await payButton(second).waitFor()
+  return second
+}
+
+it('T179: the tab that paid is served, though the other hears of it first, and that one offers nothing', async () => {
+  const { page, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  await payButton(page).waitFor()
+  const second = await secondTab(page)
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/page', async (route) => {
+    if (/^status/.test(route.request().headers()['payment-checkout'] ?? '')) await held
+    await route.continue()
+  })
+  await payButton(page).click()
+  await heading(second, /Opened in another tab/).waitFor()
+  expect(await second.locator('#pay').isVisible()).toBe(false)
+  expect(await second.locator('.button:visible').count()).toBe(0)
+  release()
+  await heading(page, /A paid page/).waitFor()
+  await close()
+})
+
+it('T179: of two tabs that wait for a phone, one opens what was bought and the other offers nothing', async () => {
+  const { page, close } = await customer()
+  await page.goto(`${shop.url}/page`)
+  const second = await secondTab(page)
+  await payByPhone(await factsOf(page))
+  const titles = () =>
+    Promise.all([page, second].map(async (tab) => (await tab.locator('h1, h2').allTextContents()).join()))
+  await expect.poll(titles).toContainEqual(expect.stringMatching(/A paid page/))
+  await expect.poll(titles).toContainEqual(expect.stringMatching(/Opened in another tab/))
+  const other = /A paid page/.test((await titles())[0] ?? '') ? second : page
+  expect(await other.locator('#pay').isVisible()).toBe(false)
+  expect(await other.locator('.button:visible').count()).toBe(0)
+  await close()
+})
+
 it('a reload in the middle goes on where it was', async () => {
   const { page, signer, wallet, close } = await customer()
   const before = await balanceOf(signer.address)

@@ -1,7 +1,7 @@
 /** The checkout page's script: the page itself is written by the server, and this brings it to life. */
 import './checkout.css'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout.ts'
-import { isPayable } from '../../core/checkout-words.ts'
+import { isPayable, openedElsewhere } from '../../core/checkout-words.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
 import { pay, payWithTestMoney, type Till } from './payment.ts'
@@ -9,12 +9,14 @@ import { type Heard, keepAsking } from './rhythm.ts'
 import { isEnded, isOffered, type Scene, tell } from './scene.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
+import { joinTabs } from './tabs.ts'
 import { startChoice } from './view.ts'
 import { type Purse, watchWallets } from './wallets.ts'
 import * as words from './words.ts'
 
 const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
 const { requestId } = facts
+const tabs = joinTabs(requestId)
 let scene: Scene = { standing: facts.standing, isDown: false, isOver: false }
 let purses: readonly Purse[] = []
 let isChoosing = false
@@ -57,6 +59,7 @@ async function start(work: (till: Till) => Promise<void>): Promise<void> {
     },
     learn,
     sent: (tx) => {
+      tabs.sent(tx)
       change({ sent: { tx, at: monotonic() }, step: undefined })
       hurry()
     },
@@ -72,13 +75,15 @@ async function start(work: (till: Till) => Promise<void>): Promise<void> {
 
 function learn(standing: CheckoutState): void {
   change({ standing, isDown: false })
-  if (standing.state === 'paid') finish()
+  if (standing.state === 'paid') void finish(standing.tx)
 }
 
-/** The resource comes by a reload. Where that was tried and this page came again, people decide for themselves. */
-function finish(): void {
-  if (facts.after === 'return' || wasOpened()) return
+/** The resource comes by a reload, in one tab. Where that was tried and this page came again, people decide for themselves. */
+async function finish(tx: string): Promise<void> {
+  if (facts.after === 'return' || scene.last) return
   change({ last: words.opening })
+  if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx) })
+  if (wasOpened()) return change({ last: undefined })
   location.reload()
   // A download leaves the page where it is.
   setTimeout(() => change({ last: words.downloaded }), 3_000)

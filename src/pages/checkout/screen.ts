@@ -35,12 +35,13 @@ export function show(notice: Notice | undefined, isOffered: boolean): void {
   if (isLosing) place.focus()
 }
 
-function draw({ tone, title: head, text, tx, command, action }: Notice): HTMLElement {
+function draw({ tone, title: head, text, tx, command, action, isQuiet }: Notice): HTMLElement {
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
   if (command !== undefined) box.append(copyable(command, 'Command'))
   if (tx !== undefined) box.append(make('p', {}, 'Transaction ', make('code', {}, tx)))
   // An empty address is that of the page itself.
-  if (action !== undefined) box.append(make('a', { className: tone === 'busy' ? '' : 'button', href: '' }, action))
+  if (action !== undefined)
+    box.append(make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href: '' }, action))
   return box
 }
 
