@@ -27,3 +27,10 @@ function networkOf(address: string): string {
   const whole = [...groups, ...zeros, ...rest].map((group) => group.replace(/^0+(?=.)/, ''))
   return `${whole.slice(0, 4).join(':')}::/64`
 }
+
+/** Whether the browser came by https, as the outermost of the trusted proxies says. */
+export function isForwardedSecure(forwarded: string | undefined, proxies: number): boolean {
+  if (proxies === 0 || forwarded === undefined) return false
+  const hops = forwarded.split(',').map((part) => part.trim())
+  return hops[Math.max(0, hops.length - proxies)]?.toLowerCase() === 'https'
+}

@@ -1,6 +1,11 @@
 /**
  * What a browser is given to keep while a person pays: the requestId and the secret by which its payment is claimed, and
- * those of the price before, for which a payment may still be on its way. A cookie that scripts cannot read, for one address.
+ * those of the price before, for which a payment may still be on its way. A cookie that scripts cannot read, for one page
+ * address.
+ *
+ * On https it has the prefix `__Host-`, which browsers take from this very host only: a neighbour under the same domain
+ * could otherwise plant a ticket of its own, and claim what the visitor pays for. Such a cookie has the path `/`, so its
+ * name stands for the address, and no cookie of another name is read.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './base64url.ts'
@@ -11,7 +16,17 @@ export interface Ticket {
   readonly secret: string
 }
 
-const cookiePattern = /^(paystile_[A-Za-z0-9_-]{16})=(.*)$/
+/** Where a ticket is good. */
+export interface TicketPlace {
+  readonly target: string
+  /** The path below which the service is reached from outside, where something in front takes it off. */
+  readonly base?: string
+  /** Whether the browser came by https. */
+  readonly isSecure: boolean
+}
+
+const hostPrefix = '__Host-'
+const cookiePattern = /^((?:__Host-)?paystile_[A-Za-z0-9_-]{16})=(.*)$/
 const secretPattern = /^[A-Za-z0-9_-]{32}$/
 /** The present one and the one before. */
 const mostTickets = 2
@@ -19,16 +34,17 @@ const mostCookies = 4
 const longestPath = 1_000
 
 /** Each address with its query has a name of its own: one that is bought must not push out another. */
-export function cookieName(target: string): string {
-  return `paystile_${encodeBase64url(sha256(new TextEncoder().encode(target))).slice(0, 16)}`
+export function cookieName({ target, base = '', isSecure }: TicketPlace): string {
+  const hash = encodeBase64url(sha256(new TextEncoder().encode(`${base}${target}`))).slice(0, 16)
+  return `${isSecure ? hostPrefix : ''}paystile_${hash}`
 }
 
 /**
- * The tickets in a `Cookie` header, the present one first. What cannot be read is none. A browser sends several cookies of
- * one name where a neighbouring host has put some there, too: the own ones must not be hidden by them.
+ * The tickets in a `Cookie` header, the present one first. What cannot be read is none. Without https a browser sends
+ * several cookies of one name where a neighbouring host has put some there, too: the own ones must not be hidden by them.
  */
-export function readTickets(header: string | undefined, target: string): readonly Ticket[] {
-  const name = cookieName(target)
+export function readTickets(header: string | undefined, place: TicketPlace): readonly Ticket[] {
+  const name = cookieName(place)
   const own = cookiesIn(header).filter((cookie) => cookie.name === name)
   return own.slice(0, mostCookies).flatMap(({ tickets }) => tickets)
 }
@@ -37,18 +53,22 @@ export function readTickets(header: string | undefined, target: string): readonl
 export interface TicketCookie {
   readonly name: string
   readonly tickets: readonly Ticket[]
+  /** Of name and value. */
+  readonly bytes: number
 }
 
-/** Those for other addresses than this one. */
-export function readOtherTickets(header: string | undefined, target: string): readonly TicketCookie[] {
-  const name = cookieName(target)
-  return cookiesIn(header).filter((cookie) => cookie.name !== name)
+/** Those for other addresses than this one, of the kind that is read here. */
+export function readOtherTickets(header: string | undefined, place: TicketPlace): readonly TicketCookie[] {
+  const own = cookieName(place)
+  return cookiesIn(header).filter(({ name }) => name !== own && name.startsWith(hostPrefix) === place.isSecure)
 }
 
 function cookiesIn(header: string | undefined): readonly TicketCookie[] {
   return (header ?? '').split(';').flatMap((cookie) => {
-    const [, name = '', value = ''] = cookiePattern.exec(cookie.trim()) ?? []
-    return name === '' ? [] : [{ name, tickets: value.split('~').slice(0, mostTickets).flatMap(readTicket) }]
+    const text = cookie.trim()
+    const [, name = '', value = ''] = cookiePattern.exec(text) ?? []
+    if (name === '') return []
+    return [{ name, tickets: value.split('~').slice(0, mostTickets).flatMap(readTicket), bytes: text.length }]
   })
 }
 
@@ -58,27 +78,20 @@ function readTicket(text: string): readonly Ticket[] {
   return isTicket ? [{ requestId, secret }] : []
 }
 
-export interface TicketPlace {
-  readonly target: string
-  /** The path below which the service is reached from outside, where something in front takes it off. */
-  readonly base?: string
-  readonly seconds: number
-  readonly isSecure: boolean
-}
-
 /** A `Set-Cookie` header. Without tickets it takes the cookie back; `name` where it is one for another address. */
 export function formatTickets(
   tickets: readonly Ticket[],
-  { target, base = '', seconds, isSecure }: TicketPlace,
-  name = cookieName(target),
+  { seconds, ...place }: TicketPlace & { readonly seconds: number },
+  name = cookieName(place),
 ): string {
+  const { target, base = '', isSecure } = place
   const value = tickets
     .slice(0, mostTickets)
     .map(({ requestId, secret }) => `${requestId}.${secret}`)
     .join('~')
   return [
     `${name}=${value}`,
-    `Path=${pathOf(`${base}${target}`)}`,
+    `Path=${isSecure ? '/' : pathOf(`${base}${target}`)}`,
     `Max-Age=${tickets.length === 0 ? 0 : Math.max(0, Math.floor(seconds))}`,
     'HttpOnly',
     'SameSite=Lax',

@@ -103,3 +103,13 @@ it.each([...connection, ...disguises, 'expect', 'content-length', 'X_Payment_Tx'
   (name) => expect(isKeptHeader(name)).toBe(true),
 )
 it('Host and others are', () => expect(['host', 'authorization', 'x-org'].some(isKeptHeader)).toBe(false))
+
+it('T178: no ticket and no session of this service goes to an upstream or comes from one', () => {
+  const own = ['__Host-paystile_0123456789abcdef=r.s', 'paystile_0123456789abcdef=r.s', '__Host-paystile_session=t']
+  const cookies = (...values: readonly string[]) => values.flatMap((value) => ['Cookie', value])
+  const all = () => true
+  expect(passingHeaders(cookies(`a=1; ${own.join('; ')}; b=paystile_x`), all)).toEqual(cookies('a=1; b=paystile_x'))
+  expect(passingHeaders(cookies(own.join(';'), 'c=3'), all)).toEqual(cookies('c=3'))
+  const set = ['set-cookie', `${own[0]}; Path=/; Secure`, 'Set-Cookie', 'd=4']
+  expect(passingHeaders(set, passesToClient)).toEqual(['Set-Cookie', 'd=4'])
+})

@@ -116,9 +116,24 @@ export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolea
   const passing: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = textOf(raw[index])
-    if (passes(name) && !named?.has(name.toLowerCase())) passing.push(name, textOf(raw[index + 1]))
+    if (!passes(name) || named?.has(name.toLowerCase())) continue
+    const value = withoutOwnCookies(name, textOf(raw[index + 1]))
+    if (value !== undefined) passing.push(name, value)
   }
   return passing
+}
+
+/** A ticket is the proof of a payment and a session is its owner's: neither goes to an upstream or comes from one. */
+const ownCookie = /^(?:__Host-)?paystile_/
+
+/** The value of a header, less the cookies of this service; undefined where nothing else is in it. */
+function withoutOwnCookies(name: string, value: string): string | undefined {
+  if (name.length === 6 && name.toLowerCase() === 'cookie') {
+    const others = value.split(';').filter((cookie) => !ownCookie.test(cookie.trim()))
+    return others.length === 0 ? undefined : others.join(';').trim()
+  }
+  const isOwn = name.length === 10 && name.toLowerCase() === 'set-cookie' && ownCookie.test(value.trim())
+  return isOwn ? undefined : value
 }
 
 function textOf(part: string | Buffer | undefined): string {

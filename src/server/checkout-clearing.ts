@@ -1,37 +1,59 @@
 /**
- * A browser that has been shown many prices keeps a cookie for each, and sends all of them to addresses that differ only in
- * their query, until servers refuse so long a header: the oldest that nobody paid are taken back before.
+ * A browser that has been shown many prices keeps a cookie for each and sends them with every request, until servers refuse
+ * so long a header: before that, the oldest cookies that stand for no payment are taken back.
  */
+import { encodeBase58 } from '../core/base58.ts'
 import type { CheckoutState } from '../core/checkout.ts'
 import type { Incoming } from '../core/http.ts'
 import { openRequest } from '../core/request-id.ts'
-import type { TicketCookie } from '../core/ticket.ts'
+import type { TicketCookie, TicketPlace } from '../core/ticket.ts'
 import { readOtherTickets } from '../core/ticket.ts'
-import type { CheckoutDesk } from './checkout.ts'
+import type { PayDesk } from './pay-desk.ts'
 
-/** So many are left in peace, and with more than so many also prices go that could still be paid. */
-const [mostKept, mostAtAll] = [24, 48]
+/** All cookies of a browser, the one of this address among them. */
+const [mostCookies, mostBytes] = [16, 4_096]
 /** So many are looked at for one page. */
-const mostLookedAt = 6
+const mostLookedAt = 8
+
+/** What a cookie stands for, the least worth keeping first. */
+const worths = ['over', 'price', 'unknown', 'payment'] as const
+type Worth = (typeof worths)[number]
 
 const over: readonly CheckoutState['state'][] = ['expired', 'used']
 
-/** The names of cookies that are to be taken back. */
-export async function outwornCookies(desk: CheckoutDesk, incoming: Incoming): Promise<readonly string[]> {
-  const cookies = readOtherTickets(incoming.header('cookie'), incoming.target)
-  if (cookies.length < mostKept) return []
-  const vain = cookies.length < mostAtAll ? over : [...over, 'waiting']
-  const oldest = cookies.toSorted((one, other) => ageOf(one) - ageOf(other)).slice(0, mostLookedAt)
-  const isOutworn = async ({ tickets }: TicketCookie): Promise<boolean> => {
-    const purchases = tickets.map(({ requestId }) => desk.open(requestId))
-    const states = await Promise.all(
-      purchases.map(async (purchase) => purchase && (await desk.standingOf(purchase, incoming)).state.state),
-    )
-    // What another route has sold is none of our business.
-    return states.every((state) => state !== undefined && vain.includes(state))
+/** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
+export async function outwornCookies(
+  { desks }: { readonly desks: ReadonlyMap<string, Pick<PayDesk, 'stateOf'>> },
+  incoming: Incoming,
+  place: TicketPlace,
+  newBytes: number,
+): Promise<readonly string[]> {
+  const cookies = readOtherTickets(incoming.header('cookie'), place)
+  let count = cookies.length + 1
+  let bytes = cookies.reduce((sum, cookie) => sum + cookie.bytes, newBytes)
+  const isTooMuch = (): boolean => count > mostCookies || bytes > mostBytes
+  if (!isTooMuch()) return []
+  const stateOf = async (requestId: string): Promise<CheckoutState['state'] | undefined> => {
+    const tag = openRequest(requestId)?.routeTag
+    return tag && (await desks.get(encodeBase58(tag))?.stateOf(requestId, incoming))
   }
-  const isGone = await Promise.all(oldest.map(isOutworn))
-  return oldest.filter((_cookie, index) => isGone[index]).map(({ name }) => name)
+  const worthOf = async ({ tickets }: TicketCookie): Promise<Worth> => {
+    const states = await Promise.all(tickets.map(({ requestId }) => stateOf(requestId)))
+    if (states.every((state) => state !== undefined && over.includes(state))) return 'over'
+    if (states.includes(undefined)) return 'unknown'
+    return states.every((state) => state === 'waiting' || (state && over.includes(state))) ? 'price' : 'payment'
+  }
+  const oldest = cookies.toSorted((one, other) => ageOf(one) - ageOf(other)).slice(0, mostLookedAt)
+  const looked = await Promise.all(oldest.map(async (cookie) => ({ cookie, worth: await worthOf(cookie) })))
+  const names: string[] = []
+  for (const worth of worths.filter((one) => one !== 'payment'))
+    for (const { cookie } of looked.filter((one) => one.worth === worth)) {
+      if (!isTooMuch()) return names
+      names.push(cookie.name)
+      count -= 1
+      bytes -= cookie.bytes
+    }
+  return names
 }
 
 /** When its latest price was made. */

@@ -8,7 +8,7 @@ import { encodeBase64url } from '../core/base64url.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../core/checkout.ts'
 import { checkoutHeader, parseOrder } from '../core/checkout.ts'
 import { isPayable } from '../core/checkout-words.ts'
-import { readClientAddress, unknownAddress } from '../core/client-address.ts'
+import { isForwardedSecure, readClientAddress, unknownAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
@@ -16,7 +16,7 @@ import { asciiJson } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { Proof } from '../core/proof.ts'
 import { formatAccept, hashClaim } from '../core/proof.ts'
-import type { Ticket } from '../core/ticket.ts'
+import type { Ticket, TicketPlace } from '../core/ticket.ts'
 import { formatTickets, readTickets } from '../core/ticket.ts'
 import { formatAllowance } from './allowance-text.ts'
 import type { CheckoutDesk } from './checkout.ts'
@@ -86,6 +86,14 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     return true
   }
 
+  const { publicUrl, trustProxy } = route.config
+  const base = new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')
+  const placeOf = (incoming: Incoming): TicketPlace => {
+    const isSecure =
+      (publicUrl ?? incoming.origin()).startsWith('https:') ||
+      (publicUrl === undefined && isForwardedSecure(incoming.header('x-forwarded-proto'), trustProxy))
+    return { target: incoming.target, base, isSecure }
+  }
   const openTicket = async (ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined> => {
     const purchase = desk.open(ticket.requestId)
     const claimTag = purchase?.request.claimTag
@@ -109,7 +117,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
   const isInVain = async (order: CheckoutOrder, incoming: Incoming): Promise<boolean> => {
     if (order.kind === 'view') return false
-    const tickets = readTickets(incoming.header('cookie'), incoming.target)
+    const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
     if (tickets.some(({ requestId }) => requestId === order.requestId)) return false
     const purchase = desk.open(order.requestId)
     const hint = order.kind === 'status' ? order.tx : undefined
@@ -129,7 +137,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
     mayEnter: (incoming) => spend(incoming, 'page'),
     find: async (incoming) => {
       const found: Found[] = []
-      for (const ticket of readTickets(incoming.header('cookie'), incoming.target)) {
+      for (const ticket of readTickets(incoming.header('cookie'), placeOf(incoming))) {
         const purchase = await openTicket(ticket, incoming)
         if (!purchase) continue
         const standing = await desk.standingOf(purchase, incoming)
@@ -147,21 +155,22 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
       const isAgain = found.some((one) => stateOf(one) === 'used')
       const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
-      const { publicUrl } = route.config
-      const origin = publicUrl ?? incoming.origin()
       const place = {
-        target: incoming.target,
-        base: new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, ''),
+        ...placeOf(incoming),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
-        isSecure: origin.startsWith('https:'),
       }
       const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
-      const cookies = (await outwornCookies(desk, incoming)).map((name) => formatTickets([], place, name))
+      const outworn = await outwornCookies(service, incoming, place, cookie.indexOf(';'))
+      const cookies = outworn.map((name) => formatTickets([], place, name))
       const page = pageOf(service, desk, current.purchase, facts)
       const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
+    stateOf: async (requestId, incoming) => {
+      const purchase = desk.open(requestId)
+      return purchase && (await desk.standingOf(purchase, incoming)).state.state
+    },
     payPage: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
       if (!purchase) return undefined

@@ -1,5 +1,5 @@
 /** What `/pay` needs of a route to sell for it: by the requestId alone, wherever the resource is. */
-import type { Preparation } from '../core/checkout.ts'
+import type { CheckoutState, Preparation } from '../core/checkout.ts'
 import type { Refusal } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import type { TokenCode } from '../core/network.ts'
@@ -7,6 +7,8 @@ import type { TokenCode } from '../core/network.ts'
 export interface PayDesk {
   /** What is sold, for people. */
   readonly title: string
+  /** Where a purchase stands; undefined for a requestId that is none of this route's. */
+  stateOf(requestId: string, incoming: Incoming): Promise<CheckoutState['state'] | undefined>
   /** The page on which a requestId is paid for another program, which asked for it; undefined for one that is none of ours. */
   payPage(requestId: string, incoming: Incoming): Promise<Answer | Refusal | undefined>
   /** What the page's script asks. */

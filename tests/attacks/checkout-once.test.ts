@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { CheckoutFacts } from '../../src/core/checkout.ts'
-import { cookieName } from '../../src/core/ticket.ts'
 import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
-import { createVisitor } from '../harness/visitor.ts'
+import { createVisitor, plainName } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 
 let stand: Stand
@@ -72,9 +71,9 @@ it('the ticket of one address opens no other, nor one with another query', async
     () => visitor.status(facts.requestId, '/data?size=1'),
     ({ state }) => state === 'paid',
   )
-  const value = visitor.cookies.get(cookieName('/data?size=1')) ?? ''
+  const value = visitor.cookies.get(plainName('/data?size=1')) ?? ''
   for (const target of ['/data?size=9', '/data', '/other'])
-    expect((await createVisitor(url).go(target, { Cookie: `${cookieName(target)}=${value}` })).status).toBe(402)
+    expect((await createVisitor(url).go(target, { Cookie: `${plainName(target)}=${value}` })).status).toBe(402)
   expect((await visitor.go('/data?size=1')).text).toBe('the secret')
 })
 
@@ -86,7 +85,7 @@ it('a cookie that a neighbour has put before the own one does not hide a payment
   await visitor.until(facts.requestId, 'paid')
   const stranger = createVisitor(url)
   await stranger.go()
-  const name = cookieName('/data')
+  const name = plainName('/data')
   const Cookie = `${name}=${stranger.cookies.get(name)}; ${name}=junk; ${name}=${visitor.cookies.get(name)}`
   expect((await createVisitor(url).go('/data', { Cookie })).status).toBe(200)
 })
@@ -136,7 +135,7 @@ it('two paywalls before one resource do not use a ticket up', async () => {
   const facts = (await visitor.go()).facts()
   await pay(facts)
   await visitor.until(facts.requestId, 'paid')
-  const before = visitor.cookies.get(cookieName('/data'))
+  const before = visitor.cookies.get(plainName('/data'))
   expect((await visitor.go()).status).toBe(502)
-  expect(visitor.cookies.get(cookieName('/data'))).toBe(before)
+  expect(visitor.cookies.get(plainName('/data'))).toBe(before)
 })

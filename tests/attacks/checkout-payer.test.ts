@@ -22,7 +22,7 @@ const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
   payFromPhone(stand.world, payer, facts, units)
 
 it('a service below a path of its host keeps the ticket where the browser sends it back', async () => {
-  const { url } = await open({ publicUrl: 'https://shop.example/store' })
+  const { url } = await open({ publicUrl: 'http://shop.example/store' })
   const [cookie = ''] = (await createVisitor(url).go('/data?a=1')).headers.getSetCookie()
   expect(cookie).toContain('; Path=/store/data; ')
 })

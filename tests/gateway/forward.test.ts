@@ -310,7 +310,8 @@ describe('what an upstream gets', () => {
     await fetch(`${gate.url}/free/a`, { headers: { ...headers, ...claims } })
     expect(JSON.stringify(last()?.headers)).not.toContain('caller')
     expect(last()?.headers['x-model']).toBe('m')
-    await fetch(`${gate.url}/cookie`, { headers })
+    const Cookie = `${headers.Cookie}; __Host-paystile_${'a'.repeat(16)}=r.${'s'.repeat(32)}`
+    await fetch(`${gate.url}/cookie`, { headers: { ...headers, Cookie } })
     expect(last()?.headers).toMatchObject({ authorization: 'Bearer caller', cookie: 'session=caller' })
     expect(last()?.headers['x-api-key']).toBeUndefined()
   })

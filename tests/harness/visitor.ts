@@ -1,10 +1,11 @@
 /** A browser without its screen: it asks for pages, keeps their cookies, and speaks as the page's script does. */
 import type { CheckoutFacts, CheckoutOrder, CheckoutState, Preparation, Sending } from '../../src/core/checkout.ts'
 import { formatOrder } from '../../src/core/checkout.ts'
+import { cookieName } from '../../src/core/ticket.ts'
 import { eventually } from './shop.ts'
 
 export interface Visitor {
-  readonly cookies: ReadonlyMap<string, string>
+  readonly cookies: Map<string, string>
   go(path?: string, headers?: Readonly<Record<string, string>>): Promise<Page>
   order<Result>(order: CheckoutOrder, path?: string): Promise<Result>
   status(requestId: string, path?: string): Promise<CheckoutState>
@@ -24,8 +25,8 @@ export interface Page {
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 
-export function createVisitor(origin: string): Visitor {
-  const cookies = new Map<string, string>()
+/** `cookies` are those of a browser that visits several origins. */
+export function createVisitor(origin: string, cookies = new Map<string, string>()): Visitor {
   const cookieHeader = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const order: Visitor['order'] = async (wanted, path = '/data') => {
     const headers = {
@@ -69,6 +70,11 @@ export function createVisitor(origin: string): Visitor {
         300,
       ),
   }
+}
+
+/** The name of an address's cookie where there is no https. */
+export function plainName(target: string): string {
+  return cookieName({ target, isSecure: false })
 }
 
 function factsIn(text: string): CheckoutFacts {

@@ -6,6 +6,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout.ts'
+import { cookieName } from '../../src/core/ticket.ts'
 import type { Content, Handler } from '../harness/adapters.ts'
 import type { Browser, Tab } from '../harness/browser.ts'
 import { openBrowser } from '../harness/browser.ts'
@@ -14,6 +15,7 @@ import type { Shop } from '../harness/shop.ts'
 import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand, serveNode } from '../harness/stand.ts'
+import { createVisitor } from '../harness/visitor.ts'
 import type { RealWallet } from './real-wallet.ts'
 import { installRealWallet } from './real-wallet.ts'
 
@@ -313,6 +315,34 @@ it('works with the keyboard alone, in the dark, on a narrow screen, and for a sc
   await heading(page, /A paid page/).waitFor()
   expect(complaints).toEqual([])
   await close()
+})
+
+it('T178: a ticket that a neighbouring host has planted is not paid', async () => {
+  const guarded = await stand.open({ watch: true, publicUrl: 'https://shop.localhost' }, serveNode, handler)
+  const { port } = new URL(guarded.url)
+  const attacker = createVisitor(guarded.url)
+  const planted = (await attacker.go('/page')).facts().requestId
+  const [value = ''] = attacker.cookies.values()
+  const names = [true, false].map((isSecure) => cookieName({ target: '/page', isSecure }))
+  const neighbour = createServer((_request, response) => {
+    const attributes = ['Domain=shop.localhost; Path=/page', 'Domain=shop.localhost; Path=/; Secure', 'Path=/; Secure']
+    response.setHeader(
+      'Set-Cookie',
+      names.flatMap((name) => attributes.map((rest) => `${name}=${value}; ${rest}`)),
+    )
+    response.end('hello')
+  })
+  await new Promise<void>((resolve) => neighbour.listen(0, '127.0.0.1', resolve))
+  const { page, close } = await customer()
+  await page.goto(`http://evil.shop.localhost:${(neighbour.address() as AddressInfo).port}`)
+  await page.goto(`http://shop.localhost:${port}/page`)
+  expect((await page.context().cookies()).map(({ value: kept }) => kept)).toContain(value)
+  expect((await factsOf(page)).requestId).not.toBe(planted)
+  await payButton(page).click()
+  await heading(page, /A paid page/).waitFor()
+  await close()
+  neighbour.closeAllConnections()
+  neighbour.close()
 })
 
 it('tells address, amount and memo without JavaScript', async () => {

@@ -4,12 +4,12 @@ import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout.ts'
 import { referenceOf } from '../../src/core/solana-pay.ts'
-import { cookieName } from '../../src/core/ticket.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
-import { createVisitor } from '../harness/visitor.ts'
+import { createVisitor, plainName } from '../harness/visitor.ts'
 
 let stand: Stand
 beforeAll(async () => {
@@ -78,10 +78,33 @@ describe('the page', () => {
     const { url } = await open()
     const [cookie = ''] = (await createVisitor(url).go('/data?a=1')).headers.getSetCookie()
     expect(cookie).toMatch(/; Path=\/data; Max-Age=\d+; HttpOnly; SameSite=Lax$/)
-    const secured = await open({ publicUrl: 'https://shop.example' })
-    const [far = ''] = (await createVisitor(secured.url).go()).headers.getSetCookie()
-    expect(far).toMatch(/; HttpOnly; SameSite=Lax; Secure$/)
   })
+
+  it.each<[string, ProviderOptions['publicUrl'], number, string, boolean]>([
+    ['publicUrl is https', 'https://shop.example', 0, '', true],
+    ['publicUrl is http, whatever a proxy says', 'http://shop.example', 1, 'https', false],
+    ['a trusted proxy says https', undefined, 1, 'https', true],
+    ['the outer one of two does', undefined, 2, 'https, http', true],
+    ['the client says so before a trusted proxy', undefined, 1, 'https, http', false],
+    ['nobody trusted says so', undefined, 0, 'https', false],
+  ])(
+    'T178: its cookie is one that no neighbour can set on https: %s',
+    async (_name, publicUrl, trustProxy, proto, isSecure) => {
+      const { url } = await open({ trustProxy, ...(publicUrl && { publicUrl }) })
+      const visitor = createVisitor(url)
+      const via = { 'X-Forwarded-Proto': proto }
+      const page = await visitor.go('/data?a=1', via)
+      const [cookie = ''] = page.headers.getSetCookie()
+      expect(cookie).toMatch(
+        isSecure ? /^__Host-.*; Path=\/; .*; Secure$/ : /^paystile_.*; Path=\/data; .*SameSite=Lax$/,
+      )
+      expect((await visitor.go('/data?a=1', via)).facts().requestId).toBe(page.facts().requestId)
+      // The ticket under the other name, as a neighbour could plant it.
+      const [[name = '', value = ''] = []] = [...visitor.cookies]
+      const planted = { ...via, Cookie: `${isSecure ? name.replace('__Host-', '') : `__Host-${name}`}=${value}` }
+      expect((await createVisitor(url).go('/data?a=1', planted)).facts().requestId).not.toBe(page.facts().requestId)
+    },
+  )
 
   it('shows the same price again until it has expired, and each address its own', async () => {
     const { url } = await open()
@@ -319,7 +342,7 @@ describe('a ticket', () => {
     await payFrom(stand.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     const [value = ''] = visitor.cookies.values()
-    const moved = await visitor.go('/data?a=2', { Cookie: `${cookieName('/data?a=2')}=${value}` })
+    const moved = await visitor.go('/data?a=2', { Cookie: `${plainName('/data?a=2')}=${value}` })
     expect([moved.status, moved.facts().requestId === facts.requestId]).toEqual([402, false])
     expect((await visitor.go('/data?a=1')).text).toBe('the secret')
   })
