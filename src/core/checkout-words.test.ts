@@ -7,6 +7,7 @@ const states: readonly CheckoutState[] = [
   { state: 'confirming', tx },
   { state: 'paid', tx },
   { state: 'used', tx },
+  { state: 'stranded', tx },
   { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' },
   { state: 'late', tx },
   { state: 'wrong', tx, why: 'the transaction failed' },
@@ -20,7 +21,7 @@ describe('what people are told', () => {
     const notices = states.map((state) => noticeOf(state, reload))
     expect(new Set(notices.map((notice) => notice?.title)).size).toBe(states.length)
     expect(new Set(notices.map((notice) => notice?.text)).size).toBe(states.length)
-    expect(notices.map((notice) => notice?.tx)).toEqual([tx, tx, tx, tx, tx, tx, undefined])
+    expect(notices.map((notice) => notice?.tx)).toEqual([tx, tx, tx, tx, tx, tx, tx, undefined])
   })
 
   it('who pays for the first time is told nothing; who has bought before is told so', () => {
@@ -29,7 +30,7 @@ describe('what people are told', () => {
   })
 
   it('too little is said in numbers', () => {
-    expect(noticeOf(states[3] ?? { state: 'waiting' }, reload)?.text).toMatch(
+    expect(noticeOf(states[4] ?? { state: 'waiting' }, reload)?.text).toMatch(
       /0\.004 USDC arrived, but the price is 0\.01 USDC/,
     )
   })
@@ -40,6 +41,7 @@ describe('what people are told', () => {
       undefined,
       'Open it',
       'Load this page again',
+      undefined,
       undefined,
       'Get a new price',
       undefined,

@@ -56,6 +56,13 @@ export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'after
         text: 'What it bought was delivered.',
         tx: state.tx,
       }
+    case 'stranded':
+      return {
+        tone: 'warn',
+        title: 'Paid, but it cannot be opened here',
+        text: `This browser does not have the cookie that opens what was bought. ${keep}`,
+        tx: state.tx,
+      }
     case 'short':
       return {
         tone: 'warn',

@@ -21,6 +21,8 @@ export type CheckoutState =
   | { readonly state: 'paid'; readonly tx: string }
   /** Paid, and used up since. */
   | { readonly state: 'used'; readonly tx: string }
+  /** Paid, but the one who asks does not have the cookie that opens it. Whether it was used is not told. */
+  | { readonly state: 'stranded'; readonly tx: string }
   /** A payment came, but of too little. */
   | {
       readonly state: 'short'
@@ -66,6 +68,8 @@ export interface CheckoutFacts {
   readonly after: 'reload' | 'return'
   /** Something was bought here before, and delivered. */
   readonly isAgain: boolean
+  /** The browser is known to have kept the cookie of this purchase, or none is needed. Until then nothing is offered. */
+  readonly isKept: boolean
 }
 
 /** A way to pay from a phone: the link, and its QR code as rows of modules, `1` for dark. */

@@ -18,10 +18,7 @@ const capture: Capture = {
 }
 const now = 1_000_000_000
 const judge = (change: Partial<Capture>, facts: Partial<History> = {}) =>
-  judgeRefund(
-    { capture: { ...capture, ...change }, required: 100n, claimableUntil: undefined, ...facts } as History,
-    now,
-  )
+  judgeRefund({ capture: { ...capture, ...change }, required: 100n, ...facts } as History, now)
 
 describe('a refund', () => {
   it.each<readonly [string, Partial<Capture>, Partial<History>, object]>([
@@ -34,9 +31,9 @@ describe('a refund', () => {
     ],
     ['too little', { state: 'unclaimed', units: 99n }, {}, { reason: 'underpaid', units: 99n, voids: true }],
     [
-      'what nobody claimed in time',
-      { state: 'unclaimed' },
-      { claimableUntil: now - 600_001 },
+      'what nobody claimed for ten minutes, though it could still be claimed',
+      { state: 'unclaimed', at: now - 600_001 },
+      { claimableUntil: now + 86_400_000 },
       { reason: 'unclaimed', units: 100n, voids: true },
     ],
     ['what brought nothing, and then it buys nothing', {}, {}, { reason: 'undelivered', units: 100n, voids: true }],
@@ -53,7 +50,7 @@ describe('a refund', () => {
   it.each<readonly [string, Partial<Capture>, Partial<History>, string]>([
     ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain took it back'],
     ['is not final', { state: 'confirmed' }, {}, 'might still take it back'],
-    ['can still be claimed', { state: 'unclaimed' }, { claimableUntil: now - 600_000 }, 'can still claim it'],
+    ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim it'],
     ['was delivered', { delivery: 'all' }, {}, 'was delivered'],
     ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
   ])('is refused of a payment that %s', (_what, change, facts, why) => {

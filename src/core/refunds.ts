@@ -14,13 +14,13 @@ export type RefundRuling =
     }
   | { readonly kind: 'refused'; readonly why: string }
 
-/** A claim that came in time may take so long to be written down. */
+/** A payer who is about to claim a payment does so by then. Until then an owner who sends it back would only be too quick. */
 const claimMarginMs = 600_000
 
 /** What is known of a payment that might be sent back. */
-export type RefundCase = Pick<History, 'capture' | 'required' | 'claimableUntil'>
+export type RefundCase = Pick<History, 'capture' | 'required'>
 
-export function judgeRefund({ capture, required, claimableUntil }: RefundCase, now: number): RefundRuling {
+export function judgeRefund({ capture, required }: RefundCase, now: number): RefundRuling {
   const { state, units, request, delivery } = capture
   const all = (reason: RefundReason): RefundRuling => ({ kind: 'refundable', reason, units, voids: true })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
@@ -34,8 +34,11 @@ export function judgeRefund({ capture, required, claimableUntil }: RefundCase, n
     case 'unclaimed':
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')
-      if (claimableUntil !== undefined && now <= claimableUntil + claimMarginMs)
-        return refused(`the payer can still claim it, until ${new Date(claimableUntil + claimMarginMs).toISOString()}`)
+      // Later it goes back whether or not it could still be claimed: a browser that lost its cookie never claims it.
+      if (now <= capture.at + claimMarginMs)
+        return refused(
+          `the payer can still claim it; try again at ${new Date(capture.at + claimMarginMs).toISOString()}`,
+        )
       return all('unclaimed')
     case 'finalized':
       if (delivery === 'none') return all('undelivered')

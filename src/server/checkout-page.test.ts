@@ -143,6 +143,14 @@ describe('the checkout document', () => {
     if ('tx' in standing) expect(html.split('<section')[0]).toContain(signature)
   })
 
+  it('shows no way to pay before its script has seen that the cookie was kept, but for browsers without scripts', () => {
+    const html = render({ isKept: false }, builtParts())
+    expect(html).toContain('<section id="pay" class="held">')
+    expect(html).toMatch(/<noscript><style nonce="[^"]+">#pay\.held{visibility:visible}<\/style><\/noscript>/)
+    expect(render({}, builtParts())).toContain('<section id="pay">')
+    expect(render({ isKept: false }, { ...builtParts(), script: '' })).toContain('<section id="pay">')
+  })
+
   it('has the mark of the house as its icon', () => {
     const mark = readFileSync(new URL('../pages/look/mark.svg', import.meta.url), 'utf8').trim()
     const icon = /<link rel="icon" href="data:image\/svg\+xml,([^"]*)"/.exec(render())?.[1] ?? ''

@@ -36,7 +36,7 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
 <title>${escapeHtml(`Pay ${price} to ${clip(facts.seller)}`)}</title>
 <link rel="icon" href="${icon}">
 <style nonce="${nonce}">${inlineStyle(parts.style)}</style>
-</head>
+${isHeldBack(facts, parts) ? `<noscript><style nonce="${nonce}">#pay.held{visibility:visible}</style></noscript>\n` : ''}</head>
 <body>
 ${banner(facts)}<main>
 <header>
@@ -47,7 +47,7 @@ ${banner(facts)}<main>
 </header>
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
 <p id="said" role="status" class="unseen"></p>
-<section id="pay"${isPayable(facts.standing) ? '' : ' hidden'}>
+<section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
 ${choice(facts)}<div id="wallets"></div>
 ${phone(parts.view, price)}
 ${byHand(facts)}
@@ -60,6 +60,11 @@ ${byHand(facts)}
 </body>
 </html>
 `
+}
+
+/** Whether the script has to find out first that the browser kept the cookie. Browsers without scripts show it at once. */
+function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutParts): boolean {
+  return isPayable(standing) && !isKept && script !== ''
 }
 
 function banner({ network }: CheckoutFacts): string {
@@ -108,7 +113,7 @@ function byHand(facts: CheckoutFacts): string {
   return `<details id="hand" open><summary>Pay by hand</summary>
 <p>Send exactly this in one payment, from a wallet of your own that can add a memo. Without the memo the payment cannot be matched to you.</p>
 <dl>${row('Address', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
-<noscript><p><b>After paying, reload this page.</b></p></noscript></details>`
+<noscript><p>${facts.isKept ? '' : 'Allow cookies for this address before you pay: this browser opens what you bought with one. '}<b>After paying, reload this page.</b></p></noscript></details>`
 }
 
 function promise({ after }: CheckoutFacts): string {

@@ -115,22 +115,30 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   }
 
   /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
-  const isInVain = async (order: CheckoutOrder, incoming: Incoming): Promise<boolean> => {
-    if (order.kind === 'view') return false
-    const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
-    if (tickets.some(({ requestId }) => requestId === order.requestId)) return false
+  const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
     const purchase = desk.open(order.requestId)
-    const hint = order.kind === 'status' ? order.tx : undefined
-    return purchase !== undefined && isPayable((await desk.standingOf(purchase, incoming, hint)).state)
+    if (order.kind === 'view' || !purchase) return undefined
+    const state = order.kind === 'status' && (await desk.standingOf(purchase, incoming, order.tx)).state
+    if (state && !isPayable(state)) return undefined
+    const isEmpty = readTickets(incoming.header('cookie'), placeOf(incoming)).length === 0
+    return refuse('claim_required', { detail: isEmpty ? noCookie : newerCookie })
+  }
+  const holds = async (requestId: string, incoming: Incoming): Promise<boolean> => {
+    const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
+    const own = tickets.filter((ticket) => ticket.requestId === requestId)
+    return (await Promise.all(own.map((ticket) => openTicket(ticket, incoming)))).some((purchase) => purchase)
   }
   const answer = async (header: string, incoming: Incoming, needsTicket: boolean): Promise<Answer | Refusal> => {
     const order = parseOrder(header)
     if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
     const isQuestion = order.kind === 'status' || order.kind === 'view'
     if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
-    if (needsTicket && (await isInVain(order, incoming))) return refuse('claim_required', { detail: noTicket })
+    const isHolder = needsTicket && (await holds(order.requestId, incoming))
+    const vanity = needsTicket && !isHolder ? await findVanity(order, incoming) : undefined
+    if (vanity) return vanity
     const told = await desk.answer(order, incoming)
-    return 'code' in told ? (told as Refusal) : jsonAnswer(told)
+    if ('code' in told) return told as Refusal
+    return jsonAnswer(isHolder ? told : withoutUse(told, needsTicket ? 'stranded' : 'paid'))
   }
 
   return {
@@ -148,18 +156,20 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       return found
     },
     page: async (incoming, found) => {
-      const { shown, isKept } = choose(found, clock.now())
+      const { shown, isGood } = choose(found, clock.now())
       const current = shown ?? (await issue(incoming))
       if ('code' in current) return current
       const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => stateOf(one) !== 'used')
       const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
       const isAgain = found.some((one) => stateOf(one) === 'used')
-      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, after: 'reload' })
+      // A ticket that the browser has sent is one that it keeps.
+      const isKept = shown !== undefined
+      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
       const place = {
         ...placeOf(incoming),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
       }
-      const cookie = formatTickets([...(isKept ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
+      const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
       const outworn = await outwornCookies(service, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
       const page = pageOf(service, desk, current.purchase, facts)
@@ -176,8 +186,9 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       if (!purchase) return undefined
       if (purchase.request.proof === 'sig') return needsSignature
       if (!spend(incoming, 'page')) return refuse('rate_limited')
-      const { state } = await desk.standingOf(purchase, incoming)
-      const facts = factsOf(service, desk, purchase, { incoming, state, isAgain: false, after: 'return' })
+      const state = withoutUse((await desk.standingOf(purchase, incoming)).state, 'paid')
+      const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
+      const facts = factsOf(service, desk, purchase, about)
       return pageOf(service, desk, purchase, facts)
     },
     draft: async (requestId, account, wanted, incoming) => {
@@ -194,8 +205,15 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
 
 /** As so many clients are those counted whose addresses are not known. */
 const unknownClients = 50
-const noTicket =
-  'This browser has a newer price for this address, or keeps no cookies; allow them, and load the page again.'
+const noCookie = 'This browser has not kept the cookie of this page. Allow cookies for this address, and load it again.'
+const newerCookie = 'This browser has a newer price for this address. Load this page again.'
+
+/** A requestId stands on the chain for everybody to read: whether what it bought was delivered is not for strangers. */
+function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded'): Told {
+  if (!('state' in told)) return told
+  const isHidden = told.state === 'used' || (told.state === 'paid' && instead === 'stranded')
+  return isHidden ? { ...told, state: instead } : told
+}
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
 const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {
@@ -214,14 +232,14 @@ function stateOf({ standing }: Found): CheckoutState['state'] {
 }
 
 /** The ticket to show again, and whether it is good for another time. */
-function choose(found: readonly Found[], now: number): { readonly shown: Found | undefined; readonly isKept: boolean } {
+function choose(found: readonly Found[], now: number): { readonly shown: Found | undefined; readonly isGood: boolean } {
   // Something is on its way, or the price stands. What was used up begins anew.
   const onItsWay = found.find((one) => lasting.includes(stateOf(one)))
   const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && stateOf(one) !== 'used')
-  if (good) return { shown: good, isKept: true }
+  if (good) return { shown: good, isGood: true }
   // A payment that came to nothing is told once, and then there is a new price.
   const told = found.find((one) => lost.includes(stateOf(one)))
-  return { shown: told, isKept: told === undefined }
+  return { shown: told, isGood: told === undefined }
 }
 
 function jsonAnswer(value: object): Answer {
@@ -240,6 +258,7 @@ interface Scene {
   readonly incoming: Incoming
   readonly state: CheckoutState
   readonly isAgain: boolean
+  readonly isKept: boolean
   readonly after: CheckoutFacts['after']
 }
 
@@ -263,6 +282,7 @@ function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene
     standing: scene.state,
     after: scene.after,
     isAgain: scene.isAgain,
+    isKept: scene.isKept,
   }
 }
 

@@ -61,7 +61,7 @@ type Amount = (units: bigint) => string
 /** The refund there is, or what one would send back. */
 function refundOf(
   rewards: Pick<RewardsParts, 'mints'>,
-  { capture, required, until }: Problem,
+  { capture, required }: Problem,
   dispatch: Dispatch | undefined,
   amount: Amount,
   now: number,
@@ -70,7 +70,7 @@ function refundOf(
     const { payment: _payment, ...refund } = formatRefundDispatch(rewards, dispatch)
     return { refund }
   }
-  const ruling = judgeRefund({ capture, required, claimableUntil: until || undefined }, now)
+  const ruling = judgeRefund({ capture, required }, now)
   if (ruling.kind === 'refused') return {}
   return { refundable: { token: capture.token, amount: amount(ruling.units), reason: ruling.reason } }
 }
@@ -106,7 +106,7 @@ function wordsOf({ kind, capture, until, required }: Problem, now: number): Word
       isOpen
         ? {
             note: 'It was paid in time, and no proof of it was brought yet.',
-            next: 'Wait: the payer can still claim it.',
+            next: 'Wait: the payer can still claim it. Send it back if the payer asks for that, as after losing the cookie that opens it.',
           }
         : { note: 'It was paid in time, and no proof of it was ever brought.', next: refund },
     reverted: () => ({

@@ -119,7 +119,7 @@ it.each([false, true])(
     const { world, payer } = stand
     const facts = (await visitor.go('/data?q=paid')).facts()
     await world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', 10_000n)], payer)
-    await visitor.until(facts.requestId, 'paid')
+    await visitor.until(facts.requestId, 'paid', '/data?q=paid')
     // Another route of the host, which the same cookies reach.
     const at = createVisitor(other.url, visitor.cookies)
     for (let query = 0; query < 60; query += 1) {

@@ -40,8 +40,8 @@ it('a tab whose ticket another tab has overwritten offers nothing to pay', async
   expect(await browser.order(order)).toMatchObject({ code: 'claim_required' })
   expect(await browser.status(second.requestId)).toEqual({ state: 'waiting' })
   // What was paid all the same is told, and not passed over.
-  await payFrom(payer, first)
-  await browser.until(first.requestId, 'paid')
+  const tx = await payFrom(payer, first)
+  expect(await browser.until(first.requestId, 'stranded')).toEqual({ state: 'stranded', tx })
 })
 
 it('a browser that keeps no cookies is told so before anything is paid', async () => {

@@ -12,7 +12,7 @@ export interface Visitor {
   prepare(requestId: string, account: string, token?: 'USDC' | 'SOL' | 'NATIVE'): Promise<Preparation>
   submit(requestId: string, transaction: Uint8Array): Promise<Sending>
   /** Waits until the purchase stands so. */
-  until(requestId: string, state: CheckoutState['state']): Promise<CheckoutState>
+  until(requestId: string, state: CheckoutState['state'], path?: string): Promise<CheckoutState>
 }
 
 export interface Page {
@@ -63,9 +63,9 @@ export function createVisitor(origin: string, cookies = new Map<string, string>(
     prepare: (requestId, account, token = 'USDC') => order({ kind: 'prepare', requestId, account, token }),
     submit: (requestId, transaction) =>
       order({ kind: 'submit', requestId, transaction: Buffer.from(transaction).toString('base64url') }),
-    until: (requestId, state) =>
+    until: (requestId, state, path) =>
       eventually(
-        () => status(requestId),
+        () => status(requestId, path),
         (seen) => seen.state === state,
         300,
       ),

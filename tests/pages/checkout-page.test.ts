@@ -49,6 +49,7 @@ describe('every state', () => {
     ['confirming', { standing: { state: 'confirming', tx } }],
     ['paid', { standing: { state: 'paid', tx } }],
     ['used', { standing: { state: 'used', tx } }],
+    ['stranded', { standing: { state: 'stranded', tx } }],
     ['short', { standing: short }],
     ['late', { standing: { state: 'late', tx } }],
     ['wrong', { standing: { state: 'wrong', tx, why: 'The transaction failed on chain.' } }],
@@ -69,6 +70,7 @@ describe('every state', () => {
   it.each<[string, CheckoutState, string, boolean]>([
     ['confirming', { state: 'confirming', tx }, 'Payment seen', false],
     ['used', { state: 'used', tx }, 'Opened in another tab', false],
+    ['stranded', { state: 'stranded', tx }, 'Paid, but it cannot be opened here', false],
     ['short', short, 'Too little was paid', true],
     ['late', { state: 'late', tx }, 'Paid too late', false],
     ['wrong', { state: 'wrong', tx, why: 'It failed.' }, 'This payment cannot be accepted', true],
@@ -81,6 +83,49 @@ describe('every state', () => {
     await expect.poll(() => heading(page)).toBe(title)
     expect(await offered(page)).toBe(isOffered)
     if ('tx' in standing) expect(await page.locator('#notice code').textContent()).toBe(tx)
+  })
+})
+
+describe('a browser that has not shown yet that it kept the cookie', () => {
+  const offersNothing = async () => {
+    expect([await page.locator('#qr').isVisible(), await page.locator('#wallets').isVisible()]).toEqual([false, false])
+    expect(await page.getByText('Pay by hand').isVisible()).toBe(false)
+  }
+
+  it('is offered code and buttons once the service has seen it', async () => {
+    let release = (): void => {}
+    stage.gate = new Promise((resolve) => {
+      release = resolve
+    })
+    await open({ isKept: false })
+    await expect.poll(() => stage.count('status')).toBe(1)
+    await offersNothing()
+    release()
+    await expect.poll(() => page.locator('#qr').isVisible()).toBe(true)
+    expect(await page.locator('#wallets').isVisible()).toBe(true)
+  })
+
+  it('is offered nothing where it did not, is told why, and is told of a payment that came all the same', async () => {
+    stage.refusal = { code: 'claim_required', detail: 'This browser has not kept the cookie.' }
+    await open({ isKept: false })
+    await expect.poll(() => heading(page)).toBe('Nothing can be paid on this page')
+    await offersNothing()
+    expect(await page.locator('#notice').textContent()).toContain('This browser has not kept the cookie.')
+    expect(await tab.violations()).toEqual([])
+    stage.refusal = undefined
+    stage.standing = { state: 'stranded', tx }
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe('Paid, but it cannot be opened here')
+    await offersNothing()
+  })
+
+  it('is offered everything without a script, which could not ask', async () => {
+    stage.facts = factsOf({ isKept: false })
+    const bare = await browser.page({ javaScriptEnabled: false })
+    await bare.page.goto(stage.url)
+    expect(await bare.page.locator('#qr').isVisible()).toBe(true)
+    expect(await bare.page.locator('#pay').innerText()).toContain('Allow cookies for this address before you pay')
+    await bare.close()
   })
 })
 

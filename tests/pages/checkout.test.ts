@@ -317,6 +317,25 @@ it('works with the keyboard alone, in the dark, on a narrow screen, and for a sc
   await close()
 })
 
+it('nothing is offered in a browser that does not keep the cookie', async () => {
+  // A browser takes no cookie for https from an address without it, but for those of its own machine.
+  const guarded = await stand.open({ watch: true, publicUrl: 'https://shop.example' }, serveNode, handler)
+  const { page, close } = await customer()
+  await page.addInitScript(() => {
+    const look = (): void => {
+      if (document.querySelector('#qr')?.checkVisibility({ visibilityProperty: true }))
+        document.documentElement.dataset['offered'] = 'yes'
+      requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+  })
+  await page.goto(`http://0.0.0.0:${new URL(guarded.url).port}/page`)
+  await heading(page, /Nothing can be paid on this page/).waitFor()
+  expect(await page.locator('html').getAttribute('data-offered')).toBeNull()
+  expect(await page.locator('#notice').textContent()).toContain('Allow cookies for this address')
+  await close()
+})
+
 it('T178: a ticket that a neighbouring host has planted is not paid', async () => {
   const guarded = await stand.open({ watch: true, publicUrl: 'https://shop.localhost' }, serveNode, handler)
   const { port } = new URL(guarded.url)

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { encodeBase58 } from '../../src/core/base58.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
 import type { Mint } from '../../src/core/network.ts'
 import { detail } from '../../src/service/answers.ts'
 import * as answers from '../../src/service/rewards-answers.ts'
@@ -336,6 +337,25 @@ describe('refunds', () => {
       expect.stringMatching(/^Refunded .* 0\.05 USDC \/api\/weather/),
     ])
     expect(await viewer.violations()).toEqual([])
+  })
+
+  it('are offered of a payment that a browser without its cookie never claims, before its time is over', async () => {
+    const { url, stand } = counter.stall
+    const { world, payer } = stand
+    await world.pay((await (await fetch(`${url}/api/weather`)).json()) as Challenge, payer)
+    world.localnet.advanceSlots(40)
+    world.localnet.advance(601)
+    const { page } = await counter.visit('/problems?kind=unclaimed')
+    const row = page.getByRole('region', { name: 'All problems' }).getByRole('row').filter({ hasText: '/api/weather' })
+    const isOffered = async () => {
+      if ((await row.getByRole('button', { name: 'Refund…' }).count()) > 0) return true
+      await page.reload()
+      await page.locator('.kinds').waitFor()
+      return false
+    }
+    await expect.poll(isOffered, { interval: 50 }).toBe(true)
+    await page.getByText('Give the money back if they ask').waitFor()
+    await (await ask(page)).getByText('The payment buys nothing from then on.').waitFor()
   })
 
   it('that were given up say why, and are offered again', async () => {

@@ -38,6 +38,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     standing: { state: 'waiting' },
     after: 'reload',
     isAgain: false,
+    isKept: true,
     ...more,
   }
 }
@@ -88,6 +89,8 @@ export interface Stage {
   standing: CheckoutState
   prepared: Preparation
   sent: Sending
+  /** What a status order is refused with, if it is. */
+  refusal: { readonly code: string; readonly detail: string } | undefined
   /** Instead of everything: an answer with this status, or none at all. */
   trouble: number | 'silence' | undefined
   /** What a browser gets instead of the checkout page: what was bought. */
@@ -120,7 +123,7 @@ export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stag
   const replyTo = (header: unknown, order: CheckoutOrder | undefined): Reply => {
     if (header === undefined) return stage.resource ?? document(stage.facts)
     if (order?.requestId !== stage.facts.requestId) return problem(400)
-    if (order.kind === 'status') return { body: stage.standing }
+    if (order.kind === 'status') return stage.refusal ? { status: 403, body: stage.refusal } : { body: stage.standing }
     if (order.kind === 'view') return { body: viewOf(stage.facts, order.token) }
     return { body: order.kind === 'prepare' ? stage.prepared : stage.sent }
   }
@@ -131,6 +134,7 @@ export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stag
     standing: facts.standing,
     prepared: { kind: 'transaction', transaction: Buffer.alloc(300, 7).toString('base64') },
     sent: { kind: 'sent', tx: signature },
+    refusal: undefined,
     trouble: undefined,
     resource: undefined,
     deafTo: new Set(),

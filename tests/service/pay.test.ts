@@ -75,6 +75,30 @@ it('drafts what a phone is to sign, whose payment then opens the door to the pro
   expect([again.status, Object.keys((await again.json()) as object)]).toEqual([409, ['message']])
 })
 
+it('does not tell strangers, who read the requestId on chain, whether it was delivered', async () => {
+  const challenge = await shop.challenge()
+  const path = pathOf(challenge)
+  const tx = await stand.world.pay(challenge, stand.payer)
+  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${stand.payer.address}`
+  const status = async () =>
+    (await ask(path, { headers: { 'Payment-Checkout': `status; requestId=${challenge.requestId}` } })).json()
+  await eventually(status, (told) => (told as { state: string }).state === 'paid')
+  const served = await eventually(
+    () => shop.claim(proof),
+    (response) => response.status === 200,
+  )
+  await served.text()
+  const again = await eventually(
+    () => shop.claim(proof),
+    (response) => response.status === 409,
+  )
+  await again.text()
+  expect(await status()).toEqual({ state: 'paid', tx })
+  const page = await (await ask(path, { headers: { Accept: 'text/html' } })).text()
+  expect(page).toContain('"state":"paid"')
+  expect(page).not.toContain('"state":"used"')
+})
+
 it('says what is wrong', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)

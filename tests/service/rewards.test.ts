@@ -14,6 +14,7 @@ import { readRoutesConfig } from '../../src/service/options.ts'
 import { createPauseSwitch } from '../../src/workers/pause.ts'
 import { planRefund, type RefundParts, type RefundPlanning } from '../../src/workers/refunds.ts'
 import { auditRewards } from '../../src/workers/reward-audit.ts'
+import { codeOf, eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { memo, proofOf } from '../harness/world.ts'
 import { type House, openHouse } from './house.ts'
@@ -198,6 +199,23 @@ describe('a refund', () => {
     expect((await house.claim(proof)).status).toBe(200)
     await untilDelivered(tx)
     expect(await refund(tx)).toEqual({ kind: 'refused', why: 'what it paid for was delivered' })
+  })
+
+  it('is made of a payment that nobody claims, though it could still be claimed, and then it buys nothing', async () => {
+    const { payer, world } = stand
+    const { tx, proof } = await house.pay(payer)
+    world.localnet.advanceSlots(40)
+    await untilSeen(tx)
+    world.localnet.advance(601)
+    const before = await balanceOf(payer.address, world.usdc)
+    const planning = await eventually(
+      () => refund(tx),
+      ({ kind }) => kind === 'planned',
+    )
+    expect(planned(planning)).toMatchObject({ reason: 'unclaimed' })
+    expect(await codeOf(await house.claim(proof))).toBe('409 payment_replay')
+    await untilDone()
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(100_000_000n)
   })
 
   it('is not made of a payment that names two requests and can be claimed by one of them', async () => {

@@ -6,7 +6,7 @@ import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
 import { pay, payWithTestMoney, type Till } from './payment.ts'
 import { type Heard, keepAsking } from './rhythm.ts'
-import { isEnded, isOffered, type Scene, tell } from './scene.ts'
+import { isEnded, isHeldBack, isOffered, type Scene, tell } from './scene.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
 import { joinTabs } from './tabs.ts'
@@ -17,14 +17,14 @@ import * as words from './words.ts'
 const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
 const { requestId } = facts
 const tabs = joinTabs(requestId)
-let scene: Scene = { standing: facts.standing, isDown: false, isOver: false }
+let scene: Scene = { standing: facts.standing, isDown: false, isKept: facts.isKept, isOver: false }
 let purses: readonly Purse[] = []
 let isChoosing = false
 let failures = 0
 
 function change(part: Partial<Scene>): void {
   scene = { ...scene, ...part }
-  show(tell(scene, facts, monotonic()), isOffered(scene))
+  show(tell(scene, facts, monotonic()), isOffered(scene), isHeldBack(scene))
   disableChoices(scene.step?.isBusy === true, scene.isDown)
 }
 
@@ -74,7 +74,7 @@ async function start(work: (till: Till) => Promise<void>): Promise<void> {
 }
 
 function learn(standing: CheckoutState): void {
-  change({ standing, isDown: false })
+  change({ standing, isDown: false, isKept: true, objection: undefined })
   if (standing.state === 'paid') void finish(standing.tx)
 }
 
@@ -104,8 +104,9 @@ async function listen(): Promise<Heard> {
   if (isEnded(scene)) return 'ended'
   const isUnderWay = scene.sent !== undefined || scene.step?.isBusy === true
   if (answer.kind === 'refused' && !isUnderWay) {
-    change({ last: words.outdated(answer.detail) })
-    return 'ended'
+    const isUnkept = answer.code === 'claim_required'
+    change(isUnkept ? { objection: words.unkept(answer.detail) } : { last: words.outdated(answer.detail) })
+    return isUnkept ? 'quiet' : 'ended'
   }
   if (answer.kind !== 'answer') {
     failures += 1
@@ -127,6 +128,7 @@ watchWallets(facts, (found) => {
 })
 change({})
 const hurry = isEnded(scene) ? () => {} : keepAsking(listen)
+if (!facts.isKept) hurry()
 startCountdown(facts, () => {
   change({ isOver: true })
   hurry()

@@ -4,7 +4,7 @@ import { isEnded, isOffered, type Scene, tell } from './scene.ts'
 import * as words from './words.ts'
 
 const facts = { network: 'devnet', isAgain: false } as CheckoutFacts
-const calm: Scene = { standing: { state: 'waiting' }, isDown: false, isOver: false }
+const calm: Scene = { standing: { state: 'waiting' }, isDown: false, isKept: true, isOver: false }
 const told = (part: Partial<Scene>, at = 0) => tell({ ...calm, ...part }, facts, at)
 const busy = { notice: words.preparing, isBusy: true }
 const done = { notice: words.declined, isBusy: false }
@@ -57,6 +57,8 @@ describe('whether paying is offered', () => {
     expect(isOffered({ ...calm, standing: { state: 'expired' } })).toBe(false)
     expect(isOffered({ ...calm, isOver: true })).toBe(false)
     expect(isOffered({ ...calm, last: words.opening })).toBe(false)
+    expect(isOffered({ ...calm, isKept: false })).toBe(false)
+    expect(isOffered({ ...calm, objection: words.unkept('no') })).toBe(false)
   })
 
   it('again after too little', () => {
@@ -69,6 +71,7 @@ it('it ends when it is paid or used, and goes on after everything else', () => {
   const ends = (standing: CheckoutState) => isEnded({ ...calm, standing })
   expect(ends({ state: 'paid', tx: 'seen' })).toBe(true)
   expect(ends({ state: 'used', tx: 'seen' })).toBe(true)
+  expect(ends({ state: 'stranded', tx: 'seen' })).toBe(true)
   expect(ends({ state: 'expired' })).toBe(false)
   expect(ends(confirming)).toBe(false)
 })

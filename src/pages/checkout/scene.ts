@@ -12,6 +12,10 @@ export interface Scene {
   /** What was sent from this page, and when by the page's clock. */
   readonly sent?: { readonly tx: string; readonly at: number } | undefined
   readonly isDown: boolean
+  /** The service has seen the cookie of this purchase, or needs none. */
+  readonly isKept: boolean
+  /** Why nothing can be paid here. A payment that was made all the same is still waited for. */
+  readonly objection?: Notice | undefined
   /** The price's time is over, as far as the page can tell. */
   readonly isOver: boolean
   /** The end of it: nothing else is told any more. */
@@ -37,6 +41,7 @@ export function tell(scene: Scene, facts: CheckoutFacts, at: number): Notice | u
   const isConfirming = standing.state === 'confirming' || (sent !== undefined && !isSettled)
   if (isConfirming) return confirming(scene, facts)
   if (isSettled) return noticeOf(standing, facts)
+  if (scene.objection) return scene.objection
   if (step?.isBusy) return step.notice
   if (isDown) return words.down
   if (standing.state === 'expired') return noticeOf(standing, facts)
@@ -54,12 +59,17 @@ function confirming({ standing, step, sent, isDown, isOver }: Scene, facts: Chec
   return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline what your wallet is asking here.` } : seen
 }
 
-/** Whether the ways to pay are shown. Nobody is offered to pay twice. */
-export function isOffered({ standing, step, sent, isOver, last }: Scene): boolean {
-  return !last && !sent && isPayable(standing) && (!isOver || step?.isBusy === true)
+/** Whether the ways to pay are shown. Nobody is offered to pay twice, or without the cookie that opens what is bought. */
+export function isOffered({ standing, step, sent, isOver, isKept, objection, last }: Scene): boolean {
+  return !last && !sent && isKept && !objection && isPayable(standing) && (!isOver || step?.isBusy === true)
+}
+
+/** Whether they will be, as far as is known, once the service has seen the cookie. */
+export function isHeldBack(scene: Scene): boolean {
+  return !scene.isKept && !scene.isDown && isOffered({ ...scene, isKept: true })
 }
 
 /** Whether nothing more can come that would change what is told. */
 export function isEnded({ standing, last }: Scene): boolean {
-  return last !== undefined || standing.state === 'paid' || standing.state === 'used'
+  return last !== undefined || ['paid', 'used', 'stranded'].includes(standing.state)
 }

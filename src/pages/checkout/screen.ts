@@ -22,16 +22,17 @@ const title = document.title
 let shown = ''
 
 /** Shows a notice, or none. What has not changed is left alone, so that it is not read out again. */
-export function show(notice: Notice | undefined, isOffered: boolean): void {
-  const text = JSON.stringify([notice, isOffered])
+export function show(notice: Notice | undefined, isOffered: boolean, isHeldBack: boolean): void {
+  const text = JSON.stringify([notice, isOffered, isHeldBack])
   if (text === shown) return
   shown = text
   const [place, pay] = [find('notice'), find('pay')]
   const isLosing = place.contains(document.activeElement) || (!isOffered && pay.contains(document.activeElement))
   document.title = notice ? `${notice.title} - ${title}` : title
   place.replaceChildren(...(notice ? [draw(notice)] : []))
-  pay.hidden = !isOffered
-  find('time').hidden = !isOffered
+  pay.hidden = !isOffered && !isHeldBack
+  pay.classList.toggle('held', isHeldBack)
+  find('time').hidden = pay.hidden
   if (isLosing) place.focus()
 }
 

@@ -7,7 +7,7 @@ export type Answer<T> =
   /** Not reached, or not able to answer: the same order is worth sending again. */
   | { readonly kind: 'down' }
   /** Asking again would not help. */
-  | { readonly kind: 'refused'; readonly detail: string }
+  | { readonly kind: 'refused'; readonly detail: string; readonly code?: string }
 
 const patienceMs = 15_000
 
@@ -24,7 +24,8 @@ export async function ask<T>(order: CheckoutOrder): Promise<Answer<T>> {
     // Anything else that comes with success was not written by the service.
     if (response.ok && (value.state ?? value.kind ?? value.uri)) return { kind: 'answer', value }
     if (response.ok || response.status >= 500 || response.status === 429 || value.retryable) return { kind: 'down' }
-    return { kind: 'refused', detail: String(value.detail ?? value.title ?? `Status ${response.status}.`) }
+    const detail = String(value.detail ?? value.title ?? `Status ${response.status}.`)
+    return { kind: 'refused', detail, code: value.code }
   } catch {
     return { kind: 'down' }
   }

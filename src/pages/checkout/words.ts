@@ -129,6 +129,13 @@ export const outdated = (detail: string): Notice => ({
   action: 'Load again',
 })
 
+export const unkept = (detail: string): Notice => ({
+  tone: 'warn',
+  title: 'Nothing can be paid on this page',
+  text: sentence(detail),
+  action: 'Load again',
+})
+
 export const opening: Notice = { tone: 'good', title: 'Paid', text: 'Thank you. Opening what you bought.' }
 
 export const downloaded: Notice = {

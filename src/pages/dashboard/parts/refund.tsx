@@ -82,7 +82,7 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
           )}
           , and has to be that of this payer. Nobody else can get it.
         </p>
-        {refundable.reason === 'undelivered' && <p>The payment buys nothing from then on.</p>}
+        {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment buys nothing from then on.</p>}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}
       </div>
     </Dialog>

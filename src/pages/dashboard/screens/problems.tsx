@@ -34,7 +34,7 @@ const words: Readonly<Record<ProblemKind, KindWords>> = {
   unclaimed: {
     name: 'Unclaimed',
     means: 'Paid in time for one of your resources, and never asked for.',
-    next: 'Nothing, while there is time: the payer may still come. After that, give the money back if they ask.',
+    next: 'Nothing, while there is time: the payer may still come. Give the money back if they ask, as after losing the cookie of the checkout page.',
   },
   underpaid: {
     name: 'Underpaid',
