@@ -34,6 +34,7 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
       const value = headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     },
+    rawHeaders: () => request.rawHeaders,
     peer: () => request.socket.remoteAddress,
     body: (mostBytes) => (own ? readWebBody(own, mostBytes) : readNodeBody(request, mostBytes)),
     origin: () =>

@@ -17,6 +17,7 @@ export function incomingOf(request: Request): Incoming {
     method: request.method,
     target: `${url.pathname}${url.search}`,
     header: (name) => request.headers.get(name) ?? undefined,
+    rawHeaders: () => [...request.headers].flat(),
     // Some frameworks (Next) write a name of their own into the URL; the client knows the one it has sent.
     origin: () => `${url.protocol}//${request.headers.get('host') ?? url.host}`,
     peer: () => undefined,

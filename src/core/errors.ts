@@ -44,6 +44,7 @@ export const refusals = {
   unsupported_transfer: no(403, 'The kind of transfer cannot be verified.'),
   payment_expired: no(403, 'The payment was not made, or not claimed, in time.'),
   range_mismatch: no(409, 'The resource sent another part than was asked for; ask for the whole of it.'),
+  parameter_repeated: no(400, 'A parameter or header that the price depends on is there more than once.'),
   body_too_long: no(413, 'The body is longer than this resource takes.'),
   body_incomplete: again(400, 'The body broke off before its end.'),
   payment_in_progress: again(409, 'This payment is being served at this moment.'),

@@ -7,6 +7,8 @@ export interface Incoming {
   readonly target: string
   /** A header by its lower-case name; several of one name arrive joined by commas. */
   header(name: string): string | undefined
+  /** Names and values in turn, one pair per line as received. Runtimes that join lines of one name give the joined ones. */
+  rawHeaders(): readonly string[]
   /** Scheme and host that the client used, as far as the server can tell. */
   origin(): string
   /** The address at the other end of the connection, where it is known. */

@@ -85,7 +85,7 @@ describe('a plan', () => {
       { requests: 3, per: 'day' },
       undefined,
     ])
-    expect(plan.routes.map(({ bindsBody }) => bindsBody)).toEqual([false, false, true])
+    expect(plan.routes.map(({ readsBody }) => readsBody)).toEqual([false, false, true])
     expect(plan.routes[0]?.provider).toBeUndefined()
   })
 

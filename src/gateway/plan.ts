@@ -42,8 +42,8 @@ export interface RoutePlan extends Row {
   readonly provider: ProviderOptions | undefined
   readonly upstream: UpstreamPlan
   readonly isWebSocket: boolean
-  /** Whether the paywall has to read the body before it can tell the price. */
-  readonly bindsBody: boolean
+  /** Whether the paywall may have to read the body before it can tell the price. */
+  readonly readsBody: boolean
 }
 
 export interface Plan {
@@ -130,7 +130,7 @@ function readRoute(
   if (problems.length > before || reading.kind === 'problem' || !upstream) return undefined
   const provider = route.free === true ? undefined : providerFor(data, route, name)
   if (provider) problems.push(...checkProvider(provider, route, at, environment))
-  const { bind } = provider ?? {}
+  const { bind, price, size } = provider ?? {}
   return {
     path: route.path,
     name,
@@ -139,7 +139,8 @@ function readRoute(
     provider,
     upstream,
     isWebSocket: route.websocket ?? false,
-    bindsBody: typeof bind === 'object' && bind.body === true,
+    readsBody:
+      (typeof bind === 'object' && bind.body === true) || [price, size].some((one) => typeof one === 'function'),
   }
 }
 

@@ -80,7 +80,7 @@ function serveRoute(visit: Visit): void {
     deliver(visit)
     return
   }
-  if (waits && route.bindsBody) response.writeContinue()
+  if (waits && route.readsBody) response.writeContinue()
   const entry = paywall.enter(incomingOf(request, target))
   if (entry instanceof Promise) entry.then((decided) => proceed(visit, decided)).catch((error) => fail(visit, error))
   else proceed(visit, entry)
@@ -94,7 +94,7 @@ function proceed(visit: Visit, entry: Entry): void {
   }
   visit.tie = entry.pass && tieTo(response, entry.pass)
   if (entry.pass && !visit.tie) return
-  if (waits && !route.bindsBody) response.writeContinue()
+  if (waits && !route.readsBody) response.writeContinue()
   deliver(visit)
 }
 

@@ -11,6 +11,7 @@ const visit = (target: string, headers: Readonly<Record<string, string>> = {}, b
   method: 'GET',
   target,
   header: (name) => headers[name],
+  rawHeaders: () => Object.entries(headers).flat(),
   origin: () => 'http://shop.example',
   peer: () => undefined,
   body: async () => body ?? { kind: 'body', bytes: new Uint8Array() },
@@ -59,14 +60,15 @@ describe('boundText', () => {
 describe('pricedRequest', () => {
   it('shows what is bound', () => {
     const bind = { query: ['x'], headers: ['x-model'], body: true }
-    const request = pricedRequest(bind, visit('/a?x=1&y=2', { 'x-model': 'large' }), { digest: 'd', length: 7 })
+    const body = { digest: 'd', length: 7, fields: [] }
+    const { request } = pricedRequest(bind, visit('/a?x=1&y=2', { 'x-model': 'large' }), body)
     expect(request).toMatchObject({ method: 'GET', path: '/a', bodyBytes: 7 })
-    expect([request.query('x'), pricedRequest('request', visit('/a?y=2')).query('x')]).toEqual(['1', undefined])
+    expect([request.query('x'), pricedRequest('request', visit('/a?y=2')).request.query('x')]).toEqual(['1', undefined])
     expect(request.header('X-Model')).toBe('large')
   })
 
   it('shows nothing else', () => {
-    const request = pricedRequest('path', visit('/a?x=1', { 'x-model': 'large' }))
+    const { request } = pricedRequest('path', visit('/a?x=1', { 'x-model': 'large' }))
     expect(() => request.query('x')).toThrow("bind: { query: ['x'] }")
     expect(() => (request.query as unknown as { size: string }).size).toThrow("query('size')")
     expect(JSON.stringify(request)).toBe('{"method":"GET","path":"/a"}')
@@ -76,10 +78,10 @@ describe('pricedRequest', () => {
 })
 
 describe('readBodyFacts', () => {
-  const options = { mostBytes: 10, rawBody: undefined }
+  const options = { mostBytes: 10, rawBody: undefined, isForm: false, isBound: true }
   const bytes = new TextEncoder().encode('hello')
   const sha = (encoding: 'base64' | 'base64url') => createHash('sha256').update(bytes).digest(encoding)
-  const facts = { digest: sha('base64url'), length: 5 }
+  const facts = { digest: sha('base64url'), length: 5, fields: [] }
   const digestHeaders = { 'content-digest': `sha-256=:${sha('base64')}:`, 'content-length': '5' }
 
   it('are the digest and the length of what was received', async () => {

@@ -6,6 +6,7 @@ import { encodeBase64url } from '../core/base64url.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
+import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
 
 /** `request`: method, path and query as received. `path`: without the query. Else what is listed. */
 export type Bind = 'request' | 'path' | BoundParts
@@ -31,13 +32,14 @@ export interface PricedRequest {
   readonly bodyBytes: number
 }
 
-/** The body of a request: its SHA-256 as base64url, and its length. */
+/** The body of a request: its SHA-256 as base64url, its length, and the names of its fields where it is a form. */
 export interface BodyFacts {
   readonly digest: string
   readonly length: number
+  readonly fields: readonly string[]
 }
 
-const noBody: BodyFacts = { digest: '', length: 0 }
+const noBody: BodyFacts = { digest: '', length: 0, fields: [] }
 
 export function bindsBody(bind: Bind): boolean {
   return typeof bind === 'object' && bind.body === true
@@ -52,36 +54,74 @@ export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBo
   const parts = {
     query: bind.query ? chosen(new URLSearchParams(search), bind.query) : search,
     headers: (bind.headers ?? []).map((name) => incoming.header(name) ?? null),
-    ...(bind.body && { body }),
+    ...(bind.body && { body: { digest: body.digest, length: body.length } }),
   }
   return `${path}\n?${JSON.stringify(parts)}`
 }
 
-/** A request as a price function sees it. */
-export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): PricedRequest {
+/** A request as a price function sees it, and the first name that it carries more than once. */
+export interface Priced {
+  readonly request: PricedRequest
+  /** Of the names that are bound, and of those that the function has read so far. */
+  repeated(): Refusal | undefined
+}
+
+export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): Priced {
   const [path, search] = split(incoming.target)
-  const listed: BoundParts = bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind
+  const listed = partsOf(bind)
   const parameters = new URLSearchParams(search)
+  const sent = readNames(search.slice(1))
+  let repeated: Refusal | undefined
+  // Kept beside the error: a function that catches it must not go on to a price.
+  const check = (what: string, isWrong: boolean): void => {
+    if (!isWrong) return
+    repeated ??= refuse('parameter_repeated', { detail: `The price depends on ${what}; send it once, as that name.` })
+    throw new TypeError(`${what} is there more than once`)
+  }
+  const query = (name: string): string | undefined => {
+    check(`the parameter ${name}`, isRepeated(name, sent, body.fields))
+    return parameters.get(name) ?? undefined
+  }
+  const header = (name: string): string | undefined => {
+    check(`the header ${name}`, isHeaderRepeated(name, incoming))
+    return incoming.header(name)
+  }
   const request = {
     method: incoming.method,
     path,
     query: refusingMembers((name: string) => {
       if (listed.query && !listed.query.includes(name)) throw unbound(`the parameter ${name}`, `query: ['${name}']`)
-      return parameters.get(name) ?? undefined
+      return query(name)
     }),
     header: (name: string) => {
       const wanted = name.toLowerCase()
-      if (listed.headers?.includes(wanted)) return incoming.header(wanted)
+      if (listed.headers?.includes(wanted)) return header(wanted)
       throw unbound(`the header ${wanted}`, `headers: ['${wanted}']`)
     },
   }
+  try {
+    listed.query?.forEach(query)
+    listed.headers?.forEach(header)
+  } catch {
+    // Told by `repeated`.
+  }
   // Not among its enumerable members: who prints the request while trying things out has not asked for it.
-  return Object.defineProperty(request as typeof request & { bodyBytes: number }, 'bodyBytes', {
+  const complete = Object.defineProperty(request as typeof request & { bodyBytes: number }, 'bodyBytes', {
     get: () => {
       if (listed.body) return body.length
       throw unbound('the body', 'body: true')
     },
   })
+  return { request: complete, repeated: () => repeated }
+}
+
+function partsOf(bind: Bind): BoundParts {
+  return bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind
+}
+
+/** Whether a form could name a parameter that a price function may read. */
+export function mayReadForm(bind: Bind, incoming: Incoming): boolean {
+  return partsOf(bind).query?.length !== 0 && isForm(incoming)
 }
 
 function unbound(what: string, bind: string): TypeError {
@@ -100,16 +140,25 @@ function refusingMembers<Call extends (name: string) => unknown>(call: Call): Ca
 
 const longestDigest = 512
 
+export interface BodyOptions {
+  readonly mostBytes: number
+  readonly rawBody: ((request: object) => unknown) | undefined
+  /** Whether the fields of a form count. */
+  readonly isForm: boolean
+  /** Whether the body itself is bound. */
+  readonly isBound: boolean
+}
+
 /**
  * The body's digest. A client may announce it as `Content-Digest` (RFC 9530), and then an unpaid body need not be read;
- * a paid one always is.
+ * a paid one always is, and a form.
  */
 export async function readBodyFacts(
   incoming: Incoming,
   isPaid: boolean,
-  options: { readonly mostBytes: number; readonly rawBody: ((request: object) => unknown) | undefined },
+  options: BodyOptions,
 ): Promise<BodyFacts | Refusal> {
-  const announced = isPaid ? undefined : announcedFacts(incoming)
+  const announced = isPaid || options.isForm ? undefined : announcedFacts(incoming)
   // Nobody is to pay for a body that would be refused then.
   if (announced) return announced.length > options.mostBytes ? refuse('body_too_long') : announced
   const given = options.rawBody?.(incoming.request)
@@ -119,11 +168,14 @@ export async function readBodyFacts(
       : options.rawBody
         ? ({ kind: 'gone' } as const)
         : await incoming.body(options.mostBytes)
+  // Frameworks that have parsed a form keep its fields apart from the query.
+  if (reading.kind === 'gone' && !options.isBound) return noBody
   if (reading.kind === 'gone') throw new TypeError(bodyGone)
   if (reading.kind === 'broken') return refuse('body_incomplete')
   if (reading.kind === 'too_long' || reading.bytes.length > options.mostBytes) return refuse('body_too_long')
   const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(reading.bytes))
-  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length }
+  const fields = options.isForm ? readFormNames(reading.bytes) : []
+  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length, fields }
 }
 
 const bodyGone =
@@ -135,7 +187,7 @@ function announcedFacts(incoming: Incoming): BodyFacts | undefined {
   if (header === undefined || header.length > longestDigest || !/^\d{1,15}$/.test(length ?? '')) return undefined
   const digest = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43})=:\s*(?:,|$)/.exec(header)?.[1]
   if (digest === undefined) return undefined
-  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length) }
+  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length), fields: [] }
 }
 
 function chosen(all: URLSearchParams, names: readonly string[]): readonly (readonly [string, string])[] {

@@ -18,8 +18,11 @@ function read(options: Partial<PricingOptions>): Pricing {
   expect(problems).toEqual([])
   return pricing
 }
-const dealOf = (options: Partial<PricingOptions>, bytes?: bigint) =>
-  createDeals(read(options))({ ...bare, ...(bytes !== undefined && { bytes }) }, () => request)
+const dealOf = (options: Partial<PricingOptions>, bytes?: bigint) => {
+  const { fixedDeal, askDeal } = createDeals(read(options))
+  const accept = { ...bare, ...(bytes !== undefined && { bytes }) }
+  return fixedDeal ? fixedDeal(accept) : askDeal(accept, request)
+}
 
 describe('a deal', () => {
   it.each<[Partial<PricingOptions>, unknown]>([

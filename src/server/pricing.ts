@@ -32,19 +32,25 @@ export interface Deal {
   readonly allowance: Allowance
 }
 
-/**
- * The deal for a request, at once unless the provider's own functions take their time. Throws on a price or a size that
- * nobody can be charged: that is the provider's mistake, and the message is for the log.
- */
-export type DealFor = (accept: Accept, request: () => PricedRequest) => Deal | Promise<Deal>
+export interface Deals {
+  /** The deal where neither price nor size is a function; undefined where one is. */
+  readonly fixedDeal: ((accept: Accept) => Deal) | undefined
+  /**
+   * The deal by the provider's functions. Rejects for a price or a size that cannot be charged: that is the provider's
+   * mistake, and the message is for the log.
+   */
+  askDeal(accept: Accept, request: PricedRequest): Promise<Deal>
+}
 
-export function createDeals(pricing: Pricing): DealFor {
-  const { price, per } = pricing
-  const asked: DealFor = (accept, request) => askedDeal(pricing, accept, request())
-  if (typeof price === 'function') return asked
+export function createDeals(pricing: Pricing): Deals {
+  return { fixedDeal: fixedDealOf(pricing), askDeal: (accept, request) => askedDeal(pricing, accept, request) }
+}
+
+function fixedDealOf({ price, per }: Pricing): Deals['fixedDeal'] {
+  if (typeof price === 'function') return undefined
   if (per.kind === 'bytes') {
     const { size, ahead } = per
-    return typeof size === 'function' ? asked : (accept) => bytesDeal(price, size, ahead, accept)
+    return typeof size === 'function' ? undefined : (accept) => bytesDeal(price, size, ahead, accept)
   }
   // The same object for everybody, by which its prepared offer is found again.
   const deal = { price, allowance: per.allowance }

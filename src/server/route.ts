@@ -4,13 +4,14 @@
  */
 import { isOneRequest, isShared } from '../core/allowance.ts'
 import type { Refusal } from '../core/errors.ts'
+import { refuse } from '../core/errors.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { asciiJson } from '../core/http.ts'
 import type { Accept } from '../core/proof.ts'
 import { parseAccept } from '../core/proof.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Bind, BodyFacts } from './binding.ts'
-import { bindsBody, boundText, pricedRequest, readBodyFacts } from './binding.ts'
+import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from './binding.ts'
 import type { RouteConfig } from './config.ts'
 import { endpointOf } from './endpoint.ts'
 import type { PreparedOffer } from './offers.ts'
@@ -53,13 +54,12 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   service.register(scopes, recipients, { endpoint: config.endpoint?.path ?? '', proofTtlSeconds })
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
-  const dealFor = createDeals(pricing)
+  const { fixedDeal, askDeal } = createDeals(pricing)
   const rates = service.openRates(config.rates, config.mints)
   const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const scopeTag = service.tags.binding('*', '*')
-  const bodyOptions = { mostBytes: config.bodyLimitBytes, rawBody: config.rawBody }
 
   const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
     as === 'scope' ? scopeTag : service.tags.binding(incoming.method, boundText(as, incoming, body))
@@ -97,10 +97,47 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const offer = offers.for(deal)
     return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
   }
+  /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
+  const ask = async (incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<Deal | Refusal> => {
+    const { request, repeated } = pricedRequest(bind, incoming, body)
+    const refusal = repeated()
+    if (refusal) return refusal
+    try {
+      const dealt = await askDeal(accept, request)
+      return repeated() ?? dealt
+    } catch (error) {
+      const why = repeated()
+      if (why) return why
+      throw error
+    }
+  }
+  /**
+   * The names that are bound are checked again with the proof: the rest of the request may differ from the quoted one. Only the
+   * function knows which fields of a form it must not find, so it is asked again.
+   */
+  const findRepeated = async (incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
+    if (!body?.fields.length) return pricedRequest(bind, incoming, body).repeated()
+    const accept = parseAccept(incoming.header('payment-accept'))
+    const dealt = await ask(incoming, accept, body).catch(() => refuse('not_priced'))
+    return 'code' in dealt ? dealt : undefined
+  }
   const deal = (incoming: Incoming, accept: Accept, body?: BodyFacts): Quoted | Refusal | Promise<Quoted | Refusal> => {
-    const dealt = dealFor(accept, () => pricedRequest(bind, incoming, body))
-    if (!(dealt instanceof Promise)) return offerFor(incoming, accept, dealt, body)
-    return dealt.then((found) => offerFor(incoming, accept, found, body))
+    if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), body)
+    return ask(incoming, accept, body).then((dealt) =>
+      'code' in dealt ? dealt : offerFor(incoming, accept, dealt, body),
+    )
+  }
+  /** Undefined, at once, where nothing of the body counts. */
+  const readBody = (binds: readonly (Bind | 'scope')[], incoming: Incoming, isPaid: boolean) => {
+    const isBound = binds.some((one) => one !== 'scope' && bindsBody(one))
+    const isForm = !fixedDeal && mayReadForm(bind, incoming)
+    if (!isBound && !isForm) return undefined
+    return readBodyFacts(incoming, isPaid, {
+      mostBytes: config.bodyLimitBytes,
+      rawBody: config.rawBody,
+      isForm,
+      isBound,
+    })
   }
 
   return {
@@ -110,17 +147,16 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     recipients,
     quote: (incoming) => {
       const accept = parseAccept(incoming.header('payment-accept'))
-      if (!bindsBody(bind)) return deal(incoming, accept)
-      return readBodyFacts(incoming, false, bodyOptions).then((body) =>
-        'code' in body ? body : deal(incoming, accept, body),
-      )
+      const reading = readBody([bind], incoming, false)
+      if (!reading) return deal(incoming, accept)
+      return reading.then((body) => ('code' in body ? body : deal(incoming, accept, body)))
     },
     bindingsOf: async (incoming) => {
       const binds = [bind, 'request', 'path', 'scope', ...config.retiredBinds] as const
-      const body = binds.some((one) => one !== 'scope' && bindsBody(one))
-        ? await readBodyFacts(incoming, true, bodyOptions)
-        : undefined
+      const body = await readBody(binds, incoming, true)
       if (body && 'code' in body) return body
+      const repeated = fixedDeal ? undefined : await findRepeated(incoming, body)
+      if (repeated) return repeated
       return binds.map((one) => tagOf(one, incoming, body))
     },
     originsOf: (incoming) => {

@@ -97,6 +97,7 @@ function incomingOf(request: Request, url: URL, visitor: Visitor, origin: string
     method: request.method,
     target: url.pathname,
     header: (name) => request.headers.get(name) ?? undefined,
+    rawHeaders: () => [...request.headers].flat(),
     origin: () => origin,
     peer: () => visitor.peer,
     body: async () => ({ kind: 'gone' }),
