@@ -10,6 +10,16 @@ export interface Lifecycle {
   ready(): Promise<Readiness>
   /** The same for health checks: never rejects. */
   readiness(): Promise<ReadinessReport>
+  /**
+   * Says "not now", for as long as the handler could not deliver: unpaid requests get 503 instead of a challenge, proofs get 503
+   * and stay unused, and health checks tell `why`. For this process only.
+   *
+   * @example
+   * database.on('lost', () => paid.pause('the database is out of reach'))
+   * database.on('found', () => paid.resume())
+   */
+  pause(why: string): void
+  resume(): void
   /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
   close(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
@@ -22,6 +32,6 @@ export function withLifecycle<Middleware extends object>(
   paywall: Paywall,
   middleware: Middleware,
 ): Middleware & Lifecycle {
-  const { ready, readiness, close, metrics, identity } = paywall
-  return Object.assign(middleware, { ready, readiness, close, metrics, identity })
+  const { ready, readiness, pause, resume, close, metrics, identity } = paywall
+  return Object.assign(middleware, { ready, readiness, pause, resume, close, metrics, identity })
 }

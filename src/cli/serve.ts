@@ -1,10 +1,12 @@
 /** `paystile serve`: the gateway, from a file. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { fileNames, readPlanFile } from '../gateway/file.ts'
 import { type Gateway, openGateway } from '../gateway/gateway.ts'
 import type { Plan, RoutePlan } from '../gateway/plan.ts'
 import { jsonSchema } from '../gateway/schema.ts'
+import { findSelf } from '../gateway/self.ts'
 import { envFileName, loadEnvFile } from '../host/env-file.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import { untilStopped } from './chains.ts'
@@ -30,6 +32,8 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   const plan: Plan = { ...read, port: port ?? read.port, host: options.host ?? read.host }
   const routes = plan.routes.map(describe)
   if (options.check) {
+    const circles = await findSelf(plan)
+    if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
     const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
     const lines = [`${basename(path)} can be served: ${count}.`, '', ...rowsOf(routes)]
     return terminal.result({ ok: true, file: path, routes }, lines)

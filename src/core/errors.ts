@@ -54,6 +54,7 @@ export const refusals = {
   chain_unavailable: again(503, 'The chain cannot be read at this moment.', 2),
   chain_disagreement: again(503, 'The chain nodes contradict each other at this moment.', 2),
   ledger_unavailable: again(503, 'The payment ledger cannot be reached at this moment.', 2),
+  resource_unavailable: again(503, 'The resource is not available at this moment. Nothing was used.', 5),
   shutting_down: again(503, 'This server is stopping; another will answer.'),
   not_priced: again(503, 'The price cannot be told at this moment.', 5),
   route_unknown: again(503, 'This server does not know the route yet that was paid for.', 5),

@@ -6,6 +6,7 @@
 
 export const metrics = {
   paystile_ready: ['gauge', 'Whether the service has started: 0 while ledger or chain keep it from it.'],
+  paystile_paused: ['gauge', 'Whether a route sells nothing because its handler or upstream cannot deliver.'],
   paystile_requests_total: [
     'counter',
     'Requests by what came of them, told a second later: challenged, free, refused, reused, delivered, undelivered.',

@@ -15,6 +15,7 @@ import type { Paywall } from '../server/paywall.ts'
 import { passesToClient, passingHeaders } from './headers.ts'
 import type { UpstreamPlan } from './plan.ts'
 import { sendProblem } from './problem.ts'
+import type { RouteHealth } from './upstream-health.ts'
 
 export interface Errand {
   readonly request: IncomingMessage
@@ -23,6 +24,7 @@ export interface Errand {
   readonly target: string
   readonly upstream: UpstreamPlan
   readonly pool: Pool
+  readonly health: RouteHealth
   /** Where it is paid for. */
   readonly paywall: Paywall | undefined
   readonly tie: Tie | undefined
@@ -116,7 +118,8 @@ function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], re
   // What comes before the answer is of the connection to the upstream; 101 never comes here.
   if (status < 200) return true
   this.resume = resume
-  const { response, tie } = this.errand
+  const { response, tie, health } = this.errand
+  health.answered(status, tie?.pass.facts().tx)
   const passing = passingHeaders(headers, passesToClient)
   if (tie) writeHead(tie, status, [passing])
   else response.writeHead(status, passing)
@@ -157,7 +160,15 @@ function onError(this: Attempt, error: Error): void {
   if (isWholeWithout(response, error)) finish(errand)
   else if (response.headersSent) tearDown(response)
   else if (again && isStale(error)) send(errand, options, false)
-  else sendFailure(errand, explain(error, errand.upstream), isTimeout(error) ? 504 : 502)
+  else fail(errand, error)
+}
+
+function fail(errand: Errand, error: Error): void {
+  const { request, health, tie, upstream } = errand
+  const why = explain(error, upstream)
+  // A client that is slow with its own body is not the upstream's fault.
+  if (request.complete) health.failed(error, why, tie?.pass.facts().tx)
+  sendFailure(errand, why, isTimeout(error) ? 504 : 502)
 }
 
 /** Answers for an upstream that failed before it had said anything. */

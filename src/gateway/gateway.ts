@@ -4,22 +4,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { createPaystileRoutes } from '../adapters/routes.ts'
+import { ConfigurationError } from '../core/configuration-error.ts'
 import { asciiJson } from '../core/http.ts'
-import { createTrace, openLog, openPaywall } from '../server/assemble.ts'
-import type { Paywall } from '../server/paywall.ts'
+import { createTrace, openLog } from '../server/assemble.ts'
 import type { ReadinessReport } from '../server/selling.ts'
 import { joinReports } from '../server/selling.ts'
 import { endpoints } from '../service/endpoints.ts'
 import { createFinding } from './finding.ts'
 import type { GatewayConfig } from './options.ts'
-import { createOutgoing } from './outgoing.ts'
-import type { Plan, RoutePlan } from './plan.ts'
+import type { Plan } from './plan.ts'
 import { planFor } from './plan.ts'
+import { openRouteSet, type RouteSet } from './route-set.ts'
+import { findSelf } from './self.ts'
 import type { OpenRoute, OwnRoutes } from './serve.ts'
 import { serve } from './serve.ts'
 import { createUpgrades } from './upgrade.ts'
-import type { Upstreams } from './upstream.ts'
-import { createUpstreams } from './upstream.ts'
 
 export interface Gateway {
   /** Where it listens, once it does. */
@@ -60,13 +59,11 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 
 /** The same from a plan that was read before. */
 export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gateway {
-  const upstreams = createUpstreams()
-  let routes: readonly OpenRoute[] = []
+  let current: RouteSet | undefined
   let url: string | undefined
-  const paywalls = (): readonly Paywall[] => routes.flatMap(({ paywall }) => paywall ?? [])
   const readiness = async (): Promise<ReadinessReport> => {
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
-    return joinReports(await Promise.all(paywalls().map((paywall) => paywall.readiness())))
+    return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
   }
   const floor = {
     find: createFinding<OpenRoute>([]),
@@ -94,32 +91,32 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     },
     plan,
     listen: async () => {
+      const circles = await findSelf(plan)
       await listenOn(server, plan)
+      if (circles.length > 0) {
+        server.close()
+        throw new ConfigurationError(circles)
+      }
       const log = openLog(plan.service.log)
       // Such as too many open files when a connection is to be taken: those that are open go on.
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
-      routes = plan.routes.map((route) => openRoute(plan, route, upstreams))
+      current = openRouteSet(plan, log)
       if (!own && isSelling) floor.own = createPaystileRoutes(plan.service)
-      floor.find = createFinding(routes)
+      floor.find = createFinding(current.routes)
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
+      await current.start()
       return url
     },
     readiness,
     close: async () => {
       url = undefined
       upgrades.close()
-      if (server.listening) await drain(server, ...paywalls())
+      if (server.listening) await drain(server, ...(current?.paywalls ?? []))
       await floor.own.close()
-      await upstreams.close()
+      await current?.close()
     },
   }
-}
-
-function openRoute(plan: Plan, route: RoutePlan, upstreams: Upstreams): OpenRoute {
-  const { provider, upstream } = route
-  const outgoing = createOutgoing(plan, route)
-  return { ...route, paywall: provider && openPaywall(provider), outgoing, pool: upstreams.poolFor(upstream) }
 }
 
 /** Longer than the balancers in front keep theirs, so that they never send into a connection that we close. */

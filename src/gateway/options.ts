@@ -66,6 +66,11 @@ export interface ForwardOptions {
   /** True sends the client's Host header on, instead of the upstream's own name. */
   readonly preserveHost?: boolean
   readonly timeouts?: TimeoutOptions
+  /**
+   * How the gateway tells whether the upstream can deliver: a health path of the upstream, which must answer below 400, or
+   * (left out) a connection. Every `seconds`, default 5.
+   */
+  readonly probe?: { readonly path?: string; readonly seconds?: number }
 }
 
 export interface TimeoutOptions {

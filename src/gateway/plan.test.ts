@@ -66,6 +66,7 @@ describe('a plan', () => {
       connectMs: 10_000,
       answerMs: 5_000,
       idleMs: 0,
+      probe: { path: undefined, everyMs: 5_000 },
     })
   })
 

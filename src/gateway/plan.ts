@@ -32,6 +32,8 @@ export interface UpstreamPlan {
   readonly connectMs: number
   readonly answerMs: number
   readonly idleMs: number
+  /** How it is told whether the upstream is well: by this path, or by connecting to it. */
+  readonly probe: { readonly path: string | undefined; readonly everyMs: number }
 }
 
 export interface RoutePlan extends Row {
@@ -147,7 +149,7 @@ function readRoute(
 /** What is about the gateway and not about the paywall. */
 const gatewayNames = new Set([
   ...['path', 'methods', 'price', 'free', 'websocket', 'partner', 'rewards', 'refundKey'],
-  ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts'],
+  ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts', 'probe'],
   ...['listen', 'limits', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'routes'],
 ])
 
@@ -240,6 +242,7 @@ function readUpstream(
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   const basic = credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
   const { connectSeconds = 10, answerSeconds = 60, idleSeconds = 300 } = { ...data.timeouts, ...route.timeouts }
+  const probe = { ...data.probe, ...route.probe }
   return {
     origin: url.origin,
     prefix: url.pathname.replace(/\/$/, ''),
@@ -249,6 +252,7 @@ function readUpstream(
     connectMs: connectSeconds * 1000,
     answerMs: answerSeconds * 1000,
     idleMs: idleSeconds * 1000,
+    probe: { path: probe.path, everyMs: (probe.seconds ?? 5) * 1000 },
   }
 }
 

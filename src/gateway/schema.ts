@@ -50,6 +50,12 @@ const forwarding = {
   forward: z.array(header, { error: 'must be a list of names of headers' }).optional(),
   preserveHost: flag.optional(),
   timeouts: timeouts.optional(),
+  probe: z
+    .strictObject({
+      path: text.regex(/^\/[!-~]*$/, { error: 'must be a path such as /healthz' }).optional(),
+      seconds: secondsFrom(0.01).optional(),
+    })
+    .optional(),
 }
 
 /** What the paywall reads itself: only the kind of value is told here. */

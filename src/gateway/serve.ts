@@ -15,6 +15,7 @@ import type { RoutePlan } from './plan.ts'
 import { sendProblem } from './problem.ts'
 import { methodNames } from './schema.ts'
 import { forwardTraced } from './traced.ts'
+import type { RouteHealth } from './upstream-health.ts'
 
 /** The service's own endpoints, which come before every route. */
 export interface OwnRoutes {
@@ -29,6 +30,7 @@ export interface OpenRoute extends RoutePlan {
   readonly paywall: Paywall | undefined
   readonly outgoing: Outgoing
   readonly pool: Pool
+  readonly health: RouteHealth
 }
 
 /** What every request needs. */
@@ -107,8 +109,8 @@ function fail({ route, response, tie }: Visit, error: unknown): void {
 }
 
 function deliver({ floor, route, request, response, target, tie }: Visit): void {
-  const { paywall, upstream, pool, outgoing } = route
-  const errand = { request, response, target, upstream, pool, paywall, tie }
+  const { paywall, upstream, pool, health, outgoing } = route
+  const errand = { request, response, target, upstream, pool, health, paywall, tie }
   if (floor.trace.isOn()) forwardTraced(errand, outgoing, floor.trace)
   else forward(errand, outgoing(request, target, tie?.pass.facts()))
 }

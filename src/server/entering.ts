@@ -2,6 +2,8 @@
  * A request at a route: without a proof it is told the price, or shown the page on which people pay; with one, its payment
  * is looked at.
  */
+
+import { parseOrder } from '../core/checkout.ts'
 import { readClientAddress } from '../core/client-address.ts'
 import type { Refusal } from '../core/errors.ts'
 import { refuse } from '../core/errors.ts'
@@ -13,6 +15,7 @@ import { isForPeople } from './checkout-visit.ts'
 import type { FreeCounter } from './free.ts'
 import type { Pass } from './pass.ts'
 import { gateOf, markAdmitted, passFor, paymentOf } from './passing.ts'
+import type { PayDesk } from './pay-desk.ts'
 import type { Probe } from './probe.ts'
 import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
@@ -30,6 +33,7 @@ export type Entry = Answer | Admitted
 
 export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
 export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
+const unavailable = refuse('resource_unavailable')
 const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
 
 /** A route, and whether what it sells can be charged as configured. */
@@ -128,6 +132,10 @@ async function receive(
 
 export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
   const { route, windows } = stand
+  if (gate.paused !== undefined && gateOf(incoming.request) !== gate) {
+    const paused = enterPaused(gate, service, stand, incoming)
+    if (paused) return paused
+  }
   const window = gate.open && !gateOf(incoming.request) ? windows.find(incoming) : undefined
   if (window) {
     const visit: Case = { service, route, incoming, proof: window.proof }
@@ -149,6 +157,30 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
   if (before) return rivals(gate, service, route, incoming, proof.requestId)
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
   return show(gate, { service, route, incoming, proof }, windows)
+}
+
+/** Nothing is sold, and no payment is used up. A page that is open may still ask what became of its payment. */
+function enterPaused(gate: Gate, service: Service, { route }: Stand, incoming: Incoming): Answer | undefined {
+  const reading = gate.dialect.readProof(incoming)
+  const requestId = reading?.kind === 'proof' ? reading.proof.requestId : undefined
+  if (reading) return turnAwayFrom(gate, service, route, incoming, unavailable, requestId)
+  const order = incoming.header('payment-checkout')
+  return order !== undefined && isQuestion(order) ? undefined : gate.dialect.refusal(unavailable)
+}
+
+function isQuestion(header: string): boolean {
+  const order = parseOrder(header)
+  return order?.kind === 'status' || order?.kind === 'view'
+}
+
+/** The desk of a route for `/pay`: while the route is paused, nothing can be paid there either. */
+export function deskOf(gate: Gate, visits: CheckoutVisits): PayDesk {
+  return {
+    ...visits,
+    draft: async (...order) => (gate.paused === undefined ? visits.draft(...order) : unavailable),
+    answer: async (header, incoming) =>
+      gate.paused === undefined || isQuestion(header) ? visits.answer(header, incoming) : unavailable,
+  }
 }
 
 /** What another paywall was paid for must not be used up by the price of this one. */

@@ -16,7 +16,7 @@ import { createVisits } from './checkout-visit.ts'
 import type { Config } from './config.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
 import type { Entry, Stand } from './entering.ts'
-import { enterRoute, noLedger, notStarted } from './entering.ts'
+import { deskOf, enterRoute, noLedger, notStarted } from './entering.ts'
 import { createFreeCounter } from './free.ts'
 import { startProbe } from './probe.ts'
 import { readinessOf, reportOn } from './readiness.ts'
@@ -37,6 +37,9 @@ export interface Paywall {
   ready(): Promise<Readiness>
   /** The same for health checks: never rejects. */
   readiness(): Promise<ReadinessReport>
+  /** Sells nothing until `resume`: unpaid requests and proofs get 503, and payments stay unused. `why` is for the operator. */
+  pause(why: string): void
+  resume(): void
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
@@ -60,7 +63,7 @@ const giveBackMs = 1_000
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
   const running = createRunning()
-  const gate: Gate = { dialect, listener: config.onEvent, running, open: true }
+  const gate: Gate = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
   let stand: Stand | undefined
   let deafen: () => void = () => {}
   let delist: () => void = () => {}
@@ -74,7 +77,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const { shelf } = service.ledger
       const visits =
         config.route.checkout && shelf ? createVisits(service, createDesk(service, route, probe, shelf)) : undefined
-      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), visits)
+      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), deskOf(gate, visits))
       stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
@@ -85,12 +88,26 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         silence()
       }
       const opened = stand
-      delist = service.catalog.add(entryOf(config.route), () => reportOn(async () => opened))
+      delist = service.catalog.add(entryOf(config.route), () => report(async () => opened))
+      measurePause(service)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
     if (!gate.open) stand.probe.stop()
     return stand
+  }
+  const report = async (open: () => Promise<Stand>): Promise<ReadinessReport> => {
+    const found = await reportOn(open)
+    if (gate.paused === undefined) return found
+    return { ...found, ready: false, isPaused: true, offered: [], why: gate.paused }
+  }
+  const measurePause = ({ meter }: Service): void =>
+    meter.set('paystile_paused', gate.paused === undefined ? 0 : 1, { route: routeName(config.route) })
+  const setPause = (why: string | undefined): void => {
+    gate.paused = why
+    Promise.resolve(handle.get())
+      .then(measurePause)
+      .catch(() => {})
   }
   const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
     return enterRoute(gate, service, standIn(service), incoming)
@@ -123,7 +140,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       return dialect.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readinessOf(standIn(await handle.get())),
-    readiness: () => reportOn(async () => standIn(await handle.get())),
+    readiness: () => report(async () => standIn(await handle.get())),
+    pause: setPause,
+    resume: () => setPause(undefined),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     metrics: async () => {
       const service = await Promise.resolve(handle.get()).catch(() => undefined)
@@ -140,6 +159,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       await handle.release()
     },
   }
+}
+
+function routeName({ endpoint, scope }: Config['route']): string {
+  return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
 }
 
 function pause(ms: number): Promise<void> {

@@ -25,6 +25,8 @@ export interface Gate {
   /** What closing waits for, proofs that are looked at and responses up to their end in the ledger, and how to break it off. */
   readonly running: Running
   open: boolean
+  /** Why nothing is sold at this moment, for the operator; undefined while it is. */
+  paused: string | undefined
 }
 
 export interface Sale {

@@ -12,14 +12,22 @@ export interface ReadinessReport extends Readiness {
   readonly ready: boolean
   /** Why it is not ready, for the operator. */
   readonly why?: string
+  /** True where the owner of the handler has said so; the service itself is well. */
+  readonly isPaused?: boolean
 }
 
-/** All have to be for sale. What one of them does not take is not offered, with its reason. */
+/**
+ * All have to be for sale, but for those that are paused beside others that are not: a server with one dead upstream goes on
+ * selling for the others. What one of them does not take is not offered, with its reason.
+ */
 export function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
   const why = reports.find((report) => report.why !== undefined)?.why
+  const selling = reports.filter(({ isPaused }) => !isPaused)
+  const isPaused = reports.length > 0 && selling.length === 0
   return {
-    ready: reports.every(({ ready }) => ready),
-    offered: tokenCodes.filter((code) => reports.length > 0 && reports.every(({ offered }) => offered.includes(code))),
+    ready: !isPaused && selling.every(({ ready }) => ready),
+    ...(isPaused && { isPaused }),
+    offered: tokenCodes.filter((code) => selling.length > 0 && selling.every(({ offered }) => offered.includes(code))),
     withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
     ...(why !== undefined && { why }),
   }

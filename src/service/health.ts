@@ -1,6 +1,6 @@
 /** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
 import { signatureBytes } from '../core/base58.ts'
-import type { Readiness } from '../server/selling.ts'
+import type { Readiness, ReadinessReport } from '../server/selling.ts'
 import { joinReports } from '../server/selling.ts'
 import type { Service } from '../server/service.ts'
 import type { Access, Visitor } from './access.ts'
@@ -9,7 +9,9 @@ import { answer, problem, respond } from './problems.ts'
 
 export interface ReadinessAnswer extends Readiness {
   readonly ready: boolean
-  /** `ledger_unavailable`, `not_selling`; with reasons for those who may know. */
+  /**
+   * `ledger_unavailable`, `not_selling`, `resource_unavailable` (a route is paused); with reasons for those who may know.
+   */
   readonly why: readonly string[]
 }
 
@@ -36,11 +38,11 @@ export function createHealth(service: Service): Health {
   }
   return {
     ready: async (isTold) => {
-      const { faults, offered, withheld } = await look()
-      const why = faults.map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
+      const { faults, paused, isPaused, offered, withheld } = await look()
+      const why = [...faults, ...paused].map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
       const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered now'])
       const tokens = { offered, withheld: Object.fromEntries(reasons) }
-      const body: ReadinessAnswer = { ready: faults.length === 0, ...tokens, why: [...new Set(why)] }
+      const body: ReadinessAnswer = { ready: faults.length === 0 && !isPaused, ...tokens, why: [...new Set(why)] }
       return body.ready ? answer(body) : answer(body, { status: 503, headers: { 'Retry-After': '2' } })
     },
   }
@@ -48,16 +50,27 @@ export function createHealth(service: Service): Health {
 
 interface Findings extends Readiness {
   readonly faults: readonly Finding[]
+  /** Routes that cannot deliver at this moment, and whether they are all of them. */
+  readonly paused: readonly Finding[]
+  readonly isPaused: boolean
 }
 
-const notKnown = { ready: false, why: 'it is not known yet what can be sold', offered: [], withheld: {} }
+const notKnown: ReadinessReport = {
+  ready: false,
+  why: 'it is not known yet what can be sold',
+  offered: [],
+  withheld: {},
+}
 
 async function findFaults(service: Service): Promise<Findings> {
   const reports = await within(service.catalog.readiness(), patienceMs)
   const selling = reports === 'late' ? [notKnown] : reports
-  const { offered, withheld } = joinReports(selling)
-  const unsold = selling.flatMap(({ ready, why = 'nothing can be sold' }) =>
-    ready ? [] : [{ code: 'not_selling', reason: why }],
+  const { offered, withheld, isPaused = false } = joinReports(selling)
+  const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'nothing can be sold' }) =>
+    ready || isOut ? [] : [{ code: 'not_selling', reason: why }],
+  )
+  const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
+    isOut ? [{ code: 'resource_unavailable', reason: why }] : [],
   )
   const ledger = await within(
     service.ledger.peek(new Uint8Array(signatureBytes)).then(
@@ -68,7 +81,7 @@ async function findFaults(service: Service): Promise<Findings> {
   )
   const silent = ledger === 'late' ? 'it does not answer' : ledger
   const faults = [...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]), ...unsold]
-  return { faults, offered, withheld }
+  return { faults, paused, isPaused, offered, withheld }
 }
 
 async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 'late'> {

@@ -6,6 +6,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { getRequestListener } from '@hono/node-server'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Lifecycle } from '../../src/adapters/lifecycle.ts'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
@@ -327,5 +328,55 @@ describe('two paywalls of one ledger', () => {
     const proof = await first.buy(payer)
     await expectServed(first.claim(proof))
     await expectRefused(second.claim(proof), code)
+  })
+})
+
+describe('T177: a paywall whose owner says "not now"', () => {
+  type Pausable = Pick<Lifecycle, 'pause' | 'resume' | 'readiness' | 'metrics'>
+  const pausable = (keep: (paid: Pausable) => void): Record<string, Serve> => ({
+    'node:http': (options) => {
+      const paid = nodeMiddleware(options)
+      keep(paid)
+      const listener: RequestListener = (request, response) => paid(request, response, () => response.end('the secret'))
+      return listen(createServer(listener), paid)
+    },
+    Next: (options) => {
+      const paid = nextMiddleware(options)
+      keep(paid)
+      return listen(createServer(getRequestListener(paid(() => new Response('the secret')))), paid)
+    },
+  })
+
+  it.each(['node:http', 'Next'])('sells nothing and uses no payment, until it is resumed: %s', async (name) => {
+    let paid: Pausable | undefined
+    const shop = await stand.open(
+      { endpoint: 'GET /data', free: { requests: 1, per: 'day' } },
+      pausable((found) => {
+        paid = found
+      })[name],
+    )
+    const first = { headers: { 'X-Forwarded-For': '203.0.113.9' } }
+    const proof = await (async () => {
+      await fetch(`${shop.url}/data`)
+      return shop.buy(payer)
+    })()
+    paid?.pause('the database is out of reach')
+    await expectRefused(fetch(`${shop.url}/data`), 'resource_unavailable')
+    await expectRefused(fetch(`${shop.url}/data`, first), 'resource_unavailable')
+    await expectRefused(shop.claim(proof), 'resource_unavailable')
+    const draft = { method: 'POST', headers: { 'Payment-Checkout': 'submit; requestId=x; transaction=x' } }
+    expect((await fetch(`${shop.url}/data`, draft)).status).toBe(503)
+    const report = { ready: false, isPaused: true, offered: [], why: 'the database is out of reach' }
+    expect(await paid?.readiness()).toMatchObject(report)
+    expect(await paid?.metrics()).toContain('paystile_paused{route="GET /data"} 1')
+    paid?.resume()
+    await expectServed(shop.claim(proof))
+    // What is free was not counted meanwhile.
+    await expectServed(fetch(`${shop.url}/data`, first))
+    expect((await paid?.readiness())?.ready).toBe(true)
+    await eventually(
+      () => shop.metrics(),
+      (text) => text.includes('paystile_paused{route="GET /data"} 0'),
+    )
   })
 })

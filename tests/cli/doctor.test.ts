@@ -100,7 +100,7 @@ describe('a configuration that is right', () => {
     expect(code).toBe(2)
     expect(text).toMatch(/^ok {4}config {5}.*paystile\.yaml: 1 paid route on devnet$/m)
     expect(text).toMatch(
-      /^FAIL {2}upstream {3}http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\)\n +→ start your service/m,
+      /^FAIL {2}upstream {3}http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), so nothing is sold for it\n +→ start your service/m,
     )
     expect(text).toMatch(/What to do next:\n {2}start your service.*\n {2}npx paystile doctor /)
   })
@@ -261,14 +261,17 @@ describe('a configuration that is not', () => {
 
   it('the upstream is not there, is ill, or is the gateway itself', async () => {
     expect(await broken(settings({ ...own(), upstream: 'http://127.0.0.1:1' }))).toMatch(
-      /fail upstream: http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\) → start your service, or correct upstream/,
+      /fail upstream: http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), so nothing is sold for it → start your service, or correct upstream/,
     )
     const headless = createServer((_request, response) => void response.writeHead(501).end())
     expect(troubles(await examine(write(settings({ ...own(), upstream: await listen(headless) }))))).toEqual([])
     headless.close()
     const ill = createServer((_request, response) => void response.writeHead(503).end())
-    expect(await broken(settings({ ...own(), upstream: await listen(ill) }))).toMatch(
-      /warn upstream: .* answers \(503\)/,
+    const upstream = await listen(ill)
+    expect(await broken(settings({ ...own(), upstream }))).toMatch(/warn upstream: .* answers \(503\)/)
+    const health = { upstream, probe: { path: '/health' } }
+    expect(await broken(settings({ ...own(), ...health }))).toMatch(
+      /fail upstream: .*\/health does not say that the service is well \(503\), so nothing is sold for it → .*probe\.path/,
     )
     ill.close()
     const round = { upstream: 'http://localhost:8499', listen: { host: '0.0.0.0', port: 8499 } }

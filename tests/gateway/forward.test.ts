@@ -11,6 +11,7 @@ let gate: Gate
 beforeAll(async () => {
   scene = await createScene()
   gate = await scene.open({
+    probe: { seconds: 0.02 },
     routes: [
       { path: '/api/weather', price: 0.01, envelope: 'verified' },
       { path: '/api/result', price: 0.01, envelope: 'result' },
@@ -429,18 +430,25 @@ describe('what a client gets', () => {
     const free = await fetch(`${gate.url}/quick-free`)
     expect([free.status, await free.json()]).toMatchObject([504, { code: 'upstream_failed' }])
     scene.upstream.answer((_request, response) => response.end('at last'))
+    await eventually(
+      async () => (await fetch(`${gate.url}/quick`)).status,
+      (status) => status === 402,
+    )
     expect(await (await gate.claim(proof, '/quick')).text()).toBe('at last')
   })
 
   it('T114: 502 where nobody listens, which says nothing of where that is', async () => {
+    const gone = await scene.startUpstream()
     const nowhere = await scene.open({
-      upstream: 'http://127.0.0.1:1',
+      upstream: gone.url,
+      probe: { seconds: 600 },
       routes: [
         { path: '/a', price: 0.01 },
         { path: '/b', free: true },
       ],
     })
     const proof = await nowhere.buy('/a')
+    gone.close()
     const paid = await nowhere.claim(proof, '/a')
     const text = await paid.text()
     expect([paid.status, JSON.parse(text).paid]).toEqual([502, true])

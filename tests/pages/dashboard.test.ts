@@ -1,7 +1,8 @@
 /** The dashboard in a real browser, on a service that sells on a localnet. */
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../harness/shop.ts'
 import { contractAnswers } from './contract.ts'
 import { type Counter, openCounter, screens } from './counter.ts'
 
@@ -226,6 +227,17 @@ describe('the other screens', () => {
     await page.getByText('You are offline.').waitFor()
     await page.context().setOffline(false)
     await page.getByText('You are offline.').waitFor({ state: 'detached' })
+  })
+
+  it('T177: name the routes that cannot deliver', async () => {
+    counter.stall.pause('/api/moon', 'the upstream is out of reach')
+    onTestFinished(() => counter.stall.pause('/api/moon'))
+    await eventually(
+      async () => JSON.stringify(await (await fetch(`${counter.stall.url}/readyz`)).json()),
+      (text) => text.includes('out of reach'),
+    )
+    const { page } = await counter.visit('/payments')
+    await page.getByText('resource_unavailable: the upstream is out of reach').waitFor()
   })
 
   it('T138: show names that are markup as text, and nothing else', async () => {

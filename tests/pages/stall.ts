@@ -18,6 +18,8 @@ export interface Stall {
   buy(path: string, token?: TokenCode): Promise<void>
   /** The payments as the service lists them, the latest first. */
   list(): Promise<readonly { readonly id: string; readonly endpoint: string; readonly token: string }[]>
+  /** Stops selling at a path, or (without a reason) goes on. */
+  pause(path: string, why?: string): void
   close(): Promise<void>
 }
 
@@ -79,6 +81,11 @@ export async function openStall({ routes: ask, watch = false, prices: more }: St
         records: { id: string; endpoint: string; token: string }[]
       }
       return records
+    },
+    pause: (path, why) => {
+      const paid = paywalls.find(([endpoint]) => endpoint === path)?.[1]
+      if (why === undefined) paid?.resume()
+      else paid?.pause(why)
     },
     close: async () => {
       await routes.close()

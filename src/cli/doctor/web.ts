@@ -4,21 +4,24 @@ import https from 'node:https'
 import { createServer } from 'node:net'
 import type { Network } from '../../core/network.ts'
 import type { Plan, UpstreamPlan } from '../../gateway/plan.ts'
+import { isSelf } from '../../gateway/self.ts'
 import { endpoints } from '../../service/endpoints.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const timeoutMs = 5_000
 
-export async function checkUpstreams({ routes, host, port }: Plan): Promise<readonly Finding[]> {
-  const upstreams = new Map(routes.map(({ upstream }) => [`${upstream.origin}${upstream.prefix}`, upstream]))
-  const findings = await Promise.all([...upstreams.values()].map((upstream) => lookUp(upstream, host, port)))
+export async function checkUpstreams(plan: Plan): Promise<readonly Finding[]> {
+  const upstreams = new Map(
+    plan.routes.map(({ upstream }) => [`${upstream.origin}${upstream.prefix} ${upstream.probe.path}`, upstream]),
+  )
+  const findings = await Promise.all([...upstreams.values()].map((upstream) => lookUp(upstream, plan)))
   return findings.flat()
 }
 
-async function lookUp({ origin, prefix }: UpstreamPlan, host: string, port: number): Promise<readonly Finding[]> {
+async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Plan): Promise<readonly Finding[]> {
   const check = 'upstream'
   const name = `${origin}${prefix}`
-  if (isSelf(origin, host, port)) {
+  if (await isSelf(origin, plan)) {
     return [
       fail(
         check,
@@ -27,12 +30,19 @@ async function lookUp({ origin, prefix }: UpstreamPlan, host: string, port: numb
       ),
     ]
   }
+  if (probe.path !== undefined) {
+    const health = await ask(`${origin}${probe.path}`, 'GET', headers)
+    if (health.kind === 'answered' && health.status < 400) return [ok(check, `${name} is well (${probe.path})`)]
+    const why = health.kind === 'silent' ? health.why : String(health.status)
+    const words = `${origin}${probe.path} does not say that the service is well (${why}), so nothing is sold for it`
+    return [fail(check, words, 'start your service, or correct probe.path in the configuration')]
+  }
   const answer = await ask(`${name}/`, 'HEAD')
   if (answer.kind === 'silent') {
     return [
       fail(
         check,
-        `${name} does not answer (${answer.why})`,
+        `${name} does not answer (${answer.why}), so nothing is sold for it`,
         'start your service, or correct upstream in the configuration',
       ),
     ]
@@ -46,25 +56,15 @@ async function lookUp({ origin, prefix }: UpstreamPlan, host: string, port: numb
   ]
 }
 
-function isSelf(origin: string, host: string, port: number): boolean {
-  const url = new URL(origin)
-  const named = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  const local = ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0']
-  return (
-    named === port &&
-    (url.hostname === host || (local.includes(url.hostname) && [...local, '::', '::1'].includes(host)))
-  )
-}
-
 type Asked =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'silent'; readonly why: string }
 
 /** Not by `fetch`, which refuses some ports that a service may well have. */
-function ask(url: string, method: 'GET' | 'HEAD'): Promise<Asked> {
+function ask(url: string, method: 'GET' | 'HEAD', headers: Readonly<Record<string, string>> = {}): Promise<Asked> {
   const { request } = url.startsWith('https:') ? https : http
   return new Promise((resolve) => {
-    const outgoing = request(url, { method, timeout: timeoutMs, agent: false }, (response) => {
+    const outgoing = request(url, { method, headers, timeout: timeoutMs, agent: false }, (response) => {
       let body = ''
       const status = response.statusCode ?? 0
       const done = (): void => {

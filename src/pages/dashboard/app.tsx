@@ -4,6 +4,7 @@ import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { forgetAnswers } from './data/answer.ts'
 import { forgetRows, listen } from './data/live.ts'
+import { watchReadiness } from './data/readiness.ts'
 import { place, type Screen } from './data/route.ts'
 import { access, turn } from './data/session.ts'
 import { KeysHelp } from './parts/keys.tsx'
@@ -47,6 +48,7 @@ export function App() {
     forgetRows()
   })
   useSignalEffect(() => (access.value === 'granted' ? listen() : undefined))
+  useSignalEffect(() => (access.value === 'granted' ? watchReadiness() : undefined))
   return (
     <>
       <Shell>{screen === 'home' ? <Home /> : <Later key={screen} screen={screen} />}</Shell>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
 import mark from '../../look/mark.svg'
+import { faults } from '../data/readiness.ts'
 import { addressOf, place, type Screen } from '../data/route.ts'
 import { access, service, session, signOut } from '../data/session.ts'
 import { isOnline, theme, themes, zone } from '../data/settings.ts'
@@ -71,6 +72,11 @@ function Banner() {
         <aside class="banner" aria-label="Test network">
           <b>Preview: {network}, no real money.</b> <span>{banner}</span>
         </aside>
+      )}
+      {faults.value.length > 0 && (
+        <div class="banner banner-bad" role="alert">
+          <b>Not everything can be sold now.</b> <span>{faults.value.join(' · ')}</span>
+        </div>
       )}
       {!isOnline.value && (
         <p class="banner banner-bad" role="alert">

@@ -1,0 +1,69 @@
+/** The routes of a plan, open for business: their paywalls, their connections, and the health of their upstreams. */
+import type { Log } from '../core/ports.ts'
+import { openPaywall } from '../server/assemble.ts'
+import type { Paywall } from '../server/paywall.ts'
+import { createOutgoing } from './outgoing.ts'
+import type { Plan, RoutePlan } from './plan.ts'
+import { createProbe } from './probe.ts'
+import type { OpenRoute } from './serve.ts'
+import { createUpstreams } from './upstream.ts'
+import { createUpstreamHealth, type UpstreamHealth } from './upstream-health.ts'
+
+export interface RouteSet {
+  readonly routes: readonly OpenRoute[]
+  readonly paywalls: readonly Paywall[]
+  /** Asks the upstreams for the first time, for a second at most: until one has answered, its routes are paused. */
+  start(): Promise<void>
+  /** Lets go of upstreams, once the paywalls are closed. */
+  close(): Promise<void>
+}
+
+const patienceMs = 1_000
+
+/** Throws, and leaves nothing open, where a paywall cannot be opened. */
+export function openRouteSet(plan: Plan, log: Log): RouteSet {
+  const upstreams = createUpstreams()
+  const healths = new Map<string, UpstreamHealth>()
+  const routes: OpenRoute[] = []
+  const paywalls = (): readonly Paywall[] => routes.flatMap(({ paywall }) => paywall ?? [])
+  const stop = async (): Promise<void> => {
+    for (const health of healths.values()) health.stop()
+    await upstreams.close()
+  }
+  const open = (route: RoutePlan): OpenRoute => {
+    const { provider, upstream } = route
+    const pool = upstreams.poolFor(upstream)
+    const { origin, headers, connectMs, answerMs, probe } = upstream
+    const name = JSON.stringify([origin, headers, connectMs, answerMs, probe])
+    const known = healths.get(name) ?? createUpstreamHealth(upstream, createProbe(upstream, pool), log)
+    healths.set(name, known)
+    const paywall = provider && openPaywall(provider)
+    return {
+      ...route,
+      paywall,
+      outgoing: createOutgoing(plan, route),
+      pool,
+      health: known.openRoute(route.name, paywall),
+    }
+  }
+  try {
+    for (const route of plan.routes) routes.push(open(route))
+  } catch (error) {
+    for (const paywall of paywalls()) void paywall.close()
+    void stop()
+    throw error
+  }
+  return {
+    routes,
+    paywalls: paywalls(),
+    start: async () => {
+      const started = Promise.all([...healths.values()].map((health) => health.start()))
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, patienceMs)
+      })
+      await Promise.race([started, late]).finally(() => clearTimeout(timer))
+    },
+    close: stop,
+  }
+}

@@ -1,0 +1,214 @@
+/** T177: a gateway sells nothing while the program behind it cannot deliver. */
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { codeOf, eventually } from '../harness/shop.ts'
+import { createScene, type Gate, type Scene, type Upstream } from './scene.ts'
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await createScene()
+})
+afterAll(() => scene.close())
+
+const down = '503 resource_unavailable'
+const quick = { probe: { seconds: 0.02 } }
+const status = async (gate: Gate, path: string, init?: RequestInit) => codeOf(await fetch(`${gate.url}${path}`, init))
+const becomes = async (gate: Gate, path: string, wanted: number) => {
+  await eventually(
+    async () => (await fetch(`${gate.url}${path}`)).status,
+    (found) => found === wanted,
+  )
+}
+
+/** Ends an upstream, and starts it again at the same address. */
+function endingOf(upstream: Upstream) {
+  const port = Number(new URL(upstream.url).port)
+  return {
+    end: () =>
+      new Promise<void>((resolve) => {
+        upstream.server.close(() => resolve())
+        upstream.server.closeAllConnections()
+      }),
+    start: () => new Promise<void>((resolve) => void upstream.server.listen(port, '127.0.0.1', resolve)),
+  }
+}
+
+describe('T177: while the upstream refuses connections', () => {
+  it('unpaid requests get 503 and no challenge, and proofs get 503 and stay unused', async () => {
+    const upstream = await scene.startUpstream()
+    const { end, start } = endingOf(upstream)
+    const gate = await scene.open({
+      upstream: upstream.url,
+      probe: { seconds: 600 },
+      metrics: 'open',
+      routes: [
+        { path: '/data', price: 0.01 },
+        { path: '/tried', price: 0.01, free: { requests: 1, per: 'day' } },
+        { path: '/hour', price: 0.01, per: { seconds: 3600 } },
+      ],
+    })
+    const [proof, spare] = [await gate.buy('/data'), await gate.buy('/data')]
+    const hour = await gate.buyClaimed('/hour')
+    const { requestId } = await gate.challenge('/data')
+    const order = (header: object) => ({
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...header },
+      body: JSON.stringify({ account: scene.payer.address }),
+    })
+    expect((await fetch(`${gate.url}/pay/${requestId}`, order({}))).status).toBe(200)
+    expect((await gate.claim(hour, '/hour')).status).toBe(200)
+    await end()
+    // The first one finds out.
+    const failed = await gate.claim(proof, '/data')
+    expect([failed.status, failed.headers.get('payment-status')]).toEqual([502, 'retry'])
+    const refused = await fetch(`${gate.url}/data`)
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(await refused.json()).toMatchObject({ code: 'resource_unavailable', retryable: true })
+    expect(await status(gate, '/tried')).toBe(down)
+    expect(await status(gate, '/data', { headers: { Accept: 'text/html' } })).toBe(down)
+    for (const [path, given] of [['/data', proof] as const, ['/data', spare] as const, ['/hour', hour] as const]) {
+      const answer = await gate.claim(given, path)
+      expect(answer.headers.get('retry-after')).toMatch(/^\d+$/)
+      expect(await codeOf(answer)).toBe(down)
+    }
+    expect(await status(gate, `/pay/${requestId}`, order({}))).toBe(down)
+    const pay = { 'Payment-Checkout': `prepare; requestId=${requestId}; token=USDC; account=${scene.payer.address}` }
+    expect(await status(gate, `/pay/${requestId}`, { headers: pay })).toBe(down)
+    const look = { 'Payment-Checkout': `status; requestId=${requestId}` }
+    expect((await fetch(`${gate.url}/pay/${requestId}`, { headers: look })).status).toBe(200)
+    const ready = await fetch(`${gate.url}/readyz`)
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      expect.objectContaining({
+        ready: false,
+        why: [expect.stringContaining(`resource_unavailable: the upstream ${upstream.url}`)],
+      }),
+    ])
+    expect(await (await fetch(`${gate.url}/metrics`)).text()).toContain('paystile_paused{route="GET /data"} 1')
+    await start()
+    expect(upstream.seen.filter(({ url }) => url === '/data')).toEqual([])
+  })
+
+  it('a probe finds out that it is back, and the same proofs are served', async () => {
+    const upstream = await scene.startUpstream()
+    const { end, start } = endingOf(upstream)
+    const gate = await scene.open({ upstream: upstream.url, ...quick, routes: [{ path: '/data', price: 0.01 }] })
+    const proof = await gate.buy('/data')
+    await end()
+    // Nobody has to pay for finding out.
+    await becomes(gate, '/data', 503)
+    expect((await fetch(`${gate.url}/readyz`)).status).toBe(503)
+    await start()
+    await becomes(gate, '/data', 402)
+    expect((await gate.claim(proof, '/data')).status).toBe(200)
+    await eventually(
+      async () => (await fetch(`${gate.url}/readyz`)).status,
+      (found) => found === 200,
+    )
+    expect(await gate.gateway.readiness()).toMatchObject({ ready: true })
+  })
+
+  it('sells for the upstreams that are well, and says which is not', async () => {
+    const [dead, well] = [await scene.startUpstream(), await scene.startUpstream()]
+    await endingOf(dead).end()
+    const gate = await scene.open({
+      ...quick,
+      routes: [
+        { path: '/dead', price: 0.01, upstream: dead.url },
+        { path: '/well', price: 0.01, upstream: well.url },
+      ],
+    })
+    expect(await status(gate, '/dead')).toBe(down)
+    await becomes(gate, '/well', 402)
+    const ready = await fetch(`${gate.url}/readyz`)
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      expect.objectContaining({ ready: true, why: [expect.stringContaining(dead.url)] }),
+    ])
+  })
+})
+
+it('T177: an upstream that does not answer in time stops its routes', async () => {
+  const upstream = await scene.startUpstream()
+  const gate = await scene.open({
+    upstream: upstream.url,
+    probe: { path: '/health', seconds: 0.02 },
+    timeouts: { answerSeconds: 0.1 },
+    routes: [
+      { path: '/data', price: 0.01 },
+      { path: '/other', price: 0.01 },
+    ],
+  })
+  const proof = await gate.buy('/data')
+  upstream.answer(() => {})
+  expect((await gate.claim(proof, '/data')).status).toBe(504)
+  expect(await status(gate, '/other')).toBe(down)
+  upstream.answer((_request, response) => response.end('the secret'))
+  await becomes(gate, '/other', 402)
+  expect((await gate.claim(proof, '/data')).status).toBe(200)
+})
+
+describe('T177: an upstream that fails', () => {
+  it('stops the one route that fails for five payments of the last ten, and recovers by its health path', async () => {
+    const upstream = await scene.startUpstream()
+    const gate = await scene.open({
+      upstream: upstream.url,
+      probe: { path: '/data', seconds: 0.02 },
+      routes: [
+        { path: '/data', price: 0.01 },
+        { path: '/other', price: 0.01 },
+      ],
+    })
+    const proofs = await Promise.all(Array.from({ length: 5 }, () => gate.buy('/data')))
+    // Only payments count, each once: a single payer cannot close the shop for all.
+    const [first = ''] = proofs
+    const path = '/data'
+    upstream.answer((request, response) => {
+      response.writeHead(request.headers['x-payment-tx'] ? 500 : 200)
+      response.end('answer')
+    })
+    for (let attempt = 0; attempt < 12; attempt += 1) expect((await gate.claim(first, path)).status).toBe(500)
+    expect(await status(gate, path)).toBe('402 undefined')
+    for (const proof of proofs.slice(1)) expect((await gate.claim(proof, path)).status).toBe(500)
+    expect(await status(gate, path)).toBe(down)
+    expect((await fetch(`${gate.url}/other`)).status).toBe(402)
+    upstream.answer((_request, response) => response.end('the secret'))
+    await becomes(gate, path, 402)
+    for (const proof of proofs) expect((await gate.claim(proof, path)).status).toBe(200)
+  })
+
+  it('that hangs up on every request counts as failing', async () => {
+    const upstream = await scene.startUpstream()
+    const gate = await scene.open({
+      upstream: upstream.url,
+      probe: { seconds: 600 },
+      routes: [{ path: '/data', price: 0.01, methods: ['POST'] }],
+    })
+    const post = { method: 'POST' }
+    const proofs = await Promise.all(Array.from({ length: 5 }, () => gate.buy('/data', post)))
+    upstream.answer((request) => request.socket.destroy())
+    for (const proof of proofs) expect((await gate.claim(proof, '/data', post)).status).toBe(502)
+    expect(await status(gate, '/data', post)).toBe(down)
+  })
+})
+
+it('T177: a gateway is not its own upstream', async () => {
+  const port = await freePort()
+  const routes = [{ path: '/data', price: 0.01 }]
+  for (const host of ['127.0.0.1', 'localhost', '0.0.0.0']) {
+    const opened = scene.open({ listen: { port, host: '127.0.0.1' }, upstream: `http://${host}:${port}`, routes })
+    await expect(opened).rejects.toThrow('is the gateway itself')
+  }
+  const named = scene.open({ publicUrl: 'https://api.example', upstream: 'https://api.example', routes })
+  await expect(named).rejects.toThrow('is the gateway itself')
+})
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
