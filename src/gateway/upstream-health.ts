@@ -21,7 +21,7 @@ export interface RouteHealth {
 }
 
 /** The upstream cannot be reached, or does not answer. */
-export function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   const { code = '', syscall } = (error ?? {}) as { readonly code?: unknown; readonly syscall?: unknown }
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true
   return /^(?:UND_ERR_(?:CONNECT|HEADERS)_TIMEOUT|ETIMEDOUT|EUPSTREAM|ERR_TLS_\w+|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/.test(
