@@ -1,5 +1,7 @@
 /** The service's own addresses for every framework: by `fetch`, and by Node's request and response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { openLog } from '../server/assemble.ts'
+import { rememberOpen } from '../server/open-paywalls.ts'
 import type { Visitor } from '../service/access.ts'
 import { openRoutes } from '../service/assemble.ts'
 import type { RoutesOptions } from '../service/options.ts'
@@ -46,7 +48,7 @@ export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoute
           else next(error)
         })
     },
-    close: routes.close,
+    close: rememberOpen(routes.close, { name: 'createPaystileRoutes', log: openLog(options.log) }),
   }
 }
 

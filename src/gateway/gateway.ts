@@ -112,7 +112,7 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     close: async () => {
       url = undefined
       upgrades.close()
-      if (server.listening) await drain(server, ...(current?.paywalls ?? []))
+      if (server.listening) await drain(server, ...(current?.paywalls ?? []), floor.own)
       await floor.own.close()
       await current?.close()
     },

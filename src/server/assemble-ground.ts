@@ -18,6 +18,7 @@ import {
 } from '../host/home.ts'
 import type { ServiceConfig } from './config.ts'
 import { openKeyring } from './config.ts'
+import { countInnerServers } from './open-paywalls.ts'
 
 /** What was opened and has to be closed, the last first. */
 export type Stops = (() => Promise<void> | void)[]
@@ -77,6 +78,8 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash
   stops.push(localnet.close)
+  // One for JSON-RPC, one for WebSockets.
+  stops.push(countInnerServers(2))
   announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
   stops.push(() => withdrawLocalnet(genesis))
   log.info('a local chain runs in this process', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })

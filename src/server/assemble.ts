@@ -42,6 +42,7 @@ import type { ServiceConfig } from './config.ts'
 import { readConfig } from './config.ts'
 import { createExposureBook } from './exposure.ts'
 import { observeChain, observeLedger } from './observed.ts'
+import { rememberOpen } from './open-paywalls.ts'
 import type { AccountKey, ProviderOptions } from './options.ts'
 import type { Paywall, ServiceHandle } from './paywall.ts'
 import { createPaywall } from './paywall.ts'
@@ -60,7 +61,10 @@ export function openPaywall(options: ProviderOptions): Paywall {
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
-  return createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
+  const paywall = createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
+  const { endpoint, scope, description } = config.route
+  const name = `the paywall of ${endpoint?.path ?? description ?? scope}`
+  return { ...paywall, close: rememberOpen(paywall.close, { name, log }) }
 }
 
 /** The provider's own log, kept from secrets, or lines on stderr. */

@@ -116,6 +116,27 @@ const freePort = () =>
     })
   })
 
+describe('a program whose drain leaves a paywall out', () => {
+  it('T122: names it, and ends', async () => {
+    const code = `
+      import { createServer } from 'node:http'
+      import { create402Middleware, drain } from 'paystile/node'
+      const options = { price: 0.01, token: 'USDC', recipient: 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC', network: 'localnet' }
+      const reports = create402Middleware({ ...options, endpoint: 'GET /reports' })
+      const pictures = create402Middleware({ ...options, endpoint: 'GET /pictures' })
+      const server = createServer((request, response) => reports(request, response, () => response.end()))
+      process.once('SIGTERM', () => drain(server, reports))
+      await Promise.all([reports.ready(), pictures.ready()])
+      server.listen(0, '127.0.0.1', () => console.log('up'))`
+    const { child, end } = await run(['--input-type=module', '--eval', code])
+    child.kill('SIGTERM')
+    const { code: status, stderr } = await end
+    expect([status, child.signalCode]).toEqual([0, null])
+    const lines = stderr.split('\n').filter((line) => line.includes('left out of drain'))
+    expect(lines.map((line) => JSON.parse(line).what)).toEqual(['the paywall of /pictures'])
+  })
+})
+
 describe('examples', () => {
   it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])(
     'T122: %s sells to agent.mjs, serves it after a SIGTERM, and ends with 0',

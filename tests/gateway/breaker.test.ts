@@ -39,6 +39,7 @@ describe('T177: while the upstream refuses connections', () => {
     const { end, start } = endingOf(upstream)
     const gate = await scene.open({
       upstream: upstream.url,
+      service: 'dead',
       probe: { seconds: 600 },
       metrics: 'open',
       routes: [
@@ -92,7 +93,8 @@ describe('T177: while the upstream refuses connections', () => {
   it('a probe finds out that it is back, and the same proofs are served', async () => {
     const upstream = await scene.startUpstream()
     const { end, start } = endingOf(upstream)
-    const gate = await scene.open({ upstream: upstream.url, ...quick, routes: [{ path: '/data', price: 0.01 }] })
+    const routes = [{ path: '/data', price: 0.01 }]
+    const gate = await scene.open({ upstream: upstream.url, service: 'back', ...quick, routes })
     const proof = await gate.buy('/data')
     await end()
     // Nobody has to pay for finding out.
@@ -113,6 +115,7 @@ describe('T177: while the upstream refuses connections', () => {
     await endingOf(dead).end()
     const gate = await scene.open({
       ...quick,
+      service: 'well',
       routes: [
         { path: '/dead', price: 0.01, upstream: dead.url },
         { path: '/well', price: 0.01, upstream: well.url },
