@@ -8,6 +8,7 @@ import { decodeBase58, encodeBase58 } from '../core/base58.ts'
 import type { Effect, Holding, Transfer } from '../core/verify.ts'
 import { type Act, type Indices, isOfInterest, type Move, readActs } from './acts.ts'
 import { type Meta, readMeta, type TokenBalance } from './meta.ts'
+import { tokenPrograms } from './tokens.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface Landed {
@@ -58,68 +59,102 @@ const idle: Deeds = { memos: [], transfers: [] }
 /** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
 const longestInnerData = 700
 
-/** The memos that one call of a program wrote, by calls of its own. */
-type Voice = string[]
+/** A running program: the memos that it wrote by calls of its own, and whether the token program runs above it. */
+interface Frame {
+  readonly memos: string[]
+  readonly isBelowToken: boolean
+}
 
-/** Where an instruction stands: what the top-level instruction above it was given, and who called it. */
+/** The place of an instruction that a program called. */
 interface Call {
+  /** The accounts of the top-level instruction above it. */
   readonly top: Indices
   /** Undefined where the node does not tell. */
-  readonly caller: Voice | undefined
+  readonly caller: Frame | undefined
 }
+
+type Unassigned = Omit<Transfer, 'memos'>
 
 function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
   const memos: string[] = []
-  const transfers: Transfer[] = []
+  const topMemos: string[] = []
+  // Assigned at the end: a memo may follow its transfer.
+  const unassigned: { readonly transfer: Unassigned; readonly call: Call | undefined }[] = []
+  let hasStrayMemo = false
   let problem: Unclear | undefined
   const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
     const acts: readonly Act[] | undefined = data && readActs(program, accounts, data)
     if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
     for (const act of acts ?? []) {
       if (act.kind === 'memo') {
-        memos.push(latin1(act.data))
-        call?.caller?.push(latin1(act.data))
+        const memo = latin1(act.data)
+        const place = call ? call.caller?.memos : topMemos
+        hasStrayMemo ||= place === undefined
+        place?.push(memo)
+        memos.push(memo)
       } else {
         const transfer = resolve(act, call, scene)
         if (transfer && 'why' in transfer) problem = transfer
-        else if (transfer) transfers.push(transfer)
+        else if (transfer) unassigned.push({ transfer, call })
       }
     }
   }
   for (const [position, { program, accounts, data }] of transaction.instructions.entries()) {
-    perform(scene.accounts[program] ?? '', accounts, data)
-    // By depth, who is calling at the moment.
-    const voices: Voice[] = [[], []]
+    const name = scene.accounts[program] ?? ''
+    perform(name, accounts, data)
+    // The running programs, by depth.
+    const frames: (Frame | undefined)[] = [undefined, { memos: [], isBelowToken: tokenPrograms.has(name) }]
     for (const inner of scene.meta.inner) {
       if (inner.under !== position) continue
-      const caller = inner.height === undefined ? undefined : voices[inner.height - 1]
-      if (inner.height !== undefined) voices[inner.height] = []
       const called = scene.accounts[inner.program] ?? ''
+      const caller = inner.height === undefined ? undefined : frames[inner.height - 1]
+      if (inner.height !== undefined) {
+        frames[inner.height] = { memos: [], isBelowToken: caller?.isBelowToken !== false || tokenPrograms.has(called) }
+      }
       if (!isOfInterest(called) || inner.data.length > longestInnerData) continue
       perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), { top: accounts, caller })
     }
   }
+  const transfers = unassigned.flatMap(({ transfer, call }) => {
+    const belonging = memosOf(transfer, call, topMemos, hasStrayMemo, scene)
+    if (!belonging) problem = { why: 'a call does not tell who made it' }
+    return belonging ? [{ ...transfer, memos: belonging }] : []
+  })
   return problem ?? { memos, transfers }
 }
 
+/**
+ * The memos that belong to a transfer. Any program that a transaction reaches can write a memo, so two kinds count:
+ *
+ * - If the payer signed: memos at the top level, and memos of the program that called for the transfer. A program below
+ *   the token program (a transfer hook) is chosen by a mint, so its memos never count.
+ * - If the calling program signed for the payer: memos of that program. Anybody can call it, and put a memo beside it.
+ *
+ * Undefined where the node does not tell the caller.
+ */
+function memosOf(
+  { authority }: Unassigned,
+  call: Call | undefined,
+  topMemos: readonly string[],
+  hasStrayMemo: boolean,
+  { accounts, signers }: Scene,
+): readonly string[] | undefined {
+  if (!call) return topMemos
+  const { caller } = call
+  if (!accounts.slice(0, signers).includes(authority)) return caller?.memos
+  if (!caller) return hasStrayMemo ? undefined : topMemos
+  return caller.isBelowToken ? topMemos : [...topMemos, ...caller.memos]
+}
+
 /** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
-function resolve(move: Move, call: Call | undefined, scene: Scene): Transfer | Unclear | undefined {
+function resolve(move: Move, call: Call | undefined, scene: Scene): Unassigned | Unclear | undefined {
   const address = (index: number) => scene.accounts[index] ?? ''
   const signers = signersAmong(call?.top ?? move.given, scene)
   const destination = address(move.destination)
   const { units } = move
   if (move.money === 'lamports') {
     const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
-    const transfer = {
-      asset: 'SOL',
-      destination,
-      destinationOwner: destination,
-      sourceOwner,
-      authority,
-      units,
-      signers,
-    }
-    return withVoice(transfer, call, scene)
+    return { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
   }
   const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta
   for (const account of [move.source, move.destination]) {
@@ -131,13 +166,7 @@ function resolve(move: Move, call: Call | undefined, scene: Scene): Transfer | U
   const asset = move.mint === undefined ? mintOf(move, scene.meta) : address(move.mint)
   if (asset === undefined) return undefined
   const authority = move.authority === undefined ? (sourceOwner ?? '') : address(move.authority)
-  return withVoice({ asset, destination, destinationOwner, sourceOwner, authority, units, signers }, call, scene)
-}
-
-/** In a call, an authority that did not sign the transaction was signed for by the calling program. */
-function withVoice(transfer: Transfer, call: Call | undefined, { accounts, signers }: Scene): Transfer | Unclear {
-  if (!call || accounts.slice(0, signers).includes(transfer.authority)) return transfer
-  return call.caller ? { ...transfer, memos: call.caller } : { why: 'a call does not tell who made it' }
+  return { asset, destination, destinationOwner, sourceOwner, authority, units, signers }
 }
 
 /**

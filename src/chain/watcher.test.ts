@@ -40,6 +40,7 @@ function createStage() {
         authority: 'payer',
         units: 1n,
         signers: [],
+        memos: [],
       },
     ],
     holdings: [],

@@ -21,6 +21,7 @@ const transfer = (change: Partial<Transfer> = {}): Transfer => ({
   authority: 'P',
   units: 100n,
   signers: ['P'],
+  memos: ['rid'],
   ...change,
 })
 const holding = (change: Partial<Holding> = {}): Holding => ({
@@ -57,7 +58,7 @@ describe('judge', () => {
       150n,
     ],
     ['T15: two halves in one transaction', { transfers: [transfer({ units: 50n }), transfer({ units: 50n })] }, 100n],
-    ['T28: one of several memos', { memos: ['other', 'rid', 'more'] }, 100n],
+    ['T28: one of several memos', { transfers: [transfer({ memos: ['other', 'rid', 'more'] })] }, 100n],
     ['SOL', { transfers: [solTransfer], holdings: [solHolding] }, 900n],
     [
       'T21: SOL where the recipient paid the fee',
@@ -72,7 +73,17 @@ describe('judge', () => {
   it.each<[string, string, Partial<Effect>]>([
     ['tx_failed', 'T1: a failed transaction', { failed: true }],
     ['memo_mismatch', 'T22: no memo', { memos: [] }],
-    ['memo_mismatch', 'T22: a memo that only contains it', { memos: ['xrid', 'rid\0', 'RID', 'rid '] }],
+    [
+      'memo_mismatch',
+      'T22: a memo that only contains it',
+      { transfers: [transfer({ memos: ['xrid', 'rid\0', 'RID', 'rid '] })] },
+    ],
+    ['memo_mismatch', 'T173: a memo that belongs to another transfer', { transfers: [transfer({ memos: [] })] }],
+    [
+      'underpaid',
+      'T173: two halves, one of which the memo does not belong to',
+      { transfers: [transfer({ units: 50n }), transfer({ units: 50n, memos: ['other'] })] },
+    ],
     ['underpaid', 'T45: one unit less', { transfers: [transfer({ units: 99n })], holdings: [holding({ after: 99n })] }],
     ['underpaid', 'T10: money taken back', { holdings: [holding({ after: 0n })] }],
     [

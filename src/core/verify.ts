@@ -24,11 +24,8 @@ export interface Transfer {
   readonly units: bigint | undefined
   /** Wallets that signed the transaction and were given to the same top-level instruction. */
   readonly signers: readonly string[]
-  /**
-   * Present where a program signed for the authority: the memos that the same call of that program wrote. Anybody can
-   * make a program pay out what it owes the recipient, and put a memo beside it; only these memos are the program's own.
-   */
-  readonly memos?: readonly string[]
+  /** The memos that belong to it. Any program that the transaction reaches can write others. */
+  readonly memos: readonly string[]
 }
 
 /** What one account held before and after. */
@@ -50,7 +47,7 @@ export interface Effect {
   readonly failed: boolean
   readonly feePayer: string
   readonly fee: bigint
-  /** One character per byte, so that equality of text is equality of bytes. */
+  /** All memos, whoever wrote them. One character per byte, so that equality of text is equality of bytes. */
   readonly memos: readonly string[]
   readonly transfers: readonly Transfer[]
   readonly holdings: readonly Holding[]
@@ -162,9 +159,9 @@ function judgePayer(
   if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer))) {
     return refuse('payer_mismatch', { detail: 'The signer of the proof did not sign the payment.' })
   }
-  const meant = sent.filter(({ memos }) => memos === undefined || memos.includes(requestId))
+  const meant = sent.filter(({ memos }) => memos.includes(requestId))
   if (meant.length === 0) {
-    return refuse('memo_mismatch', { detail: 'A program paid, and the memo is not of its making.' })
+    return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment: another program wrote it.' })
   }
   const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
   const gained = gainOf(effect, recipient, option.asset)

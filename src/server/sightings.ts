@@ -7,13 +7,13 @@ import { decimalsOf, mintOf } from '../core/network.ts'
 import type { Journal, Mark, Sighting } from '../core/ports.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
-import type { Effect } from '../core/verify.ts'
+import type { Effect, Transfer } from '../core/verify.ts'
 import { creditOf, isOwnDoing } from '../core/verify.ts'
 import type { RouteConfig } from './config.ts'
 import { endpointOf } from './endpoint.ts'
 import { claimableUntil, paymentWindow, usualProofTtlSeconds } from './quote.ts'
 import type { Case } from './reading.ts'
-import type { Service } from './service.ts'
+import type { Service, WatchedAccount } from './service.ts'
 
 /** Has payments to a route's recipients read as they land. */
 export async function watchRoute(service: Service, config: RouteConfig): Promise<void> {
@@ -59,28 +59,25 @@ interface Seen {
   readonly decimals: number
 }
 
-/** What came to a watched account, and what for, as far as its memo tells. */
+/** What came to a watched account, and what for, as far as the payment's memos tell. */
 function sightingOf(service: Service, effect: Effect): Seen | undefined {
   const tx = decodeSignature(effect.signature)
-  const [first] = effect.transfers.filter(
-    (transfer) => service.watched.get(transfer.destination)?.asset === transfer.asset,
-  )
-  const account = first && service.watched.get(first.destination)
-  if (!tx || !account || effect.failed) return undefined
+  if (!tx || effect.failed) return undefined
+  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(service, effect, transfer) ?? [])
+  // A program on the way may add a transfer of its own. The one that pays for a request is the payment.
+  const arrival = arrivals.find(isPaidFor) ?? arrivals.find(({ purposes }) => purposes.length > 0) ?? arrivals[0]
+  if (!arrival) return undefined
+  const { transfer, account, received, purposes } = arrival
   const { recipient, token, decimals } = account
-  // What the recipient did itself, such as an exchange, is no payment that could be sent back.
-  if (isOwnDoing(effect, recipient)) return undefined
-  const received = creditOf(effect, recipient, first.asset, first.authority)
-  const purposes = effect.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
   // It can be claimed by any of them: so it is too little only where it is too little for all.
-  const meant = purposes.find(({ required }) => required !== undefined && received >= required) ?? purposes[0]
+  const meant = purposes.find((purpose) => isEnough(purpose, received)) ?? purposes[0]
   const { requestId, ...purpose } = meant ?? nothing
   const until = Math.max(0, ...purposes.map((one) => one.claimableUntil))
   const sighting = {
     tx,
     recipient,
     request: requestId === undefined ? '' : service.pseudonyms.request(requestId),
-    payer: service.pseudonyms.wallet(decodeAddress(first.authority) ?? new Uint8Array()),
+    payer: service.pseudonyms.wallet(decodeAddress(transfer.authority) ?? new Uint8Array()),
     token,
     received,
     slot: effect.slot,
@@ -89,6 +86,34 @@ function sightingOf(service: Service, effect: Effect): Seen | undefined {
     claimableUntil: until,
   }
   return { sighting, effect, requestId, decimals }
+}
+
+/** A transfer to a watched account, and what its payer sent there in all. */
+interface Arrival {
+  readonly transfer: Transfer
+  readonly account: WatchedAccount
+  readonly received: bigint
+  readonly purposes: readonly Purpose[]
+}
+
+function arrivalOf(service: Service, effect: Effect, transfer: Transfer): Arrival | undefined {
+  const { asset, destination, authority } = transfer
+  const account = service.watched.get(destination)
+  if (account?.asset !== asset) return undefined
+  const { recipient, token } = account
+  // What the recipient did itself, such as an exchange, is no payment that could be sent back.
+  if (isOwnDoing(effect, recipient)) return undefined
+  const received = creditOf(effect, recipient, asset, authority)
+  const purposes = transfer.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
+  return { transfer, account, received, purposes }
+}
+
+function isPaidFor({ purposes, received }: Arrival): boolean {
+  return purposes.some((purpose) => isEnough(purpose, received))
+}
+
+function isEnough({ required }: Purpose, received: bigint): boolean {
+  return required !== undefined && received >= required
 }
 
 interface Purpose extends Pick<Sighting, 'endpoint' | 'claimableUntil' | 'required' | 'payableUntil'> {

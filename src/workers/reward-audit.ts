@@ -153,7 +153,8 @@ async function auditPayout(parts: RewardAuditParts, { id, signed }: Dispatch, fo
   const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
   if (reading.kind !== 'found') return found.unknown(`${name}: no node tells of it`)
   const { effect } = reading
-  if (!effect.memos.includes(dispatchMemo(id))) found.problem(`${name}: its memo is not that of the payout`)
+  if (!effect.transfers.some(({ memos }) => memos.includes(dispatchMemo(id))))
+    found.problem(`${name}: its memo is not that of the payout`)
   const should = new Map<string, bigint>()
   for (const line of await parts.dispatches.lines(id)) {
     const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))

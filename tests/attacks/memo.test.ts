@@ -1,12 +1,19 @@
 /** The memo ties a payment to a request: byte for byte, from the memo programs, and one transaction for one request. */
-import type { Instruction, KeyPairSigner } from '@solana/kit'
+import {
+  AccountRole,
+  address,
+  getAddressEncoder,
+  getProgramDerivedAddress,
+  type Instruction,
+  type KeyPairSigner,
+} from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decodeSignature } from '../../src/core/base58.ts'
+import { decodeAddress, decodeSignature } from '../../src/core/base58.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
-import { instruction, land, succeed } from '../harness/message.ts'
-import { auxiliary, move } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/puppet.ts'
+import { instruction, land, succeed, u32 } from '../harness/message.ts'
+import { auxiliary, createMint, extensions, mintTo, move } from '../harness/mint.ts'
+import { deployPuppet, type Puppet, withoutHeights } from '../harness/puppet.ts'
 import { eventually } from '../harness/shop.ts'
 import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
 
@@ -135,6 +142,94 @@ describe('a memo that is the requestId', () => {
     const plan = ({ requestId }: Challenge) => [transfer, memo(requestId)]
     await till.serves(await bench.commit(till, payer, plan, { bare: true }))
   })
+})
+
+/** The payer pays for its own request, and a program that its transaction reaches names the thief's. */
+describe('a memo of a program on the way', () => {
+  /** Instructions that write the thief's memo, beside the payer's own memo and transfer. */
+  type Route = (own: string, stolen: string) => readonly Instruction[] | Promise<readonly Instruction[]>
+
+  let [router, scribe]: Puppet[] = []
+  beforeAll(async () => {
+    router = await deployPuppet(world)
+    scribe = await deployPuppet(world)
+  })
+  const act = (puppet: Puppet | undefined, ...steps: readonly Instruction[]) => (puppet as Puppet).act(steps)
+
+  it.each<[string, Route]>([
+    ['a swap route', (own, stolen) => [memo(own), transfer, act(router, memo(stolen))]],
+    ['a swap route before the payment', (own, stolen) => [act(router, memo(stolen)), transfer, memo(own)]],
+    [
+      'a call below the program that pays',
+      (own, stolen) => [act(router, memo(own), transfer, act(scribe, memo(stolen)))],
+    ],
+    [
+      'the program above the one that pays',
+      (own, stolen) => [act(scribe, memo(stolen), act(router, memo(own), transfer))],
+    ],
+    [
+      'another call of the program that pays',
+      (own, stolen) => [act(router, memo(own), transfer), act(router, memo(stolen))],
+    ],
+    ['a transfer hook', async (own, stolen) => [memo(own), transfer, await hooked(memo(stolen))]],
+    [
+      'a transfer hook below the program that pays',
+      async (own, stolen) => [act(router, memo(own), transfer, await hooked(memo(stolen)))],
+    ],
+  ])('T173: %s takes nothing, and the payer is served', async (_name, route) => {
+    const [own, stolen] = [await till.challenge(), await till.challenge()]
+    const tx = await succeed(world, await route(own.requestId, stolen.requestId), payer)
+    await till.refuses('memo_mismatch', { tx, challenge: stolen, payer })
+    await till.serves({ tx, challenge: own, payer })
+    await till.sellsHonestly(stolen)
+  })
+
+  it.each<[string, (requestId: string) => readonly Instruction[]]>([
+    ['the program that passes on the order', (id) => [act(router, memo(id), transfer)]],
+    ['that program, after the transfer', (id) => [act(router, transfer, memo(id))]],
+    ['that program, two calls deep', (id) => [act(scribe, act(router, memo(id), transfer))]],
+    ['the payer, while a program passes on the order', (id) => [memo(id), act(scribe, act(router, transfer))]],
+  ])('T173: of %s counts', async (_name, plan) => {
+    await till.serves(await bench.commit(till, payer, ({ requestId }) => plan(requestId), { bare: true }))
+  })
+
+  it('T173: is not refused for good while a node does not tell which program called', async () => {
+    const attempt = await bench.commit(till, payer, ({ requestId }) => [act(router, memo(requestId), transfer)], {
+      bare: true,
+    })
+    world.localnet.faults.intercept(withoutHeights)
+    await till.refuses('chain_unavailable', attempt)
+    const plain = await bench.commit(till, payer, [act(router, transfer)])
+    await till.serves(plain)
+    world.localnet.faults.clear()
+    await till.serves(attempt)
+  })
+
+  /** A transfer of a token whose mint has a hook, which writes a memo. */
+  async function hooked({ programAddress, data = new Uint8Array() }: Instruction): Promise<Instruction> {
+    const { honest: issuer } = bench
+    // A call of the program at position 5, without accounts: behind the five accounts of every hook.
+    const hook = await deployPuppet(world, undefined, 0, Uint8Array.from([1, data.length, 0, 5, 0, ...data]))
+    const hookOf = extensions.transferHook(hook.address, issuer.address)
+    const mint = await createMint(world, issuer, { extensions: [hookOf] })
+    await mintTo(world, mint, issuer, { [payer.address]: 1n, [issuer.address]: 0n })
+    const [list] = await getProgramDerivedAddress({
+      programAddress: hook.address,
+      seeds: ['extra-account-metas', getAddressEncoder().encode(address(mint.address))],
+    })
+    // The name of the hook's instruction, then one further account: neither signer nor writable.
+    const head = [105, 37, 101, 197, 75, 251, 102, 26, ...u32(4 + 35), ...u32(1)]
+    world.localnet.setAccount(list, {
+      lamports: 10_000_000n,
+      data: Uint8Array.from([...head, 0, ...(decodeAddress(programAddress) ?? []), 0, 0]),
+      owner: hook.address,
+      executable: false,
+      rentEpoch: 0n,
+    })
+    const moving = await move(world, mint, payer, issuer.address, 1n)
+    const more = [programAddress, hook.address, list].map((one) => ({ address: one, role: AccountRole.READONLY }))
+    return { ...moving, accounts: [...(moving.accounts ?? []), ...more] }
+  }
 })
 
 describe('one transaction for many requests', () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
-import { deployPuppet, type Puppet } from '../harness/puppet.ts'
+import { deployPuppet, type Puppet, withoutHeights } from '../harness/puppet.ts'
 import { memo, type World } from '../harness/world.ts'
 
 let bench: Bench
@@ -29,13 +29,6 @@ afterAll(() => bench.close())
 const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, recipient.address, units)
 const fromVault = (units: bigint) =>
   move(world, world.usdc, puppet.vault.address, recipient.address, units, puppet.vault as never)
-
-/** What a node tells of a transaction, as far as it is changed here. */
-interface Told {
-  readonly meta: {
-    readonly innerInstructions: readonly { index: number; instructions: readonly { stackHeight: number }[] }[]
-  }
-}
 
 describe('a smart wallet', () => {
   it('T27: pays by a call, with the memo in a call too', async () => {
@@ -66,15 +59,7 @@ describe('a smart wallet', () => {
       async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)])],
       { bare: true },
     )
-    world.localnet.faults.intercept((method, _params, answer) => {
-      if (method !== 'getTransaction' || !('result' in answer)) return answer
-      const result = answer.result as Told
-      const innerInstructions = result.meta.innerInstructions.map(({ index, instructions }) => ({
-        index,
-        instructions: instructions.map(({ stackHeight: _, ...rest }) => rest),
-      }))
-      return { result: { ...result, meta: { ...result.meta, innerInstructions } } }
-    })
+    world.localnet.faults.intercept(withoutHeights)
     await till.refuses('chain_unavailable', { ...attempt, payer: puppet.vault })
     world.localnet.faults.clear()
     await till.serves({ ...attempt, payer: puppet.vault })

@@ -9,9 +9,11 @@ import { decodeSignature, encodeBase58 } from '../../src/core/base58.ts'
 import { readKeyring } from '../../src/core/keys.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { PaywallEvent } from '../../src/server/events.ts'
+import { move } from '../harness/mint.ts'
+import { deployPuppet } from '../harness/puppet.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
-import { proofOf, type World } from '../harness/world.ts'
+import { memo, proofOf, type World } from '../harness/world.ts'
 
 let stand: Stand
 let world: World
@@ -92,6 +94,28 @@ describe('while the WebSocket tells', () => {
     expect(given).toMatchObject({ token: 'USDC', amount: '0.000005' })
     expect(given).not.toHaveProperty('requestId')
     await expectServed(shop.claim(proofOf(tx, challenge, stand.payer)))
+  })
+
+  it('T173: a program on the way neither renames a payment nor hides it behind a payment of its own', async () => {
+    const shop = await openWatching()
+    const router = await deployPuppet(world)
+    await world.localnet.fund(router.vault.address, { USDC: 1n })
+    const [own, stolen] = [await shop.challenge(), await shop.challenge()]
+    const { address } = world.recipient
+    const dust = await move(world, world.usdc, router.vault.address, address, 1n, router.vault as never)
+    const tx = await world.send(
+      [
+        router.act([dust, memo(stolen.requestId)]),
+        memo(own.requestId),
+        await world.transfer(stand.payer, address, 'USDC', 10_000n),
+      ],
+      stand.payer,
+    )
+    const event = await eventually(
+      () => seenBy(shop, tx),
+      (seen) => seen !== undefined,
+    )
+    expect(event).toMatchObject({ amount: '0.01', requestId: own.requestId })
   })
 
   it('T70, T167: what one node tells is read from two before it opens a door', async () => {

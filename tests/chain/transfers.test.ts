@@ -28,6 +28,7 @@ describe('transfers', () => {
     authority: payer,
     units: 100n,
     signers: [payer],
+    memos: [],
   }
   const unchecked = { accounts: bytes(2, 3, 0), data: bytes(3, units(100n)) }
   const checked = { accounts: bytes(2, 4, 3, 0), data: bytes(12, units(100n), 6) }
@@ -45,6 +46,7 @@ describe('transfers', () => {
         authority: payer,
         units: 45n,
         signers: [payer],
+        memos: [],
       },
     ])
   })
@@ -143,11 +145,11 @@ describe('transfers', () => {
 
   describe('by calls between programs', () => {
     const smartWallet = nameOf(20)
-    const run = (instructions: unknown, top = bytes(0, 2, 3)) =>
+    const run = (instructions: unknown, program = smartWallet) =>
       read(
         transactionOf(
-          smartWallet,
-          [{ accounts: top }, { accounts: bytes(1) }],
+          program,
+          [{ accounts: bytes(0, 2, 3) }, { accounts: bytes(1) }],
           [{ table: keyOf(30), writable: bytes(1), readonly: bytes(2, 3) }],
         ),
         {
@@ -172,6 +174,25 @@ describe('transfers', () => {
       if (reading.kind !== 'effect') throw new Error(reading.why)
       expect(reading.effect.memos).toEqual(['rid'])
       expect(reading.effect.transfers).toEqual([{ ...tokenMove, authority: other, memos: ['rid'] }])
+    })
+
+    it('T173: memos below the token program belong to no transfer that a wallet signed for', () => {
+      const rid = call(9, [], bytes([114, 105, 100]))
+      const signed = call(8, [2, 3, 0], bytes(3, units(100n)))
+      const at = (stackHeight: number, one: typeof move) => ({ ...one, stackHeight })
+      // A hook, and the calls that it makes.
+      const hookAt = (height: number) => [
+        at(height, call(5, [], bytes())),
+        ...[rid, signed, move].map((one) => at(height + 1, one)),
+      ]
+      const memosIn = (instructions: unknown, program?: string) => {
+        const reading = run([{ index: 0, instructions }], program)
+        if (reading.kind !== 'effect') throw new Error(reading.why)
+        return reading.effect.transfers.map(({ memos }) => memos)
+      }
+      expect(memosIn([signed, ...hookAt(3)])).toEqual([[], [], ['rid']])
+      expect(memosIn(hookAt(2), token2022Program)).toEqual([[], ['rid']])
+      expect(memosIn(hookAt(2))).toEqual([['rid'], ['rid']])
     })
 
     it('counts as signers those whom the top-level instruction was given, and nobody else', () => {

@@ -7,7 +7,8 @@
  *   that its own id and the bump make. Flags: 1 writable, 2 signer.
  * - `2, from, to, units in 8 bytes` moves lamports of an account that it owns.
  *
- * Data that means nothing to it it takes without a word, so it also passes for a token program or a transfer hook.
+ * Data that means nothing to it it takes without a word, so it also passes for a token program or a transfer hook. Orders
+ * may also be part of its code; then it follows them whatever its data says.
  */
 import type { Assembler, Register } from './sbpf.ts'
 
@@ -17,11 +18,13 @@ const metasAt = 0x1000
 const orderAt = 0x1800
 const seedAt = 0x1840
 const seedsAt = 0x1860
+const ownOrdersAt = 0x2000
 
 /** `skip` bytes of the data come before the orders, and mean nothing to it. */
-export function writePuppet(asm: Assembler, skip = 0): void {
+export function writePuppet(asm: Assembler, skip = 0, ownOrders?: Uint8Array): void {
   readAccounts(asm)
-  asm.set('add', 6, skip)
+  if (ownOrders) placeOrders(asm, ownOrders)
+  else asm.set('add', 6, skip)
   asm.label('order')
   asm.jumpUnlessBelow(6, 8, 'end')
   asm.load('b', 2, 6, 0)
@@ -87,6 +90,20 @@ function readAccounts(asm: Assembler): void {
   asm.load('dw', 8, 6, 0)
   asm.set('add', 6, 8)
   asm.join('add', 8, 6)
+}
+
+/** Writes orders into memory, and leaves in r6 where they begin and in r8 where they end. */
+function placeOrders(asm: Assembler, orders: Uint8Array): void {
+  const padded = new Uint8Array(Math.ceil(orders.length / 8) * 8)
+  padded.set(orders)
+  asm.wide(6, heap)
+  asm.set('add', 6, ownOrdersAt)
+  for (const [index, word] of new BigInt64Array(padded.buffer).entries()) {
+    asm.wide(3, word)
+    asm.store('dw', 6, 8 * index, 3)
+  }
+  asm.join('mov', 8, 6)
+  asm.set('add', 8, orders.length)
 }
 
 /** `to` ← where the account is described whose position is in `position`, which is spoiled. */

@@ -10,6 +10,7 @@ import {
   isWritableRole,
   type TransactionSigner,
 } from '@solana/kit'
+import type { Intercept } from '../../src/localnet/faults.ts'
 import { writePuppet } from './marionette.ts'
 import { assembleProgram } from './sbpf.ts'
 import { newSigner, type World } from './world.ts'
@@ -31,11 +32,12 @@ export interface Head {
   readonly data: Uint8Array
 }
 
-export async function deployPuppet(world: World, at?: string, skip = 0): Promise<Puppet> {
+/** With orders of its own it follows only these. */
+export async function deployPuppet(world: World, at?: string, skip = 0, ownOrders?: Uint8Array): Promise<Puppet> {
   const id = (at ?? (await newSigner()).address) as Address
   world.localnet.setProgram(
     id,
-    assembleProgram((assembler) => writePuppet(assembler, skip)),
+    assembleProgram((assembler) => writePuppet(assembler, skip, ownOrders)),
   )
   const [vault, bump] = await getProgramDerivedAddress({ programAddress: id, seeds: [] })
   return {
@@ -109,4 +111,22 @@ function compose(
 function roleOf(writable: boolean, signer: boolean): AccountRole {
   if (signer) return writable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER
   return writable ? AccountRole.WRITABLE : AccountRole.READONLY
+}
+
+/** What a node tells of a transaction, as far as it is changed here. */
+interface Told {
+  readonly meta: {
+    readonly innerInstructions: readonly { index: number; instructions: readonly { stackHeight: number }[] }[]
+  }
+}
+
+/** A node that does not tell how deep a call is. */
+export const withoutHeights: Intercept = (method, _params, answer) => {
+  if (method !== 'getTransaction' || !('result' in answer)) return answer
+  const result = answer.result as Told
+  const innerInstructions = result.meta.innerInstructions.map(({ index, instructions }) => ({
+    index,
+    instructions: instructions.map(({ stackHeight: _, ...rest }) => rest),
+  }))
+  return { result: { ...result, meta: { ...result.meta, innerInstructions } } }
 }

@@ -393,6 +393,7 @@ async function readPayment(
     authority: payer,
     units: found?.units,
     signers: [payer],
+    memos: [],
   }
   const effect = {
     ...{ signature, slot: 1, blockTime: 1, failed: false, feePayer: payer, fee: 0n, memos: [], holdings: [] },
