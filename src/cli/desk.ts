@@ -98,7 +98,7 @@ export async function openDesk(setup: DeskSetup): Promise<RunningDesk> {
   const clock = createWallClock()
   const rates = shareRates({ get: http.get, clock, log })
   const stop = async (): Promise<void> => {
-    rates.stop()
+    await rates.stop()
     rpc.close()
     await http.close()
   }

@@ -91,6 +91,7 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
       ...ground,
       chain: service.chain,
       native,
+      reportToken: service.config.reportToken,
       assetOf: (token) => (token === 'SOL' ? 'SOL' : mintOf(token, mints)?.address),
     })
     const { accruals, payouts, problems, unknown } = audit

@@ -4,7 +4,7 @@ import type { Consequence } from './delivery.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import type { Dispatches, Rewards } from './money-out.ts'
 import type { Mint, TokenCode } from './network.ts'
-import type { FrozenRates } from './rates.ts'
+import type { FrozenRates, JournaledRates } from './rates.ts'
 import type { Effect } from './verify.ts'
 
 /** The service's agreed time. Nothing else may ask what time it is. */
@@ -193,7 +193,7 @@ export interface PaymentRecord {
   readonly finality: 'confirmed' | 'finalized'
   /** What was paid for, as the provider names it: a path. */
   readonly endpoint: string
-  /** What it was worth in the report token when it was registered, in units of 10⁻¹²; undefined without a rate. */
+  /** What it was worth in the report token at its block time, in units of 10⁻¹²; undefined without a rate. */
   readonly worth: bigint | undefined
   /** By which that was reckoned, and by which it can be reckoned anew. */
   readonly rates: FrozenRates | undefined
@@ -268,6 +268,8 @@ export interface Ledger {
   readonly rewards?: Rewards
   /** What goes out. */
   readonly dispatches?: Dispatches
+  /** Rates as they were believed. Without it a payment is valued by the rates of the moment at which it is registered. */
+  readonly rates?: RateJournal
   peek(tx: Uint8Array): Promise<Standing | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>
@@ -351,6 +353,31 @@ export interface Journal {
   conclude(conclusions: readonly Conclusion[]): Promise<readonly Conclusion[]>
   exposure(): Promise<readonly Exposure[]>
 }
+
+/** The rates that all servers on a ledger have believed, from when on. Entries are kept for `ratesKeptMs`. */
+export interface RateJournal {
+  /** Writes down what a feed says from now on. Nothing is written where it says the same as before. */
+  note(rates: Omit<JournaledRates, 'at'>): Promise<void>
+  /**
+   * The rates that hold for a payment at a time. These are the ones in force then. Where they lack a rate for one of the
+   * tokens, the first ones after that which have it; where there are none, those in force after all.
+   *
+   * A feed that is newer than the time has none in force at it, because another source was configured then: so the rates of
+   * all feeds of the same use (the name up to the slash) are looked through, for some that have all tokens.
+   */
+  find(query: RateQuery): Promise<JournaledRates | undefined>
+}
+
+export interface RateQuery {
+  /** `use/name`. */
+  readonly feed: string
+  /** Milliseconds since 1970. */
+  readonly time: number
+  readonly tokens: readonly TokenCode[]
+}
+
+/** Longer than anybody can wait with the proof of a payment: 40 days. */
+export const ratesKeptMs = 40 * 86_400_000
 
 /** What payments add up to. Those that the chain took back, and those that came too late, are not in it. */
 export interface Sum {

@@ -4,6 +4,8 @@
  * A source may be slow, wrong or lying. What it says is weighed reading by reading and token by token, so that one bad
  * rate costs one token and never a price.
  */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from './base64url.ts'
 import { formatUnits } from './money.ts'
 import type { TokenCode } from './network.ts'
 import { tokenCodes } from './network.ts'
@@ -183,6 +185,11 @@ export function offerOf(state: RateState, moment: Moment, limits: RateLimits): R
     return { kind: 'stale', why }
   }
   return { kind: 'offered', rate: believed.rate }
+}
+
+/** What the rates of a source depend on, as a name. */
+export function nameFeed(kind: string, settings: readonly unknown[]): string {
+  return `${kind}-${encodeBase64url(sha256(new TextEncoder().encode(JSON.stringify(settings))), 8)}`
 }
 
 export function formatRate(rate: bigint): string {

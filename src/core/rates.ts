@@ -10,13 +10,21 @@ export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
 export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
 
-/** Rates as they were when a payment was registered. */
-export interface FrozenRates {
+/** Rates as the ledger keeps them: in force from `at` on, until the next ones of the same feed. */
+export interface JournaledRates {
   readonly table: RateTable
   /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
   readonly source: string
+  /** Names the use of the rates and the settings of their source: `prices/pyth-…`. */
+  readonly feed: string
   /** Milliseconds since 1970. */
   readonly at: number
+}
+
+/** The rates by which a payment is valued: those in force at its block time. */
+export interface FrozenRates extends Omit<JournaledRates, 'feed'> {
+  /** Undefined where the rates are of no journal. */
+  readonly feed?: string
   /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
   readonly decimals: TokenDecimals
 }
@@ -61,6 +69,11 @@ export function fairUnits(
   const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
   if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
   return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
+}
+
+/** Whether a table has a rate for all of these. */
+export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolean {
+  return tokens.every((token) => parseRate(table[token] ?? '') !== undefined)
 }
 
 /** The decimals of all tokens that exist on a network. */

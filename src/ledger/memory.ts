@@ -22,6 +22,7 @@ import { createMemoryBooks } from './memory-books.ts'
 import { createMemoryDispatches } from './memory-dispatches.ts'
 import { createMemoryJournal } from './memory-journal.ts'
 import { createMemoryNotices, createMemoryShelf, tell } from './memory-notices.ts'
+import { createMemoryRates } from './memory-rates.ts'
 import { createMemoryRewards, ripen } from './memory-rewards.ts'
 import type { Entry } from './memory-room.ts'
 import { createRoom, keyOf } from './memory-room.ts'
@@ -59,6 +60,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
     notices: createMemoryNotices(room, now),
     rewards: createMemoryRewards(room, now),
     dispatches: createMemoryDispatches(room, now),
+    rates: createMemoryRates(now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -74,7 +76,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const current = registers
         ? opened(reckoned(registers, reportToken, room.reportToken), time)
         : restores && entry
-          ? restored(entry, restores, time)
+          ? restored(entry, reckoned(restores, reportToken, room.reportToken), time)
           : entry
       if (!current) return taken
       tell(room, noticesOf({ registers, restores }), take.tx, time)
@@ -143,9 +145,10 @@ function opened(record: PaymentRecord, time: number, late = false): Entry {
   return { record, account: openAccount(record, time, late), leases: new Map() }
 }
 
-function restored(entry: Entry, { slot, paidAt, finality }: PaymentRecord, time: number): Entry {
+/** In another block, and so by the rates of that. */
+function restored(entry: Entry, { slot, paidAt, finality, worth, rates }: PaymentRecord, time: number): Entry {
   const account = { ...entry.account, finality, concludedAt: time }
-  return { ...entry, record: { ...entry.record, slot, paidAt }, account }
+  return { ...entry, record: { ...entry.record, slot, paidAt, worth, rates }, account }
 }
 
 function holdingOf(entry: Entry | undefined, time: number): Holding | undefined {

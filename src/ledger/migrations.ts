@@ -6,7 +6,7 @@
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { checkVersion, LedgerConfigurationError } from './identity.ts'
-import { duesStep, signingsStep, voidsStep } from './sqlite-dues-schema.ts'
+import { duesStep, netStep, signingsStep, voidsStep } from './sqlite-dues-schema.ts'
 
 /**
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
@@ -238,6 +238,7 @@ export const steps: readonly string[] = [
   duesStep,
   voidsStep,
   signingsStep,
+  netStep,
 ]
 
 const fullSynchronous = 2

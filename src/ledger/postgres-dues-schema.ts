@@ -122,6 +122,18 @@ export const voidsStep = `
     WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
 
+export const netStep = `
+  CREATE TABLE paystile_rates (
+    feed text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    source text NOT NULL,
+    usdc text,
+    native text,
+    sol text,
+    PRIMARY KEY (feed, at)
+  );
+  CREATE INDEX paystile_rates_at ON paystile_rates (at)`
+
 /** The gate has no rows: it is there to be locked. Who registers a payment takes the one lock of it, who makes one void the other. */
 export const signingsStep = `
   ALTER TABLE paystile_dispatches ADD COLUMN failures bigint NOT NULL DEFAULT 0;

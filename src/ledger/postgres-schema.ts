@@ -5,7 +5,7 @@
 import type { LedgerIdentity, Remembered } from './identity.ts'
 import { checkIdentity, checkVersion, LedgerConfigurationError } from './identity.ts'
 import type { Database } from './postgres-database.ts'
-import { duesStep, signingsStep, voidsStep } from './postgres-dues-schema.ts'
+import { duesStep, netStep, signingsStep, voidsStep } from './postgres-dues-schema.ts'
 
 export const steps: readonly string[] = [
   `
@@ -163,6 +163,7 @@ export const steps: readonly string[] = [
   duesStep,
   voidsStep,
   signingsStep,
+  netStep,
 ]
 
 /** A ledger of many payments takes its time to be brought up to date, once. */

@@ -33,6 +33,7 @@ import { createPostgresDispatches } from './postgres-dispatches.ts'
 import { lanes } from './postgres-effects.ts'
 import { createPostgresJournal } from './postgres-journal.ts'
 import { createPostgresNotices } from './postgres-notices.ts'
+import { createPostgresRates } from './postgres-rates.ts'
 import { createPostgresRewards } from './postgres-rewards.ts'
 import type { Entry } from './postgres-rows.ts'
 import { bookedOf, createRows, holdingOf } from './postgres-rows.ts'
@@ -136,6 +137,7 @@ function createPostgresLedger(
     notices: createPostgresNotices(database, clock),
     rewards: createPostgresRewards(database, clock),
     dispatches: createPostgresDispatches(database, clock),
+    rates: createPostgresRates(database, clock),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
@@ -153,7 +155,9 @@ function createPostgresLedger(
           const now = timeOf(clock)
           const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
           if (registers && isVoided) return { answer: { kind: 'spent' } }
-          const current = registers ? replacing(before, reckon(registers), now) : before && next(before, restores, now)
+          const current = registers
+            ? replacing(before, reckon(registers), now)
+            : before && next(before, restores && reckon(restores), now)
           if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
           const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
           if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
@@ -236,15 +240,15 @@ function replacing(before: Entry | undefined, record: PaymentRecord, now: number
   return { ...opened(record, now), version: before ? before.version + 1n : 1n }
 }
 
-/** The row after the next change, which may be that a payment taken back has landed again. */
+/** The row after the next change, which may be that a payment taken back has landed again, in another block. */
 function next(before: Entry, restores: PaymentRecord | undefined, now: number): Entry {
   const version = before.version + 1n
   if (!restores) return { ...before, version }
-  const { slot, paidAt, finality } = restores
+  const { slot, paidAt, finality, worth, rates } = restores
   return {
     ...before,
     version,
-    record: { ...before.record, slot, paidAt },
+    record: { ...before.record, slot, paidAt, worth, rates },
     account: { ...before.account, finality, concludedAt: now },
   }
 }

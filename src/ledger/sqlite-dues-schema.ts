@@ -125,6 +125,20 @@ export const voidsStep = `
   CREATE INDEX dispatches_changed ON dispatches (kind, state, changed_at);
   `
 
+/** Rates are in force from a time on, until the next ones of the same feed. A token without a rate has none then. */
+export const netStep = `
+  CREATE TABLE rates (
+    feed TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    usdc TEXT,
+    native TEXT,
+    sol TEXT,
+    PRIMARY KEY (feed, at)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX rates_at ON rates (at);
+  `
+
 /**
  * Payouts are counted by when they were signed: one that is signed over and over would otherwise count with all it ever was.
  * What was signed before counts once, when it last changed.

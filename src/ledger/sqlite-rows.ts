@@ -78,6 +78,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
   const booked = prepare(`SELECT ${bookedColumns} FROM payments WHERE id = ?`)
 
+  const restore = prepare(`
+    UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ?, worth = ?, rates = ? WHERE id = ?`)
   const setTally = prepare(`
     UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
       undelivered_at = ? WHERE id = ?`)
@@ -103,7 +105,11 @@ export function prepareRows(db: DatabaseSyncInstance) {
     },
     reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
-    restore: prepare('UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ? WHERE id = ?'),
+    /** In another block, and so by the rates of that. */
+    restore: (id: bigint, { slot, paidAt, finality, worth, rates }: PaymentRecord, now: number): void => {
+      const value = worth === undefined ? null : String(worth)
+      restore.run(BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
+    },
     lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
     lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
     grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),

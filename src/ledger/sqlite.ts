@@ -33,6 +33,7 @@ import type { SqliteFile } from './sqlite-file.ts'
 import { openSqliteFile } from './sqlite-file.ts'
 import { createSqliteJournal } from './sqlite-journal.ts'
 import { createSqliteNotices, prepareTelling } from './sqlite-notices.ts'
+import { createSqliteRates } from './sqlite-rates.ts'
 import { createSqliteRewards, prepareRipening } from './sqlite-rewards.ts'
 import { prepareRows } from './sqlite-rows.ts'
 import { createSqliteShelf } from './sqlite-shelf.ts'
@@ -81,7 +82,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
           enter(changesBetween(undefined, { ...registers, late: false }))
         }
         if (restores && id !== undefined) {
-          rows.restore.run(BigInt(restores.slot), BigInt(restores.paidAt), restores.finality, BigInt(now), id)
+          rows.restore(id, reckon(restores), now)
           enter(changesBetween(undefined, rows.booked(id)))
         }
         tell(noticesOf({ registers, restores }), take.tx, now)
@@ -155,6 +156,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     notices: createSqliteNotices(file, clock),
     rewards: createSqliteRewards(file, clock),
     dispatches: createSqliteDispatches(file, clock),
+    rates: createSqliteRates(file, clock),
     async close() {
       await file.close()
     },

@@ -26,6 +26,8 @@ export interface RateFeedParts {
   readonly clock: Clock
   readonly log: Log
   readonly limits: RateLimits
+  /** Called when the table has changed, before it is used. */
+  readonly onChange?: () => void
 }
 
 export interface RateFeed {
@@ -42,8 +44,8 @@ export interface RateFeed {
 }
 
 /** Begins to ask. Never throws for what a source does: the tokens it fails are left out, and `why` says so. */
-export function createRateFeed({ source, clock, log, limits }: RateFeedParts): RateFeed {
-  const board = createBoard(limits, log)
+export function createRateFeed({ source, clock, log, limits, onChange = () => {} }: RateFeedParts): RateFeed {
+  const board = createBoard(limits, log, onChange)
   let failure: string | undefined
   let isAsked = false
   let isStopped = false
@@ -99,7 +101,7 @@ export function createRateFeed({ source, clock, log, limits }: RateFeedParts): R
 }
 
 /** What is known of every token, and the table that follows from it. */
-function createBoard(limits: RateLimits, log: Log) {
+function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
   const states = new Map<RatedToken, RateState>()
   const kinds = new Map<RatedToken, RateOffer['kind']>()
   let rates: readonly (bigint | undefined)[] = []
@@ -142,6 +144,7 @@ function createBoard(limits: RateLimits, log: Log) {
         return rate === undefined ? [] : [[token, formatRate(rate)] as const]
       })
       table = Object.freeze({ USDC: '1', ...Object.fromEntries(entries) })
+      onChange()
       return table
     },
   }

@@ -12,11 +12,11 @@ import { refuse } from '../core/errors.ts'
 import type { Incoming } from '../core/http.ts'
 import { equalBytes } from '../core/mac.ts'
 import type { TokenCode } from '../core/network.ts'
-import { decimalsOf, tokenCodes } from '../core/network.ts'
 import type { Grant, PaymentRecord, Standing, Take } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { hashClaim, proofText } from '../core/proof.ts'
 import type { FrozenRates } from '../core/rates.ts'
+import { decimalsIn } from '../core/rates.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
 import type { PaymentOption, Quote } from '../core/verify.ts'
@@ -211,7 +211,7 @@ async function register(
     paidAt: verdict.paidAt,
     usableUntil: usableUntilOf(visit, request.allowance, claimable),
     endpoint: endpointOf(route.config.endpoint, incoming),
-    ...appraise(visit, paid.option, paid.received),
+    ...(await appraise(visit, paid.option, paid.received, verdict.paidAt)),
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)
@@ -225,18 +225,12 @@ async function register(
   return admission
 }
 
-/** What a payment is worth for the reports, and the rates by which that is so. */
-function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint) {
-  const table = route.rates.current()
+/** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
+async function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
   const { reportToken } = service.config
-  const known = tokenCodes.map((code) => [code, decimalsOf(code, route.config.mints)] as const)
-  const rates: FrozenRates = {
-    table,
-    source: route.config.rates.kind,
-    at: Math.floor(service.clock.now()),
-    decimals: Object.fromEntries(known.filter(([, places]) => places !== undefined)),
-  }
-  return { worth: worthOf({ token, units, decimals }, reportToken, table), rates }
+  const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
+  const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
+  return { worth: worthOf({ token, units, decimals }, reportToken, found.table), rates }
 }
 
 /** One request is claimed once. What is used little by little may be used for longer. */

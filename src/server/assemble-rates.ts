@@ -1,24 +1,58 @@
 /** Joins the rate sources: routes whose settings are equal share one feed, which is asked from the first route on. */
-import type { MintTable } from '../core/network.ts'
-import type { Clock, Get, Log } from '../core/ports.ts'
+import type { MintTable, TokenCode } from '../core/network.ts'
+import type { Clock, Get, Log, RateJournal } from '../core/ports.ts'
 import type { RateSource } from '../core/rate-feed.ts'
-import type { RateFeed } from '../rates/feed.ts'
+import { nameFeed } from '../core/rate-feed.ts'
+import type { JournaledRates, RateTable } from '../core/rates.ts'
 import { createRateFeed } from '../rates/feed.ts'
 import { createJupiterSource, jupiterUrl } from '../rates/jupiter.ts'
 import { createPythSource, pythUrl } from '../rates/pyth.ts'
 import type { RatesConfig } from './rates-option.ts'
-import type { Rates } from './service.ts'
+import type { Rates, RatesUse } from './service.ts'
 
 type LiveRates = Exclude<RatesConfig, { kind: 'fixed' }>
 
-export function shareRates({ get, clock, log }: { readonly get: Get; readonly clock: Clock; readonly log: Log }) {
-  const feeds = new Map<string, RateFeed>()
+export interface RatesParts {
+  readonly get: Get
+  readonly clock: Clock
+  readonly log: Log
+  /** Undefined where nothing is valued by these rates later. */
+  readonly journal?: RateJournal | undefined
+}
+
+/** One source, by whatever it is asked. */
+interface Feed {
+  readonly name: string
+  readonly rates: Pick<Rates, 'current' | 'why' | 'ready'>
+  readonly keepers: Map<RatesUse, Keeper>
+  stop(): void
+}
+
+export function shareRates({ get, clock, log, journal }: RatesParts) {
+  const feeds = new Map<string, Feed>()
   const names = new WeakMap<RateSource, string>()
-  const nameOf = (config: LiveRates, mints: MintTable): string => {
-    if (config.kind !== 'own') return JSON.stringify([config, config.kind === 'jupiter' && mints])
-    const name = names.get(config.source) ?? crypto.randomUUID()
-    names.set(config.source, name)
-    return JSON.stringify([name, config.limits])
+  let ownSources = 0
+  /** The name of a source of one's own is its place among them: nothing else of a function stays the same. */
+  const nameOwn = (source: RateSource): string => {
+    const known = names.get(source)
+    if (known !== undefined) return known
+    ownSources += 1
+    const name = ownSources === 1 ? 'own' : `own-${ownSources}`
+    names.set(source, name)
+    return name
+  }
+  /** By what its rates depend on. No key is in it. */
+  const nameOf = (config: RatesConfig, mints: MintTable): string => {
+    switch (config.kind) {
+      case 'fixed':
+        return nameFeed(config.kind, Object.entries(config.table).sort())
+      case 'pyth':
+        return nameFeed(config.kind, [config.url ?? pythUrl, Object.entries(config.feeds).sort()])
+      case 'jupiter':
+        return nameFeed(config.kind, [config.url ?? jupiterUrl, mints])
+      case 'own':
+        return nameOwn(config.source)
+    }
   }
   const sourceOf = (config: LiveRates, mints: MintTable): RateSource => {
     if (config.kind === 'own') return config.source
@@ -26,20 +60,100 @@ export function shareRates({ get, clock, log }: { readonly get: Get; readonly cl
     if (config.kind === 'jupiter') return createJupiterSource({ get, url: url ?? jupiterUrl, apiKey, mints })
     return createPythSource({ get, url: url ?? pythUrl, apiKey, feeds: config.feeds })
   }
+  const createFeed = (config: RatesConfig, mints: MintTable): Feed => {
+    const name = nameOf(config, mints)
+    const keepers: Feed['keepers'] = new Map()
+    if (config.kind === 'fixed') {
+      const rates = { current: () => config.table, why: () => undefined, ready: async () => {} }
+      return { name, rates, keepers, stop: () => {} }
+    }
+    const onChange = (): void => {
+      for (const keeper of keepers.values()) keeper.write()
+    }
+    const feed = createRateFeed({ source: sourceOf(config, mints), clock, log, limits: config.limits, onChange })
+    return { name, rates: feed, keepers, stop: feed.stop }
+  }
+  const feedOf = (config: RatesConfig, mints: MintTable): Feed => {
+    const key = JSON.stringify([nameOf(config, mints), config.kind !== 'fixed' && { ...config, source: undefined }])
+    const feed = feeds.get(key) ?? createFeed(config, mints)
+    feeds.set(key, feed)
+    return feed
+  }
   return {
-    open: (config: RatesConfig, mints: MintTable): Rates => {
-      if (config.kind === 'fixed') {
-        return { current: () => config.table, why: () => undefined, ready: async () => {}, spread: 0 }
+    open: (config: RatesConfig, mints: MintTable, use: RatesUse = 'prices'): Rates => {
+      const { name, rates, keepers } = feedOf(config, mints)
+      const { current, why, ready } = rates
+      const facts = { feed: `${use}/${name}`, source: config.kind }
+      /** The feed of a fixed table says one thing for ever: once found, it is not asked for again. */
+      let fixed: JournaledRates | undefined
+      const find = async (time: number, tokens: readonly TokenCode[]): Promise<JournaledRates> => {
+        if (fixed && fixed.at <= time) return fixed
+        await keepers.get(use)?.written()
+        const found = await journal?.find({ feed: facts.feed, time, tokens })
+        if (config.kind === 'fixed' && found?.feed === facts.feed) fixed = found
+        return found ?? { ...facts, table: current(), at: Math.floor(clock.now()) }
       }
-      const name = nameOf(config, mints)
-      const feed =
-        feeds.get(name) ?? createRateFeed({ source: sourceOf(config, mints), clock, log, limits: config.limits })
-      feeds.set(name, feed)
-      const { current, why, ready } = feed
-      return { current, why, ready, spread: config.limits.spread }
+      const keep = (): void => {
+        if (!journal || keepers.has(use)) return
+        const keeper = createKeeper({ note: (table) => journal.note({ ...facts, table }), current, log })
+        keepers.set(use, keeper)
+        // Before its source was asked it says nothing.
+        void ready().then(keeper.start)
+      }
+      return { current, why, ready, find, keep, spread: config.kind === 'fixed' ? 0 : config.limits.spread }
     },
-    stop: () => {
-      for (const feed of feeds.values()) feed.stop()
+    stop: async () => {
+      for (const { stop, keepers } of feeds.values()) {
+        stop()
+        for (const keeper of keepers.values()) await keeper.written().catch(() => {})
+      }
     },
+  }
+}
+
+interface Keeper {
+  start(): void
+  /** Without waiting. What fails is tried again with the next change, and before anybody is answered. */
+  write(): void
+  /** Resolves when the journal has what is believed now. */
+  written(): Promise<void>
+}
+
+interface KeeperParts {
+  readonly note: (table: RateTable) => Promise<void>
+  readonly current: () => RateTable
+  readonly log: Log
+}
+
+/** Writes down what a feed says, whenever that has changed, one after the other. */
+function createKeeper({ note, current, log }: KeeperParts): Keeper {
+  let isStarted = false
+  let kept: RateTable | undefined
+  let writing: Promise<void> | undefined
+  const catchUp = async (): Promise<void> => {
+    for (let table = current(); table !== kept; table = current()) {
+      await note(table)
+      kept = table
+    }
+  }
+  const written = async (): Promise<void> => {
+    if (!isStarted || (!writing && current() === kept)) return
+    writing ??= catchUp().finally(() => {
+      writing = undefined
+    })
+    await writing
+  }
+  const write = (): void => {
+    written().catch((error: unknown) => {
+      log.warn('rates.unjournaled', { why: error instanceof Error ? error.message : String(error) })
+    })
+  }
+  return {
+    start: () => {
+      isStarted = true
+      write()
+    },
+    write,
+    written,
   }
 }

@@ -193,7 +193,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       }
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
-    const rates = shareRates({ get: http.get, clock, log })
+    const rates = shareRates({ get: http.get, clock, log, journal: ledger.rates })
     stops.push(rates.stop)
     const exposure = createExposureBook(journal, log)
     stops.push(exposure.stop)

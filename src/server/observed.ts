@@ -31,6 +31,7 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
     notices: ledger.notices,
     rewards: ledger.rewards,
     dispatches: ledger.dispatches,
+    rates: ledger.rates,
     peek: timed('peek', (tx) => ledger.peek(tx)),
     take: (order) =>
       trace.span('paystile.ledger.take', { 'paystile.registers': order.payment !== undefined }, async (note) => {

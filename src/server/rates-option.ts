@@ -128,12 +128,16 @@ function isName(value: unknown): value is RateSourceName {
   return sourceNames.includes(value as RateSourceName)
 }
 
+/** A source that is given to several routes stays one. */
+const ownSources = new WeakMap<object, RateSource>()
+
 function readOwn(source: unknown): RateSource | undefined {
-  if (typeof source === 'function') return Object.freeze({ read: source as RateSource['read'] })
-  if (typeof source !== 'object' || source === null || !('read' in source)) return undefined
-  if (typeof source.read !== 'function') return undefined
-  const { read } = source as RateSource
-  return Object.freeze({ read: (question: Parameters<typeof read>[0]) => read.call(source, question) })
+  if ((typeof source !== 'object' && typeof source !== 'function') || source === null) return undefined
+  const read = typeof source === 'function' ? source : 'read' in source ? source.read : undefined
+  if (typeof read !== 'function') return undefined
+  const own = ownSources.get(source) ?? Object.freeze({ read: (read as RateSource['read']).bind(source) })
+  ownSources.set(source, own)
+  return own
 }
 
 const limitRules: Readonly<Record<keyof RateLimits, readonly [least: number, most: number]>> = {

@@ -56,6 +56,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const [routeTag = new Uint8Array()] = tags
   const { fixedDeal, askDeal } = createDeals(pricing)
   const rates = service.openRates(config.rates, config.mints)
+  rates.keep()
   const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin

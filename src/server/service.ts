@@ -14,7 +14,7 @@ import type { Mint, MintTable, TokenCode } from '../core/network.ts'
 import type { Cashier, Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
-import type { RateTable } from '../core/rates.ts'
+import type { JournaledRates, RateTable } from '../core/rates.ts'
 import type { Encode, OpenedRequest } from '../core/request-id.ts'
 import { isAuthentic, sealContext } from '../core/request-id.ts'
 import type { Tags } from '../core/tags.ts'
@@ -82,7 +82,7 @@ export interface ServiceParts {
   /** Keeps signed bytes for nobody else to read. */
   readonly sealer: Sealer
   /** What tokens are worth, by a source that routes with the same settings share. */
-  readonly openRates: (config: RatesConfig, mints: MintTable) => Rates
+  readonly openRates: (config: RatesConfig, mints: MintTable, use?: RatesUse) => Rates
   /** On a local chain, somebody who pays to try things out. */
   readonly testPayer: TestPayer | undefined
   /** Test money, on test networks. Throws a `ConfigurationError` for a key that cannot be used. */
@@ -99,7 +99,10 @@ export interface ServiceParts {
   readonly pending: PendingBook
 }
 
-/** What tokens are worth at this moment. Asks nobody. */
+/** What rates are for: those of prices value payments, and those of rewards what payments froze no rate of NATIVE. */
+export type RatesUse = 'prices' | 'rewards'
+
+/** What tokens are worth. All but `find` asks nobody. */
 export interface Rates {
   /** The same object as long as it says the same. */
   current(): RateTable
@@ -109,6 +112,10 @@ export interface Rates {
   ready(): Promise<void>
   /** What is added where somebody pays in another token than the price's. */
   readonly spread: number
+  /** From now on the ledger keeps what they were. Called where something is valued by them later. */
+  keep(): void
+  /** The rates by which a payment at a time is valued, as `RateJournal` has it; those of now where no ledger keeps them. */
+  find(time: number, tokens: readonly TokenCode[]): Promise<JournaledRates>
 }
 
 export type Recognition =

@@ -3,9 +3,9 @@ import { formatUnits } from '../core/money.ts'
 import type { Dispatches, Rewards } from '../core/money-out.ts'
 import type { MintTable, TokenCode } from '../core/network.ts'
 import { mintOf, solDecimals } from '../core/network.ts'
-import type { Books } from '../core/ports.ts'
+import type { Books, RateJournal } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
-import { decimalsIn } from '../core/rates.ts'
+import { decimalsIn, hasRates } from '../core/rates.ts'
 import type { AccountKey } from '../server/options.ts'
 import type { RatesConfig } from '../server/rates-option.ts'
 import type { Service } from '../server/service.ts'
@@ -42,6 +42,11 @@ export interface Ground extends Omit<DispatchingParts, 'courier'> {
   readonly nameOf: (wallet: Uint8Array) => string
   /** What tokens are worth now; undefined while nobody knows. */
   readonly rates: () => FrozenRates | undefined
+  /** What tokens were worth at a time, or as soon after it as these had rates; undefined while they have none. */
+  readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
+  /** From now on the ledger keeps what they were. */
+  readonly keepRates: () => void
+  readonly rateJournal: RateJournal | undefined
   readonly clock: Service['clock']
   readonly meter: Service['meter']
 }
@@ -64,16 +69,22 @@ export function groundOf(
   const { rewards, dispatches, books } = service.ledger
   if (!rewards || !dispatches || !books) return undefined
   const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
-  const feed = service.openRates(rates, mints)
+  const feed = service.openRates(rates, mints, 'rewards')
+  const decimals = () => decimalsIn(mintsOf(service, mints))
   const addresses = createAddresses({ chain, nameOf })
   return {
     ...{ rewards, dispatches, books, addresses, nameOf, clock, log, meter, sealer },
     rates: () => {
       const table = feed.current()
       if (table.NATIVE === undefined) return undefined
-      const decimals = decimalsIn(mintsOf(service, mints))
-      return { table, source: rates.kind, at: Math.floor(clock.now()), decimals }
+      return { table, source: rates.kind, at: Math.floor(clock.now()), decimals: decimals() }
     },
+    ratesAt: async (time, tokens) => {
+      const found = await feed.find(time, tokens)
+      return hasRates(found.table, tokens) ? { ...found, decimals: decimals() } : undefined
+    },
+    keepRates: feed.keep,
+    rateJournal: service.ledger.rates,
   }
 }
 
@@ -87,6 +98,7 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
   }
   const loops: Loop[] = []
   // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
+  if (rewards) ground.keepRates()
   const accrual = rewards && startAccrual({ ...ground, rules: rewards.rules })
   if (accrual) loops.push(accrual)
   const begun: { payouts?: PayoutsParts; refunds?: RefundParts } = {}

@@ -7,8 +7,10 @@ import { verificationAt } from '../core/developers.ts'
 import type { Meter } from '../core/metrics.ts'
 import { formatUnits } from '../core/money.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../core/money-out.ts'
+import type { TokenCode } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import type { FrozenRates } from '../core/rates.ts'
+import { hasRates } from '../core/rates.ts'
 import type { RewardRules } from '../core/rewards.ts'
 import { formatRules, hostOf, shareOut } from '../core/rewards.ts'
 import type { Loop } from './loop.ts'
@@ -17,8 +19,10 @@ import { startLoop } from './loop.ts'
 export interface AccrualParts {
   readonly rewards: Rewards
   readonly rules: RewardRules
-  /** What tokens are worth now, for payments that froze no rate of NATIVE; undefined while nobody knows. */
+  /** What tokens are worth now; undefined while nobody knows. */
   readonly rates: () => FrozenRates | undefined
+  /** What tokens were worth when a payment was made that froze no rate of NATIVE, or as soon after that as there were rates. */
+  readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
   /** The pseudonym of a wallet. */
   readonly nameOf: (wallet: Uint8Array) => string
   readonly clock: Clock
@@ -99,7 +103,9 @@ type Judged =
 async function judge(parts: AccrualParts, { payment, verifications, before, rulesId, now }: Ripe): Promise<Judged> {
   const { rewards, rules, nameOf } = parts
   const { tx, recipient, payer, endpoint, token, required: units, paidAt, usableUntil } = payment
-  const rates = isComplete(payment) ? payment.rates : parts.rates()
+  const needed = rewardTokens(token)
+  const isComplete = payment.rates !== undefined && hasRates(payment.rates.table, needed)
+  const rates = isComplete ? payment.rates : await parts.ratesAt(paidAt, needed)
   const developer = developerOf(rules, verifications, endpoint, paidAt) ?? ''
   const bare = { tx, at: now, recipient, payer, endpoint, token, units, paidAt, rates, rules: rulesId, developer }
   const nothing = { spent: 0n, worth: 0n, whole: 0n, rate: 0n, shares: [] }
@@ -126,8 +132,9 @@ function nextLook({ paidAt }: Ripening, now: number): number {
   return now + Math.min(Math.max(now - paidAt, 5_000), 6 * hourMs)
 }
 
-function isComplete({ rates, token }: Ripening): boolean {
-  return rates?.table.NATIVE !== undefined && (token === 'USDC' || rates.table[token] !== undefined)
+/** Those whose rates it takes to share out a payment in a token. USDC needs none: rates are in it. */
+export function rewardTokens(token: TokenCode): readonly TokenCode[] {
+  return token === 'USDC' || token === 'NATIVE' ? ['NATIVE'] : ['NATIVE', token]
 }
 
 /** Who had shown, when it was paid, that the endpoint's host is theirs. */

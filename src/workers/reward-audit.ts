@@ -5,11 +5,14 @@
 import { decodeAddress, encodeBase58 } from '../core/base58.ts'
 import type { Dispatch, Dispatches, NumberedAccrual, Rewards, Verification } from '../core/money-out.ts'
 import type { Mint, TokenCode } from '../core/network.ts'
-import type { Chain } from '../core/ports.ts'
+import { tokenCodes } from '../core/network.ts'
+import type { Chain, Clock, RateJournal } from '../core/ports.ts'
+import { ratesKeptMs } from '../core/ports.ts'
+import type { FrozenRates, RateTable } from '../core/rates.ts'
 import type { RewardRules, Share, Sharing } from '../core/rewards.ts'
 import { parseRules, shareOut } from '../core/rewards.ts'
 import type { Effect } from '../core/verify.ts'
-import { cashbackWindowMs, developerOf } from './accrual.ts'
+import { cashbackWindowMs, developerOf, rewardTokens } from './accrual.ts'
 import { dispatchMemo } from './dispatching.ts'
 import type { Addresses } from './payees.ts'
 import { paymentOf } from './payees.ts'
@@ -23,6 +26,11 @@ export interface RewardAuditParts {
   readonly native: Mint
   /** The mint of a token, or `SOL`. */
   readonly assetOf: (token: TokenCode) => string | undefined
+  /** Undefined where the ledger keeps no rates: then those that an accrual names are taken as they are. */
+  readonly rateJournal: RateJournal | undefined
+  /** The token of the reports, whose rate is frozen with a payment, too. */
+  readonly reportToken: TokenCode | undefined
+  readonly clock: Clock
 }
 
 export interface RewardAudit {
@@ -106,11 +114,43 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
     if (!isSame(should, accrual.shares))
       found.problem(`${name}: it should be shared as ${wordsOf(should)}, and is ${wordsOf(accrual.shares)}`)
   }
+  if (rates && !(await wereInForce(parts, accrual, rates)))
+    found.problem(`${name}: its rates are not those that were in force when it was paid`)
   const reading = await parts.chain.read(tx, 0, { commitment: 'finalized', isAnew: true })
   if (reading.kind === 'missing') return found.unknown(`${name}: no node has the payment any more`)
   if (reading.kind !== 'found') return found.unknown(`${name}: ${reading.why}`)
   const wrong = whyNotPaid(parts, accrual, reading.effect)
   if (wrong !== undefined) found.problem(`${name}: ${wrong}`)
+}
+
+/** By so much the ledger's clock may be behind the chain's: rates of that time may have been journaled after they were asked for. */
+const clockSlackMs = 60_000
+
+/**
+ * Whether rates are those that the journal has for the time of a payment. Where they were asked for by an earlier version, or
+ * the journal no longer reaches back so far, there is nothing to compare them with.
+ */
+async function wereInForce(
+  { rateJournal, reportToken, clock }: RewardAuditParts,
+  { token, paidAt }: NumberedAccrual,
+  { feed, at, table }: FrozenRates,
+): Promise<boolean> {
+  if (!rateJournal || feed === undefined || paidAt < clock.now() - ratesKeptMs) return true
+  // A payment freezes what it takes to report it. That may be enough to share it out, too.
+  const needs = [rewardTokens(token), [token, reportToken ?? 'USDC'] as const]
+  for (const tokens of needs) {
+    const [first, last] = await Promise.all(
+      [paidAt - clockSlackMs, paidAt].map((time) => rateJournal.find({ feed, time, tokens })),
+    )
+    const entry = await rateJournal.find({ feed, time: at, tokens: [] })
+    const isKept = entry?.at === at && isSameTable(entry.table, table)
+    if (first && last && isKept && at >= first.at && at <= last.at) return true
+  }
+  return false
+}
+
+function isSameTable(one: RateTable, other: RateTable): boolean {
+  return tokenCodes.every((token) => one[token] === other[token])
 }
 
 /** What the chain says of a payment that was shared out. */

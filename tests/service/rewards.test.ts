@@ -166,6 +166,8 @@ describe('rewards', () => {
     const audit = await auditRewards({
       ...payouts,
       chain,
+      rateJournal: house.service.ledger.rates,
+      reportToken: 'USDC',
       nameOf: (wallet) => pseudonyms.wallet(wallet),
       native,
       assetOf: (token) => ({ SOL: 'SOL', USDC: usdc.address, NATIVE: native.address })[token],

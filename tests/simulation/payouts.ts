@@ -184,7 +184,7 @@ function startWorker(stage: Stage, process: Process): void {
     [...payers, collector, partner, treasury, buyback, incentives].map((one) => [nameOf(one), one]),
   )
   schedule.as(process, () => {
-    startAccrual({ ...common, rules, nameOf: (bytes) => nameOf(encodeBase58(bytes)) })
+    startAccrual({ ...common, rules, ratesAt: async () => rates, nameOf: (bytes) => nameOf(encodeBase58(bytes)) })
     const addresses = createAddresses({
       chain: {
         read: async (signature) => {

@@ -230,6 +230,8 @@ async function findMisbooked() {
   const { problems, unknown } = await auditRewards({
     ...money.payouts,
     chain: service.chain,
+    rateJournal: service.ledger.rates,
+    reportToken: service.config.reportToken,
     nameOf: (wallet) => service.pseudonyms.wallet(wallet),
     native,
     assetOf: (token) => assets[token],

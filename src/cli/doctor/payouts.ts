@@ -41,7 +41,7 @@ async function checkRate({ rates, mints }: RoutesConfig, get: Get): Promise<read
     const next = 'set rates: { NATIVE: "…" } at the top of the file, in USDC, or a source that knows NATIVE'
     return [warn(check, `NATIVE has no rate (${why}), and nothing is shared out or paid without one`, next)]
   } finally {
-    shared.stop()
+    await shared.stop()
   }
 }
 

@@ -17,7 +17,7 @@ export async function checkRates(routes: readonly RouteConfig[], get: Get): Prom
     const findings = await Promise.all(needing.map((route) => look(route, shared.open)))
     return [...new Map(findings.flat().map((finding) => [finding.finding, finding])).values()]
   } finally {
-    shared.stop()
+    await shared.stop()
   }
 }
 

@@ -80,7 +80,7 @@ async function checkVenue(
     const order = { place, name, rules, mints, rates: feed.current(), held }
     return await Promise.all(rules.tokens.map((token) => askFor(token, order)))
   } finally {
-    shared.stop()
+    await shared.stop()
   }
 }
 
