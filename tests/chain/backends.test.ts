@@ -83,11 +83,14 @@ describe.each([
   ['by method', byMethod],
   ['at random', atRandom],
 ])('backends that answer %s', (_name, route) => {
-  it.each(Array.from({ length: size(8, 150) }, (_, seed) => seed))('tell what became of it, seed %i', async (seed) => {
-    const random = createRandom(seed)
-    const lags = [0, ...Array.from({ length: 1 + Math.floor(random() * 3) }, () => 40 + Math.floor(random() * 210))]
-    const [chance, delay] = [random(), Math.floor(random() * 149)]
-    const landing = () => (chance < 0.2 ? undefined : chance < 0.4 ? 1 : delay)
-    await follow({ lagOf: route(lags, random), landing }, random)
-  })
+  it.each(Array.from({ length: size(8, 150) }, (_, seed) => seed))(
+    'T172: tell what became of it, seed %i',
+    async (seed) => {
+      const random = createRandom(seed)
+      const lags = [0, ...Array.from({ length: 1 + Math.floor(random() * 3) }, () => 40 + Math.floor(random() * 210))]
+      const [chance, delay] = [random(), Math.floor(random() * 149)]
+      const landing = () => (chance < 0.2 ? undefined : chance < 0.4 ? 1 : delay)
+      await follow({ lagOf: route(lags, random), landing }, random)
+    },
+  )
 })
