@@ -10,7 +10,8 @@ import { longestAnswer } from '../core/ports.ts'
 import { isFields, parseJson } from './json.ts'
 
 export type Answer =
-  | { readonly kind: 'answered'; readonly result: unknown }
+  /** `dateMs` is the time on the node's clock, where its HTTP answer tells it. */
+  | { readonly kind: 'answered'; readonly result: unknown; readonly dateMs?: number | undefined }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly data: unknown }
   | { readonly kind: 'unavailable'; readonly why: string }
 
@@ -63,7 +64,7 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
       const start = performance.now()
       const reply = await post(transport, url, body, timeoutMs, controller)
       underway.delete(controller)
-      const answer = 'status' in reply ? readAnswer(reply.status, reply.text, id) : reply
+      const answer = 'status' in reply ? readAnswer(reply, id) : reply
       count?.(answer, performance.now() - start)
       return answer
     }
@@ -109,6 +110,8 @@ function countCalls(meter: Meter, node: string): (answer: Answer, ms: number) =>
   }
 }
 
+type Reply = Awaited<ReturnType<Transport>>
+
 /** Keeps the time-out itself: a transport that forgets it must not hold up a paid request. */
 async function post(
   transport: Transport,
@@ -116,7 +119,7 @@ async function post(
   body: string,
   timeoutMs: number,
   controller: AbortController,
-): Promise<{ readonly status: number; readonly text: string } | Answer> {
+): Promise<Reply | Answer> {
   const { signal } = controller
   const timer = setTimeout(() => controller.abort('the node did not answer in time'), timeoutMs)
   const stopped = new Promise<Answer>((resolve) => {
@@ -138,7 +141,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Checks an HTTP reply down to the shape of its result. */
-function readAnswer(status: number, text: string, id: number): Answer {
+function readAnswer({ status, text, dateMs }: Reply, id: number): Answer {
   if (text.length > longestAnswer) return unavailable('the answer is larger than 1 MB')
   const value = parseJson(text)
   if (!isFields(value)) return unavailable(`the node answered with status ${status} and no JSON`)
@@ -153,7 +156,7 @@ function readAnswer(status: number, text: string, id: number): Answer {
   if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
     return unavailable('the answer has neither result nor error')
   }
-  return { kind: 'answered', result: value['result'] }
+  return { kind: 'answered', result: value['result'], ...(dateMs !== undefined && { dateMs }) }
 }
 
 function unavailable(why: string): Answer {

@@ -7,6 +7,10 @@
 export const metrics = {
   paystile_ready: ['gauge', 'Whether the service has started: 0 while ledger or chain keep it from it.'],
   paystile_paused: ['gauge', 'Whether a route sells nothing because its handler or upstream cannot deliver.'],
+  paystile_clock_ahead_seconds: [
+    'gauge',
+    "How far the clock is ahead of the chain's time; behind it where negative. Beyond 30 s either way nothing is sold.",
+  ],
   paystile_requests_total: [
     'counter',
     'Requests by what came of them, told a second later: challenged, free, refused, reused, delivered, undelivered.',

@@ -49,7 +49,7 @@ export type Transport = (
   url: string,
   body: string,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
-) => Promise<{ readonly status: number; readonly text: string }>
+) => Promise<{ readonly status: number; readonly text: string; readonly dateMs?: number | undefined }>
 
 /** Asks an HTTP service. Follows no redirect, has its answer by `timeoutMs` or gives up, reads `longestAnswer`. */
 export type Get = (
@@ -60,6 +60,21 @@ export type Get = (
     readonly headers?: Readonly<Record<string, string>>
   },
 ) => Promise<{ readonly status: number; readonly text: string }>
+
+/** What a node says of the time, in milliseconds since 1970. */
+export interface ChainTime {
+  readonly chainMs: number
+  /** The node's own clock, where its HTTP answer tells it. */
+  readonly nodeMs: number | undefined
+}
+
+/** Whether the service's clock agrees with the chain's time. */
+export interface ClockCheck {
+  /** Why the clock is wrong, in one sentence. Undefined while it is right, or nothing is known. */
+  why(): string | undefined
+  /** How far a wrong clock is ahead; 0 while it is right. */
+  aheadMs(): number
+}
 
 /** How much of a node's answer is read at the most: 1 MB. */
 export const longestAnswer = 1_000_000

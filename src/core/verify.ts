@@ -67,8 +67,7 @@ export interface Quote {
   readonly requestId: string
   readonly recipient: string
   readonly options: readonly PaymentOption[]
-  /** Seconds since 1970 between which the payment had to land. Undefined where the quote's time is not known. */
-  readonly notBefore?: number
+  /** The last second, since 1970, in which the payment had to land. Undefined where the quote's time is not known. */
   readonly notAfter?: number
 }
 
@@ -96,9 +95,6 @@ export function judge(effect: Effect, quote: Quote, payer?: Payer): Paid | Late 
   if (!effect.memos.includes(quote.requestId)) return refuse('memo_mismatch')
   const paid = findPayment(effect, quote, payer)
   if (paid.kind === 'refused') return paid
-  if (quote.notBefore !== undefined && effect.blockTime < quote.notBefore) {
-    return refuse('payment_expired', { detail: 'The payment is older than the challenge it claims to pay.' })
-  }
   if (quote.notAfter !== undefined && effect.blockTime > quote.notAfter) return { kind: 'late', paid }
   return paid
 }

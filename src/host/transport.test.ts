@@ -36,10 +36,22 @@ describe('createHttpTransport', () => {
       for await (const part of request) parts.push(part as Buffer)
       response.writeHead(429).end(`got ${Buffer.concat(parts)}`)
     }
-    expect(await post('{"a":1}')).toEqual({ status: 429, text: 'got {"a":1}' })
+    expect(await post('{"a":1}')).toEqual({ status: 429, text: 'got {"a":1}', dateMs: expect.any(Number) })
     expect(seen[0]?.method).toBe('POST')
     expect(seen[0]?.url).toBe('/rpc?api-key=secret')
     expect(seen[0]?.headers['content-type']).toBe('application/json')
+  })
+
+  it.each([
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 784_111_777_000],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('tells the time of an answer dated %s', async (date, dateMs) => {
+    answer = (_request, response) => {
+      response.sendDate = false
+      response.writeHead(200, date === undefined ? {} : { date }).end('{}')
+    }
+    expect((await post('{}')).dateMs).toBe(dateMs)
   })
 
   it('sends a name and password in the address as a header', async () => {

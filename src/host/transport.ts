@@ -51,7 +51,8 @@ export function createHttpTransport({ reach, mostBytes = longestAnswer }: HttpTr
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       })
-      return { status: response.statusCode, text: await response.body.text() }
+      const date = Date.parse(String(response.headers['date']))
+      return { status: response.statusCode, text: await response.body.text(), dateMs: date || undefined }
     },
     async get(url, { timeoutMs, signal, headers }) {
       const response = await agent.request({

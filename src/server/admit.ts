@@ -121,10 +121,15 @@ function checkClaim({ service, proof }: Case, request: OpenedRequest): Refusal |
   }
   if (request.proof !== 'sig') return undefined
   if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
-  const age = Math.abs(service.clock.now() / 1000 - proof.ts)
+  const age = Math.abs(presentMs(service) / 1000 - proof.ts)
   return age > signatureAgeSeconds
     ? refuse('signature_invalid', { detail: 'ts is too far from the present.' })
     : undefined
+}
+
+/** The chain's time while the clock is wrong: a wrong clock must not refuse a payment for good. */
+function presentMs({ clock, clockCheck }: Case['service']): number {
+  return clock.now() - clockCheck.aheadMs()
 }
 
 type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
@@ -186,6 +191,8 @@ async function register(
   const { service, route, incoming, proof } = visit
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (service.clock.now() > claimable) {
+    if (presentMs(service) <= claimable)
+      return refuse('chain_unavailable', { detail: 'The clock of this server is wrong.' })
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote = await quoteFor(visit, request, recipient)

@@ -9,6 +9,7 @@ import { createOpener } from '../chain/opening.ts'
 import { createInspector } from '../chain/receiver.ts'
 import { createRpc } from '../chain/rpc.ts'
 import { createChain } from '../chain/solana.ts'
+import { readLatestTime } from '../chain/time.ts'
 import { findTokenAccount } from '../chain/tokens.ts'
 import { walletFrom } from '../chain/wallet-source.ts'
 import type { WatchJournal } from '../chain/watcher.ts'
@@ -29,6 +30,7 @@ import { connectSocket, socketUrlsOf } from '../host/sockets.ts'
 import { createTrace } from '../host/trace.ts'
 import { createHttpTransport } from '../host/transport.ts'
 import { openLedger } from '../ledger/open.ts'
+import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
 import { openFaucetSource } from './assemble-faucet.ts'
 import type { Stops } from './assemble-ground.ts'
@@ -191,6 +193,11 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         // Nothing is watched before the service has routes.
         journal: { mark: journal.mark, note: (...seen: Seen) => noteSightings(service, journal, ...seen) },
       }
+    const clockCheck =
+      config.network === 'localnet' && !opened.clock
+        ? noClockCheck
+        : startClockCheck({ clock, log, meter, read: () => readLatestTime(rpc) })
+    stops.push(clockCheck.stop)
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
     const rates = shareRates({ get: http.get, clock, log, journal: ledger.rates })
@@ -231,12 +238,14 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       log,
       trace,
       meter,
+      clockCheck,
       budget: createBudget(clock),
       exposure,
       usage,
       pending,
     }
     const service = createService(config, parts)
+    await clockCheck.first
     meter.set('paystile_ready', 1)
     if (journal) {
       const worker = startFinality({
@@ -253,6 +262,14 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     await stop()
     throw error
   }
+}
+
+/** On a localnet the service goes by the chain's own time. */
+const noClockCheck: RunningClockCheck = {
+  why: () => undefined,
+  aheadMs: () => 0,
+  first: Promise.resolve(),
+  stop: async () => {},
 }
 
 async function walletFor(key: AccountKey): Promise<Wallet> {

@@ -28,6 +28,7 @@ import type { Rate } from './credits.ts'
 import { createCredits } from './credits.ts'
 import type { PayDesk } from './pay-desk.ts'
 import type { Quoted } from './route.ts'
+import { clockWrong } from './selling.ts'
 import type { Service } from './service.ts'
 
 /** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
@@ -186,7 +187,9 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
       if (!purchase) return undefined
       if (purchase.request.proof === 'sig') return needsSignature
       if (!spend(incoming, 'page')) return refuse('rate_limited')
-      const state = withoutUse((await desk.standingOf(purchase, incoming)).state, 'paid')
+      const { state: seen } = await desk.standingOf(purchase, incoming)
+      const state = withoutUse(seen, 'paid')
+      if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
       const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
       const facts = factsOf(service, desk, purchase, about)
       return pageOf(service, desk, purchase, facts)

@@ -25,6 +25,7 @@ import { createStandings, openPurchase } from './checkout-standing.ts'
 import type { Probe } from './probe.ts'
 import { encodeQr } from './qr.ts'
 import type { Route } from './route.ts'
+import { clockWrong } from './selling.ts'
 import type { Service } from './service.ts'
 
 export interface CheckoutDesk {
@@ -130,6 +131,7 @@ async function prepare(
   if (purchase.request.proof === 'sig') return needsSignature
   const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  if (route.whyClosed() !== undefined) return clockWrong
   const gate = await gates.current(purchase)
   if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
   if (service.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }

@@ -21,6 +21,7 @@ import type { Case } from './reading.ts'
 import type { Quoted, Route } from './route.ts'
 import type { Gate } from './sale.ts'
 import { tell, use } from './sale.ts'
+import { clockWrong } from './selling.ts'
 import type { Service } from './service.ts'
 import type { OpenWindows } from './windows.ts'
 
@@ -116,6 +117,9 @@ async function receive(
     const state = stand.probe.state()
     if (state !== 'good' && found.length === 0)
       return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+    // A price that stands is not shown either: what is paid now may look late.
+    if (stand.route.whyClosed() !== undefined && !found.some(({ standing }) => standing.state.state === 'confirming'))
+      return gate.dialect.refusal(clockWrong)
     const page = await visits.page(incoming, found)
     if (page.kind === 'refused') return gate.dialect.refusal(page)
     if (page.quoted) countChallenge(gate, service, stand.route, incoming, page.quoted)

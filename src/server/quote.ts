@@ -31,9 +31,12 @@ export async function paymentOptions(
   return options
 }
 
-/** In which second the payment had to land. */
+/**
+ * The last second in which the payment had to land. There is no first one: nobody knows a requestId before it is issued,
+ * so a payment that looks earlier only tells that the clock of the server that issued it was ahead.
+ */
 export function paymentWindow({ issuedAt, ttlSeconds }: OpenedRequest) {
-  return { notBefore: issuedAt - driftSeconds, notAfter: issuedAt + ttlSeconds + driftSeconds }
+  return { notAfter: issuedAt + ttlSeconds + driftSeconds }
 }
 
 /** Until when, in milliseconds, a payment made in time can be claimed. */

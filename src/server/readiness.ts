@@ -10,6 +10,8 @@ type Stand = { readonly route: Route; readonly probe: Probe }
 
 /** Rejects with the reason while nothing can be sold. */
 export async function readinessOf({ route, probe }: Stand): Promise<Readiness> {
+  const closed = route.whyClosed()
+  if (closed !== undefined) throw new Error(closed)
   const { offered, withheld } = await probe.result()
   await route.rates.ready()
   const unpriced = offered.flatMap((code) => {

@@ -19,6 +19,7 @@ import { createOffers } from './offers.ts'
 import type { Deal } from './pricing.ts'
 import { createDeals } from './pricing.ts'
 import type { Probe } from './probe.ts'
+import { clockWrong } from './selling.ts'
 import type { Rates, Service } from './service.ts'
 
 export interface Quoted {
@@ -38,6 +39,8 @@ export interface Route {
   readonly tags: readonly Uint8Array[]
   /** Its recipient, and those it has replaced. */
   readonly recipients: readonly string[]
+  /** Why nothing is sold at this moment, in one sentence for the operator. Payments that were made are served all the same. */
+  whyClosed(): string | undefined
   /** At once, unless a provider's function has to be asked or a body to be read. Throws where those fail. */
   quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
   /** Every binding under which a payment for this request may have been quoted. */
@@ -146,7 +149,9 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     rates,
     tags,
     recipients,
+    whyClosed: () => service.clockCheck.why(),
     quote: (incoming) => {
+      if (service.clockCheck.why() !== undefined) return clockWrong
       const accept = parseAccept(incoming.header('payment-accept'))
       const reading = readBody([bind], incoming, false)
       if (!reading) return deal(incoming, accept)

@@ -1,4 +1,5 @@
 /** How a paywall says what it can sell for, and why not for more. */
+import { refuse } from '../core/errors.ts'
 import type { TokenCode } from '../core/network.ts'
 import { tokenCodes } from '../core/network.ts'
 
@@ -32,3 +33,8 @@ export function joinReports(reports: readonly ReadinessReport[]): ReadinessRepor
     ...(why !== undefined && { why }),
   }
 }
+
+/** The answer in place of a price while the clock is wrong. Payments that were made are served all the same. */
+export const clockWrong = refuse('not_priced', {
+  detail: 'The clock of this server is wrong; nothing is sold until it is right.',
+})

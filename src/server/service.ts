@@ -11,7 +11,18 @@ import { equalBytes, prepareMac } from '../core/mac.ts'
 import type { Meter } from '../core/metrics.ts'
 import type { Sealer } from '../core/money-out.ts'
 import type { Mint, MintTable, TokenCode } from '../core/network.ts'
-import type { Cashier, Chain, Clock, Identity, Ledger, Log, Opening, Trace, Verifier } from '../core/ports.ts'
+import type {
+  Cashier,
+  Chain,
+  Clock,
+  ClockCheck,
+  Identity,
+  Ledger,
+  Log,
+  Opening,
+  Trace,
+  Verifier,
+} from '../core/ports.ts'
 import type { Pseudonyms } from '../core/privacy.ts'
 import { createPseudonyms } from '../core/privacy.ts'
 import type { JournaledRates, RateTable } from '../core/rates.ts'
@@ -92,6 +103,8 @@ export interface ServiceParts {
   readonly log: Log
   readonly trace: Trace
   readonly meter: Meter
+  /** Nothing is sold while the clock is wrong. */
+  readonly clockCheck: ClockCheck
   readonly budget: Budget
   readonly exposure: ExposureBook
   readonly usage: UsageBook

@@ -10,7 +10,8 @@ import { answer, problem, respond } from './problems.ts'
 export interface ReadinessAnswer extends Readiness {
   readonly ready: boolean
   /**
-   * `ledger_unavailable`, `not_selling`, `resource_unavailable` (a route is paused); with reasons for those who may know.
+   * `ledger_unavailable`, `clock_wrong`, `not_selling`, `resource_unavailable` (a route is paused); with reasons for those
+   * who may know.
    */
   readonly why: readonly string[]
 }
@@ -66,8 +67,9 @@ async function findFaults(service: Service): Promise<Findings> {
   const reports = await within(service.catalog.readiness(), patienceMs)
   const selling = reports === 'late' ? [notKnown] : reports
   const { offered, withheld, isPaused = false } = joinReports(selling)
+  const clock = service.clockCheck.why()
   const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'nothing can be sold' }) =>
-    ready || isOut ? [] : [{ code: 'not_selling', reason: why }],
+    ready || isOut || clock !== undefined ? [] : [{ code: 'not_selling', reason: why }],
   )
   const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
     isOut ? [{ code: 'resource_unavailable', reason: why }] : [],
@@ -80,7 +82,11 @@ async function findFaults(service: Service): Promise<Findings> {
     patienceMs,
   )
   const silent = ledger === 'late' ? 'it does not answer' : ledger
-  const faults = [...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]), ...unsold]
+  const faults = [
+    ...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]),
+    ...(clock === undefined ? [] : [{ code: 'clock_wrong', reason: clock }]),
+    ...unsold,
+  ]
   return { faults, paused, isPaused, offered, withheld }
 }
 

@@ -127,13 +127,13 @@ describe('the time of the payment', () => {
     expect(await standing(tx)).toMatchObject({ state: 'late' })
   })
 
-  it('T59: before the challenge was issued, as when another replica’s clock runs ten minutes ahead', async () => {
+  it('T59: may look earlier than the challenge, as when another replica’s clock runs ten minutes ahead', async () => {
     const ahead = await startLocalnet({ slotMs: 20, startTime: world.localnet.now() + 600_000 })
     const shared = { secret: keys.first, scope: 'replicas' }
     const replica = await open(shared)
     const rival = await bench.open({ ...shared, rpc: ahead.rpcUrl })
     const challenge = await rival.challenge()
-    await replica.refuses('payment_expired', { tx: await pays(challenge), challenge, payer })
+    await replica.serves({ tx: await pays(challenge), challenge, payer })
     await rival.close()
     await ahead.close()
   })

@@ -1,13 +1,14 @@
 /** Whether the time by which payments are judged is the chain's. */
-import { readChainTime } from '../../chain/time.ts'
+import { readLatestTime } from '../../chain/time.ts'
 import type { Network } from '../../core/network.ts'
 import { createWallClock } from '../../host/clock.ts'
+import { boundMs, measure } from '../../workers/clock-check.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Ground } from './nodes.ts'
 
 const check = 'clock'
-/** What a payment's time may differ by, and what is strange already: the chain's own time is seconds behind at the most. */
-const [mostMs, strangeMs] = [60_000, 15_000]
+/** Strange already: the chain's own time is seconds behind at the most. */
+const strangeMs = 15_000
 const setClock = 'set the clock of this machine: timedatectl set-ntp true'
 
 /** `databaseAheadMs`: how far PostgreSQL's clock is ahead of this machine's; the service goes by PostgreSQL's. */
@@ -19,15 +20,16 @@ export async function checkClock(
   const apart = describeDatabase(databaseAheadMs)
   if (network === 'localnet') return [ok(check, 'the service goes by the time of the local chain'), ...apart]
   if (!rpc) return apart
-  const time = await readChainTime(rpc)
+  const time = await readLatestTime(rpc)
   if (time === undefined)
     return [warn(check, 'no node tells the time of the chain', 'run npx paystile doctor again'), ...apart]
-  const ahead = createWallClock().now() + (databaseAheadMs ?? 0) - time
+  const ahead = measure(createWallClock().now() + (databaseAheadMs ?? 0), time)
+  if (ahead === undefined)
+    return [warn(check, 'the nodes lag too far behind to compare the clock', 'run npx paystile doctor again'), ...apart]
   const whose = databaseAheadMs === undefined ? "this machine's clock" : "the database's clock"
   const words = `${whose} is ${seconds(ahead)} ${ahead >= 0 ? 'ahead of' : 'behind'} the chain`
   const mend = databaseAheadMs === undefined ? setClock : "set the clock of the database's machine"
-  if (Math.abs(ahead) > mostMs)
-    return [fail(check, `${words}, so payments would be refused as late or early`, mend), ...apart]
+  if (Math.abs(ahead) > boundMs) return [fail(check, `${words}, so nothing would be sold`, mend), ...apart]
   return [Math.abs(ahead) > strangeMs ? warn(check, words, mend) : ok(check, words), ...apart]
 }
 

@@ -1,0 +1,139 @@
+/** A server whose clock is wrong sells nothing, and honours what was paid. The chain is right, and the server's clock is not. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { create402Middleware } from '../../src/adapters/next.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import type { Clock } from '../../src/core/ports.ts'
+import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import type { ProviderOptions } from '../../src/server/options.ts'
+import { createPayRoute } from '../../src/service/pay.ts'
+import { timeOff } from '../harness/face.ts'
+import { type Bench, signedBy, type Till } from '../harness/heist.ts'
+import { eventually } from '../harness/shop.ts'
+import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
+import { openHouse } from '../service/house.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+/** A ledger by whose clock the service goes, as with PostgreSQL, so many seconds off. */
+function ledgerOff(seconds: number) {
+  let offMs = seconds * 1000
+  const clock: Clock = { now: () => stand.world.localnet.now() + offMs, monotonic: () => performance.now() }
+  const set = (off: number) => {
+    offMs = off * 1000
+  }
+  return { ledger: { ...createMemoryLedger({ clock }), clock }, set }
+}
+
+const json = { 'content-type': 'application/json' }
+const logsOf = (event: string) => stand.logged.filter((line) => line.includes(`"${event}"`))
+
+/** A paywall that may not become ready. */
+function open(options: Partial<ProviderOptions>) {
+  const paid = create402Middleware({
+    ...{ price: 0.01, token: 'USDC', recipient: stand.world.recipient.address, network: 'localnet' },
+    ...{ rpc: stand.world.localnet.rpcUrl, log: stand.log, watch: false, waitSeconds: 0, ...options },
+  })
+  stand.defer(() => paid.close())
+  const route = paid(() => new Response('the secret'))
+  return { ...paid, visit: (headers = {}) => route(new Request('http://localhost:3200/data', { headers })) }
+}
+
+describe('at the start', () => {
+  it.each([
+    ['ahead', 600],
+    ['behind', -600],
+    ['ahead by little more than the bound', 40],
+  ])('T174: a clock that is %s sells nothing, to programs and people', async (_what, seconds) => {
+    stand.logged.length = 0
+    const shop = open({ ledger: ledgerOff(seconds).ledger })
+    await expectRefused(shop.visit(), 'not_priced')
+    await expectRefused(shop.visit({ accept: 'text/html', 'sec-fetch-mode': 'navigate' }), 'not_priced')
+    expect(await shop.readiness()).toMatchObject({ ready: false, why: expect.stringContaining("the chain's time") })
+    await expect(shop.ready()).rejects.toThrow("the chain's time")
+    expect(logsOf('clock wrong')).toHaveLength(1)
+    const [, ahead] = /^paystile_clock_ahead_seconds (\S+)$/m.exec(await shop.metrics()) ?? []
+    expect(Math.abs(Number(ahead) - seconds)).toBeLessThan(5)
+  })
+
+  it.each([
+    ['a node that lags', 250],
+    ['a chain whose time is an hour behind', 3_600],
+  ])('T174: %s is no wrong clock', async (_what, seconds) => {
+    const face = await stand.face()
+    face.behave(timeOff(-seconds))
+    const shop = await stand.open({ ledger: ledgerOff(0).ledger, rpc: face.url })
+    await expectServed(shop.claim(await shop.buy(stand.payer)))
+    expect(await shop.readiness()).toMatchObject({ ready: true })
+  })
+
+  it('T174: a clock that is behind is found out beside a node that lags as much', async () => {
+    const face = await stand.face()
+    face.behave(timeOff(-600))
+    const shop = open({ ledger: ledgerOff(-600).ledger, rpc: [face.url, stand.world.localnet.rpcUrl] })
+    expect(await shop.readiness()).toMatchObject({ ready: false })
+  })
+})
+
+describe('while it runs', () => {
+  it.each([
+    ['ten minutes ahead, and payments are served', 600, false],
+    ['days ahead, and payments are served later', 300_000, true],
+  ])('T174: sales stop while the clock is %s', async (_what, seconds, isLong) => {
+    stand.logged.length = 0
+    const { world, payer } = stand
+    const { ledger, set } = ledgerOff(0)
+    const house = await openHouse(stand, { ledger })
+    const isReady = async () => (await house.get('/readyz')).status === 200
+    const [first, second] = [await house.pay(payer), await house.pay(payer)]
+    const challenge = (await (await house.get('/data', { 'Payment-Accept': 'sig' })).json()) as Challenge
+    const signed = { tx: await world.pay(challenge, payer), challenge, payer }
+    const payRoute = createPayRoute({ service: house.service, publicUrl: undefined, icon: undefined })
+    const visitPay = (requestId: string, init: RequestInit) => {
+      const url = new URL(`${house.url}/pay/${requestId}`)
+      return payRoute(new Request(url, init), url, { peer: '192.0.2.7', isLoopback: false })
+    }
+    const draft = (requestId: string) =>
+      visitPay(requestId, { method: 'POST', body: JSON.stringify({ account: payer.address }), headers: json })
+
+    set(seconds)
+    // Not found out yet: this price begins in the future, and its payment looks early.
+    const early = await house.pay(payer)
+    const open = await house.challenge()
+    const page = await house.get('/data', { accept: 'text/html' })
+    const cookie = page.headers
+      .getSetCookie()
+      .map((one) => one.split(';')[0])
+      .join('; ')
+    expect([page.status, (await draft(open.requestId)).status]).toEqual([402, 200])
+    await eventually(isReady, (ready) => !ready)
+    expect(await (await house.visit('/readyz')).json()).toMatchObject({ ready: false, why: ['clock_wrong'] })
+    for (const answer of [
+      house.get('/data'),
+      house.get('/data', { accept: 'text/html' }),
+      house.get('/data', { accept: 'text/html', cookie }),
+      visitPay(open.requestId, { headers: { accept: 'text/html' } }),
+      draft(open.requestId),
+    ])
+      expect((await answer).status).toBe(503)
+    const sig = await signedBy({ world } as Bench, { url: house.url } as Till, signed, payer)
+    const claims = [proofOf(signed.tx, challenge, payer, sig), first.proof]
+    for (const proof of claims) {
+      if (isLong) await expectRefused(house.claim(proof), 'chain_unavailable')
+      else await expectServed(house.claim(proof))
+    }
+    await expectServed(house.claim(early.proof))
+
+    set(0)
+    await eventually(isReady, (ready) => ready)
+    await expectServed(house.claim(second.proof))
+    if (isLong) for (const proof of claims) await expectServed(house.claim(proof))
+    await expectServed(house.claim((await house.pay(payer)).proof))
+    expect([logsOf('clock wrong'), logsOf('clock right again')].map(({ length }) => length)).toEqual([1, 1])
+    await house.close()
+  })
+})
