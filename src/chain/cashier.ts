@@ -5,12 +5,18 @@
 import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../core/base58.ts'
 import { equalBytes } from '../core/mac.ts'
-import type { Cashier, Drafting, PaymentDraft, Verifier } from '../core/ports.ts'
+import type { Cashier, Drafting, DraftOption, PaymentDraft, Verifier } from '../core/ports.ts'
+import type { Act } from './acts.ts'
+import { readActs } from './acts.ts'
 import { readFunds } from './balances.ts'
+import { describeError } from './look.ts'
 import { draftPayment } from './payment.ts'
+import { gainIn, rehearse } from './rehearsal.ts'
 import type { Rpc } from './rpc.ts'
 import { fateOf, readLifetime, readRecentSlot, submit } from './send.ts'
-import { decodeTransaction, verifySignatures } from './transaction.ts'
+import type { Transaction } from './transaction.ts'
+import { decodeTransaction, openTransaction, verifySignatures } from './transaction.ts'
+import { createTrial } from './trial.ts'
 
 /** What a signature and its priority may take from a wallet besides the price, in lamports. */
 const feeReserve = 15_000n
@@ -24,6 +30,7 @@ export interface CashierParts {
 }
 
 export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier {
+  const tryOn = createTrial(rpc, genesis)
   return {
     draft: async (draft) => {
       const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
@@ -41,7 +48,8 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
       if (decoding.kind === 'malformed') return { kind: 'foreign' }
       const { transaction } = decoding
       const memo = new TextEncoder().encode(requestId)
-      if (!transaction.instructions.some(({ data }) => equalBytes(data, memo))) return { kind: 'foreign' }
+      const isMemo = (act: Act): boolean => act.kind === 'memo' && equalBytes(act.data, memo)
+      if (!topActs(transaction).some(isMemo)) return { kind: 'foreign' }
       const [signature] = transaction.signatures
       if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
       // The wallet may have taken another block than we gave it.
@@ -56,6 +64,22 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
         isFresh: recent !== undefined,
       }
     },
+    tryOut: async (bytes, options) => {
+      const transaction = openTransaction(bytes)
+      const unsigned = withoutSignatures(bytes, transaction)
+      const trial = await tryOn(unsigned)
+      if (trial.kind === 'unavailable') return { kind: 'unavailable' }
+      if (trial.kind === 'bad') return { kind: 'fails', why: describeError(trial.error) }
+      if (orders(transaction, options)) return { kind: 'pays' }
+      // A program of the wallet may make the transfer: then only its effect tells.
+      const rehearsal = await rehearse(rpc, genesis, unsigned, [
+        ...new Set(options.map(({ destination }) => destination)),
+      ])
+      if (rehearsal.kind === 'unavailable') return { kind: 'unavailable' }
+      if (rehearsal.kind === 'failed') return { kind: 'fails', why: rehearsal.why }
+      const isPaid = options.some((option) => gainIn(rehearsal.changes, option) >= option.units)
+      return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
+    },
     send: (signed) => submit(rpc, signed),
     fateOf: async (signed) => {
       const fate = await fateOf({ rpc, genesis }, signed)
@@ -63,6 +87,36 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
       return fate.kind === 'unknown' ? 'open' : 'over'
     },
   }
+}
+
+/** What the instructions of a transaction themselves order, without the programs that they call. */
+function topActs({ instructions, keys }: Transaction): readonly Act[] {
+  return instructions.flatMap(({ program, accounts, data }) => {
+    const id = keys[program]
+    return (id && readActs(encodeBase58(id), accounts, data)) ?? []
+  })
+}
+
+/** Whether one of its own instructions sends the whole price: where the transaction succeeds, that was done. */
+function orders(transaction: Transaction, options: readonly DraftOption[]): boolean {
+  return topActs(transaction).some((act) => {
+    if (act.kind !== 'move' || act.units === undefined) return false
+    const { money, units } = act
+    const key = transaction.keys[act.destination]
+    const destination = key && encodeBase58(key)
+    const isOf = (option: DraftOption) => (option.asset === 'SOL') === (money === 'lamports')
+    return options.some((option) => isOf(option) && option.destination === destination && units >= option.gross)
+  })
+}
+
+/** Nobody can send what has no signatures. */
+function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
+  const unsigned = bytes.slice()
+  for (const { byteOffset, length } of signatures) {
+    const start = byteOffset - bytes.byteOffset
+    unsigned.fill(0, start, start + length)
+  }
+  return unsigned
 }
 
 /** Why the wallet cannot pay, where it cannot. */

@@ -91,6 +91,22 @@ function unavailable(answer: Answer): Rehearsal {
   return { kind: 'unavailable', why: answer.kind === 'unavailable' ? answer.why : 'the trial cannot be read' }
 }
 
+/** What an account would have more than before, of a mint or of SOL. */
+export function gainIn(
+  changes: readonly Change[],
+  { asset, destination }: { readonly asset: string; readonly destination: string },
+): bigint {
+  const change = changes.find(({ address }) => address === destination)
+  if (!change) return 0n
+  const { before, after } = change
+  if (asset === 'SOL') return after.lamports - before.lamports
+  const unitsOf = (account: Account): bigint => {
+    const tokens = readTokens(account)
+    return tokens?.mint === asset ? tokens.units : 0n
+  }
+  return unitsOf(after) - unitsOf(before)
+}
+
 export interface ExchangeBounds {
   readonly wallet: string
   readonly sell: Mint | undefined

@@ -62,7 +62,8 @@ async function tryOn(call: Call, wire: string, genesis: string): Promise<Trial> 
   const error = isFields(value) ? value['err'] : undefined
   if (error === undefined || slot === undefined) return { kind: 'unavailable', why: 'the trial cannot be read' }
   if (!(await isMember())) return stranger
-  if (error === null) return { kind: 'good', slot }
+  // On chain already: it was signed, and the wallet has sent it, too.
+  if (error === null || error === 'AlreadyProcessed') return { kind: 'good', slot }
   if (isLasting(error)) return { kind: 'bad', error, call }
   return { kind: 'unavailable', why: `the node would not take it now (${describeError(error)})` }
 }

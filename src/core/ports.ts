@@ -5,7 +5,7 @@ import type { Discrepancy } from './discrepancy.ts'
 import type { Dispatches, Rewards } from './money-out.ts'
 import type { Mint, TokenCode } from './network.ts'
 import type { FrozenRates, JournaledRates } from './rates.ts'
-import type { Effect } from './verify.ts'
+import type { Effect, PaymentOption } from './verify.ts'
 
 /** The service's agreed time. Nothing else may ask what time it is. */
 export interface Clock {
@@ -175,11 +175,25 @@ export type DraftReading =
 
 export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }
 
+/** One of the ways in which a purchase may be paid. */
+export interface DraftOption extends Pick<PaymentOption, 'asset' | 'units' | 'destination'> {
+  /** What has to be sent for `units` to arrive, where the token takes a fee. */
+  readonly gross: bigint
+}
+
+export type DraftTrial =
+  | { readonly kind: 'pays' }
+  /** It would fail, or pays something else or too little. */
+  | { readonly kind: 'fails' | 'foreign'; readonly why: string }
+  | { readonly kind: 'unavailable' }
+
 /** Drafts payments for people who pay with a wallet of their own, and sends what they signed. It has no key. */
 export interface Cashier {
   draft(draft: PaymentDraft): Promise<Drafting>
   /** Reads what a wallet signed. */
   read(bytes: Uint8Array, requestId: string): Promise<DraftReading>
+  /** Whether what a wallet signed would succeed now and pay by one of these ways. Nodes see it without its signatures. */
+  tryOut(bytes: Uint8Array, options: readonly DraftOption[]): Promise<DraftTrial>
   send(signed: SignedDraft): Promise<Posting>
   /** `over`: it failed, or can no longer land, so that another may be made. */
   fateOf(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>

@@ -15,7 +15,7 @@ import type { Incoming } from '../core/http.ts'
 import { formatUnits } from '../core/money.ts'
 import type { TokenCode } from '../core/network.ts'
 import { decimalsOf, mintOf, tokenCodes } from '../core/network.ts'
-import type { Shelf } from '../core/ports.ts'
+import type { DraftOption, Shelf } from '../core/ports.ts'
 import { referenceOf, transactionLink, transferLink } from '../core/solana-pay.ts'
 import { grossFor } from '../core/transfer-fee.ts'
 import type { Gates } from './checkout-gates.ts'
@@ -24,6 +24,7 @@ import type { Purchase, Standing, Standings } from './checkout-standing.ts'
 import { createStandings, openPurchase } from './checkout-standing.ts'
 import type { Probe } from './probe.ts'
 import { encodeQr } from './qr.ts'
+import { paymentOptions } from './quote.ts'
 import type { Route } from './route.ts'
 import { clockWrong } from './selling.ts'
 import type { Service } from './service.ts'
@@ -152,6 +153,18 @@ async function prepare(
   return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
 }
 
+const notForThis = 'The wallet did not return a signed payment for this purchase.'
+const wouldFail =
+  'The payment would fail on chain, so it was not sent; look whether the wallet has enough, and try again.'
+
+/** The ways to pay, with what has to be sent for the price to arrive. */
+async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
+  const { route, service } = desk
+  const { request, recipient } = purchase
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+  return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
+}
+
 async function submit(
   desk: Desk,
   purchase: Purchase,
@@ -161,8 +174,7 @@ async function submit(
   const { service, gates, standings } = desk
   const reading = bytes && (await service.cashier.read(bytes, purchase.requestId))
   if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
-  if (reading?.kind !== 'signed')
-    return { kind: 'refused', why: 'The wallet did not return a signed payment for this purchase.' }
+  if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
   const { signed, isFresh } = reading
   const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
@@ -170,6 +182,13 @@ async function submit(
   if (service.clock.now() >= purchase.expiresAt)
     return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
+  // Whoever knows the purchase may send something for it. What would not pay it must not stand in the way of a payment.
+  const trial = await service.cashier.tryOut(bytes, await optionsOf(desk, purchase))
+  if (trial.kind === 'unavailable') return refuse('chain_unavailable')
+  if (trial.kind !== 'pays') {
+    service.log.warn('payment not taken', { why: trial.why })
+    return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
+  }
   if (!(await gates.pass(purchase, signed, vain))) {
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }

@@ -2,11 +2,22 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { address, type Instruction, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import type { Challenge } from '../../src/core/challenge.ts'
+import {
+  type CheckoutOrder,
+  type CheckoutState,
+  formatOrder,
+  type Preparation,
+  type Sending,
+} from '../../src/core/checkout.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, type Serve } from '../harness/adapters.ts'
+import { signDraft } from '../harness/purchase.ts'
+import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'
 import { createStand } from '../harness/stand.ts'
 import { createVisitor } from '../harness/visitor.ts'
@@ -48,6 +59,11 @@ async function openWhole(more: Partial<ProviderOptions> = {}) {
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+let whole: Promise<string>
+beforeAll(() => {
+  whole = openWhole()
+})
 
 it('pages at /pay and drafts for wallets are limited for each client, as they are elsewhere', async () => {
   const url = await openWhole()
@@ -94,6 +110,74 @@ it('asking for a payment that never lands costs the nodes little', async () => {
   await many(50, () => visitor.status(requestId))
   const asked = face.asked.slice(before)
   expect(asked.filter((method) => method === 'getBlockHeight').length).toBeLessThan(5)
+})
+
+/** As the page at /pay speaks, which anybody with the link can. */
+function atPay(url: string, requestId: string) {
+  const order = async <Result>(wanted: CheckoutOrder): Promise<Result> => {
+    const response = await fetch(`${url}/pay/${requestId}`, { headers: { 'Payment-Checkout': formatOrder(wanted) } })
+    return (await response.json()) as Result
+  }
+  return {
+    prepare: (account: string) => order<Preparation>({ kind: 'prepare', requestId, token: 'USDC', account }),
+    submit: (bytes: Uint8Array) => {
+      const transaction = Buffer.from(bytes).toString('base64url')
+      return order<Sending>({ kind: 'submit', requestId, transaction })
+    },
+    status: () => order<CheckoutState>({ kind: 'status', requestId }),
+  }
+}
+
+type Move = (stranger: KeyPairSigner, requestId: string) => Promise<readonly Instruction[]>
+const transferOf = (stranger: KeyPairSigner, units: bigint, to = stand.world.recipient.address) =>
+  stand.world.transfer(stranger, to, 'USDC', units)
+
+it.each<[string, RegExp, Move]>([
+  [
+    'the stranger has less than it sends',
+    /would fail on chain/,
+    async (stranger, requestId) => [memo(requestId), await transferOf(stranger, 10n ** 15n)],
+  ],
+  [
+    'a later instruction fails',
+    /would fail on chain/,
+    async (stranger, requestId) => [
+      memo(requestId),
+      await transferOf(stranger, 10_000n),
+      await transferOf(stranger, 10n ** 15n),
+    ],
+  ],
+  ['it pays nothing', /did not return/, async (_stranger, requestId) => [memo(requestId)]],
+  [
+    'it pays too little',
+    /did not return/,
+    async (stranger, requestId) => [memo(requestId), await transferOf(stranger, 9_999n)],
+  ],
+  [
+    'it pays somebody else',
+    /did not return/,
+    async (stranger, requestId) => [memo(requestId), await transferOf(stranger, 10_000n, stand.payer.address)],
+  ],
+  [
+    'its memo is not one',
+    /did not return/,
+    async (stranger, requestId) => [
+      { ...memo(requestId), programAddress: address('ComputeBudget111111111111111111111111111111') },
+      await transferOf(stranger, 10_000n),
+    ],
+  ],
+])('T180: a transaction that a stranger has signed does not hold up the purchase: %s', async (_name, why, move) => {
+  const { world, payer } = stand
+  const url = await whole
+  const { requestId } = (await (await fetch(`${url}/data`)).json()) as Challenge
+  const page = atPay(url, requestId)
+  const stranger = await world.person()
+  const bytes = await signedBytes(world, await move(stranger, requestId), stranger)
+  expect(await page.submit(bytes)).toEqual({ kind: 'refused', why: expect.stringMatching(why) })
+  expect(await page.status()).toEqual({ state: 'waiting' })
+  const signed = await signDraft(await page.prepare(payer.address), payer)
+  expect(await page.submit(signed)).toMatchObject({ kind: 'sent' })
+  await eventually(page.status, ({ state }) => state === 'paid')
 })
 
 it('a requestId that only its payer’s signature can claim is not sold on a page', async () => {

@@ -92,15 +92,56 @@ it('a transaction that landed and paid too little does not stand in the way of t
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
   const { world, payer } = stand
-  // As a wallet would that has changed the amount.
+  // As a wallet would that has changed the amount: we do not send it, and it may come by another way.
   const transfer = await world.transfer(payer, facts.recipient, 'USDC', 4_000n)
   const bytes = await signedBytes(world, [memo(facts.requestId), transfer], payer)
-  expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'sent' })
+  expect(await visitor.submit(facts.requestId, bytes)).toMatchObject({ kind: 'refused' })
+  const wire = Buffer.from(bytes).toString('base64')
+  await world.rpc('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }])
   await visitor.until(facts.requestId, 'short')
   const signed = await signDraft(await visitor.prepare(facts.requestId, payer.address), payer)
   expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'sent' })
   await visitor.until(facts.requestId, 'paid')
   expect((await visitor.go()).text).toBe('the secret')
+})
+
+it('T180: a payment in two parts is taken, as by a wallet that makes the transfer its own way', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const { requestId, recipient } = (await visitor.go()).facts()
+  const { world, payer } = stand
+  const part = async (units: bigint) => world.transfer(payer, recipient, 'USDC', units)
+  const bytes = await signedBytes(world, [await part(4_000n), await part(6_000n), memo(requestId)], payer)
+  expect(await visitor.submit(requestId, bytes)).toMatchObject({ kind: 'sent' })
+  await visitor.until(requestId, 'paid')
+})
+
+it('T180: what the wallet has sent itself before we do is taken for sent', async () => {
+  const { url } = await open({ watch: false })
+  const visitor = createVisitor(url)
+  const { requestId } = (await visitor.go()).facts()
+  const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+  const wire = Buffer.from(signed).toString('base64')
+  await stand.world.rpc('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }])
+  expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
+  await visitor.until(requestId, 'paid')
+})
+
+it('T180: nodes see what a wallet signed only once it is the one that is sent', async () => {
+  const face = await stand.face()
+  const { url } = await stand.open({ watch: false, rpc: face.url })
+  const visitor = createVisitor(url)
+  const { requestId } = (await visitor.go()).facts()
+  const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+  const tried: Buffer[] = []
+  face.behave((question, ask) => {
+    if (question.method === 'simulateTransaction') tried.push(Buffer.from(String(question.params[0]), 'base64'))
+    return ask()
+  })
+  expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
+  expect(tried).toHaveLength(1)
+  expect(tried[0]?.subarray(65)).toEqual(Buffer.from(signed.subarray(65)))
+  expect(tried[0]?.subarray(1, 65)).toEqual(Buffer.alloc(64))
 })
 
 it('a payment is found however much dust strangers send after it under its memo', async () => {
