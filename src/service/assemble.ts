@@ -47,6 +47,11 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const { webhooks, mints } = config
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
+  // Challenges lead to the page at `/pay` from the first one on.
+  const introduced = attach(handle, (service) => {
+    service.publicUrl ??= config.publicUrl
+    return undefined
+  })
   let opened: Routes | undefined
   let developers: OpenDevelopers | undefined
   const open = (service: Service): Routes => {
@@ -70,6 +75,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
       await opened?.close()
       await developers?.close()
       await sheets?.close()
+      await introduced.stop()
       await telling.stop()
       await paying.stop()
       await handle.release()
@@ -125,7 +131,6 @@ function partsFor(
   const known = mintsOf(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
-  service.publicUrl ??= publicUrl
   const files = readPage('dashboard')
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes

@@ -30,10 +30,10 @@ export function attach(
     }, ms)
     timer.unref?.()
   }
-  const attempt = async (): Promise<Attached | undefined> => {
-    // Why it does not start is told by the service itself.
-    const service = await Promise.resolve(handle.get()).catch(() => undefined)
-    if (!service) return later(patienceMs)
+  // Work begins as soon as the service is there, before requests that wait for it. Why it does not start, it tells itself.
+  const attempt = (): Promise<Attached | undefined> =>
+    Promise.resolve(handle.get()).then(start, () => later(patienceMs))
+  const start = async (service: Service): Promise<Attached | undefined> => {
     if (isStopped) return undefined
     try {
       return await begin(service)

@@ -1,7 +1,9 @@
 /** `/pay/<requestId>`: for people whose programs ask them to pay, and for wallets on phones. */
 import { getBase64Encoder, getTransactionDecoder, getTransactionEncoder, partiallySignTransaction } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { incomingOf } from '../../src/adapters/web.ts'
 import type { Challenge } from '../../src/core/challenge.ts'
+import { openPaywall } from '../../src/server/assemble.ts'
 import { openRoutes } from '../../src/service/assemble.ts'
 import type { Routes } from '../../src/service/routes.ts'
 import type { Shop } from '../harness/shop.ts'
@@ -19,11 +21,6 @@ beforeAll(async () => {
   const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/pay.sqlite`, watch: true } as const
   shop = await stand.open({ ...shared, publicUrl, description: 'A report', acceptedMints: ['USDC', 'SOL'] })
   routes = openRoutes({ ...shared, publicUrl, log: stand.log })
-  await ask('/healthz')
-  await eventually(
-    async () => (await shop.challenge()).payUrl ?? '',
-    (url) => url.startsWith(publicUrl),
-  )
 })
 afterAll(async () => {
   await routes?.close()
@@ -36,6 +33,18 @@ function ask(path: string, init: RequestInit = {}): Promise<Response> {
 const pathOf = ({ payUrl }: Challenge) => new URL(payUrl ?? '').pathname
 const post = (path: string, body: unknown) =>
   ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+
+it('is where payUrl leads from the first challenge on, which waits for the service to start', async () => {
+  const { rpcUrl } = stand.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/first.sqlite`, publicUrl } as const
+  const first = openRoutes({ ...shared, log: stand.log })
+  const recipient = stand.world.recipient.address
+  const paywall = openPaywall({ ...shared, price: 0.01, token: 'USDC', recipient, log: stand.log })
+  const entry = await paywall.enter(incomingOf(new Request(`${publicUrl}/data`)))
+  expect(JSON.parse(entry.kind === 'answer' ? entry.body : '{}').payUrl).toMatch(`${publicUrl}/pay/`)
+  await paywall.close()
+  await first.close()
+})
 
 it('is where payUrl leads, and shows the price to a person', async () => {
   const challenge = await shop.challenge()
