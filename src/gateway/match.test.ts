@@ -67,6 +67,18 @@ describe('paths', () => {
     '/api/../api/data',
     '/api/%2e%2e/api/data',
     '/api/%2E/data',
+    '/x/..%20/api/data',
+    '/x/.%20./api/data',
+    '/x/%20..%20/api/data',
+    '/x/%20/api/data',
+    '/x/.../api/data',
+    '/x/%EF%BC%8E%EF%BC%8E/api/data',
+    '/x/%E2%80%A5/api/data',
+    '/x/%EF%BC%8E./api/data',
+    '/x/.%E2%80%8B./api/data',
+    '/x/..%EF%BC%8Fapi/data',
+    '/x/a%EF%BC%BC..',
+    '/x/%EF%BC%8E%EF%BC%8E%EF%BC%8Fapi%EF%BC%8Fdata',
     '/api%2fdata',
     '/api%2Fdata',
     '/api\\data',
@@ -103,6 +115,13 @@ describe('paths', () => {
     const parts = segmentsOf(path)
     expect(parts && createFind(rows)('GET', parts)).toBeUndefined()
   })
+
+  it.each(['/x/100%25%20sure', '/x/a%20b.c', '/x/.well-known', '/x/%E6%9D%B1%E4%BA%AC', '/x/a..b', '/x/..a'])(
+    'names like %s are served',
+    (path) => {
+      expect(isFor('/x/:name', path)).toBe(true)
+    },
+  )
 
   it('T97: an alias that the upstream decodes to the same is the same route', () => {
     expect(isFor('/api/data', '/api/%64ata')).toBe(true)

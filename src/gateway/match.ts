@@ -60,8 +60,24 @@ export function segmentsOf(path: string): Path | undefined {
   const inner = path.slice(1, endsWithSlash ? -1 : undefined)
   const raw = inner === '' ? [] : inner.split('/')
   const texts = path.includes('%') ? decodeAll(raw) : raw
-  if (!texts || texts.some((text) => text === '.' || text === '..')) return undefined
+  if (!texts || texts.some(isUnclear)) return undefined
   return { texts, endsWithSlash }
+}
+
+/** Signs that part or end a path. */
+const parting = /[/\\;?#%]/g
+
+/**
+ * Windows reads `.. ` as `..` and a space as nothing; programs that normalize Unicode read `．．` and `‥` so, and `／` as a slash.
+ */
+function isUnclear(text: string): boolean {
+  if (/^[!-~]*$/.test(text)) return /^\.*$/.test(text)
+  const plain = text.normalize('NFKC')
+  return /^[.\s\p{Cf}]*$/u.test(plain) || countOf(plain) !== countOf(text)
+}
+
+function countOf(text: string): number {
+  return text.match(parting)?.length ?? 0
 }
 
 function decodeAll(segments: readonly string[]): readonly string[] | undefined {
