@@ -11,8 +11,18 @@ export interface Portion {
 /** A token that is left out is not given at all. */
 export type Portions = Readonly<Partial<Record<TokenCode, Portion>>>
 
+/** What the faucet of a local chain gives. */
+export const localnetPortions: Portions = {
+  SOL: { usual: '10', most: '1000' },
+  USDC: { usual: '1000', most: '1000000' },
+  NATIVE: { usual: '1000', most: '1000000' },
+}
+
 export interface FaucetOrder {
   readonly address: string
+  /** The token that was asked for, and how much of it; undefined for the usual amounts. */
+  readonly token: TokenCode | undefined
+  readonly amount: string | undefined
   readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
   /** The same as decimal text. */
   readonly amounts: Readonly<Partial<Record<TokenCode, string>>>
@@ -49,5 +59,5 @@ export function readFaucetOrder(body: string, portions: Portions, mints: MintTab
     units[code] = number
     amounts[code] = text
   }
-  return { address, units, amounts }
+  return { address, token, amount, units, amounts }
 }

@@ -1,18 +1,12 @@
 /** `POST /faucet {address, token?, amount?}`: test money for people and scripts. Amounts are decimal text in tokens. */
-import { type Portions, readFaucetOrder } from '../core/faucet-order.ts'
+import { localnetPortions, readFaucetOrder } from '../core/faucet-order.ts'
 import { knownMints } from '../core/network.ts'
 import { type Amounts, FaucetError } from './faucet.ts'
-
-const portions: Portions = {
-  SOL: { usual: '10', most: '1000' },
-  USDC: { usual: '1000', most: '1000000' },
-  NATIVE: { usual: '1000', most: '1000000' },
-}
 
 type Fund = (address: string, amounts: Amounts) => Promise<readonly string[]>
 
 export async function serveFaucet(body: string, fund: Fund): Promise<{ status: number; json: unknown }> {
-  const order = readFaucetOrder(body, portions, knownMints.localnet)
+  const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
   if (typeof order === 'string') return { status: 400, json: { error: order } }
   const { address, units, amounts } = order
   try {

@@ -69,6 +69,15 @@ export async function forward(
   if (url === undefined || named[0] !== genesis) return undefined
   const { signal } = new AbortController()
   const answer = await transport(`${url.replace(/\/$/, '')}/faucet`, body, { timeoutMs: forwardMs, signal })
-  // Any other answer is no faucet's.
-  return /^\s*\{/.test(answer.text) ? answer : undefined
+  return isFaucetAnswer(answer.text) ? answer : undefined
+}
+
+/** A node that is no localnet of ours answers in another form. */
+function isFaucetAnswer(text: string): boolean {
+  try {
+    const { signatures, error } = JSON.parse(text) as { readonly signatures?: unknown; readonly error?: unknown }
+    return Array.isArray(signatures) || typeof error === 'string'
+  } catch {
+    return false
+  }
 }

@@ -168,6 +168,26 @@ describe('the faucet of a localnet', () => {
   })
 
   it.each([
+    ['a JSON-RPC call', { jsonrpc: '2.0', id: 1, method: 'requestAirdrop', params: [address, 1] }],
+    ['several of them', [{ jsonrpc: '2.0', id: 1, method: 'getSlot' }]],
+    ['an address that is none', { address: '../x', jsonrpc: '2.0', method: 'getSlot' }],
+    ['more than there is', { address, token: 'SOL', amount: '1001' }],
+    ['no JSON', 'anything'],
+  ])('T181: hands on nothing of %s', async (_name, body) => {
+    const handed: string[] = []
+    const forward = async (text: string) => {
+      handed.push(text)
+      return { status: 200, text: '{}' }
+    }
+    const { ask } = open({ network: 'localnet', source: { kind: 'localnet', forward } })
+    expect((await ask(body)).status).toBe(400)
+    expect(handed).toEqual([])
+    const rest = { jsonrpc: '2.0', id: 1, method: 'setAccount', params: [] }
+    await ask({ ...rest, address, token: 'SOL', amount: '2.5' })
+    expect(handed.map((text) => JSON.parse(text))).toEqual([{ address, token: 'SOL', amount: '2.5' }])
+  })
+
+  it.each([
     ['does not answer', () => Promise.reject(new Error('reset'))],
     ['is of another chain', async () => undefined],
   ])('is not there while the node %s', async (_name, forward) => {

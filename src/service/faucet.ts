@@ -6,8 +6,9 @@
  */
 import { readClientAddress } from '../core/client-address.ts'
 import type { Portions } from '../core/faucet-order.ts'
-import { readFaucetOrder } from '../core/faucet-order.ts'
+import { localnetPortions, readFaucetOrder } from '../core/faucet-order.ts'
 import type { MintTable, Network } from '../core/network.ts'
+import { knownMints } from '../core/network.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import type { Rate } from '../server/credits.ts'
 import { createCredits } from '../server/credits.ts'
@@ -51,9 +52,13 @@ export function createFaucet(parts: FaucetParts): Faucet {
 
 type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
+/** The node may be another program's: it gets a body that is written here, of values that were checked. */
 function forwardTo(forward: Forward): Answer {
   return async (body) => {
-    const answer = await forward(body).catch(() => undefined)
+    const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
+    if (typeof order === 'string') return say(400, order)
+    const { address, token, amount } = order
+    const answer = await forward(JSON.stringify({ address, token, amount })).catch(() => undefined)
     if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
     return new Response(answer.text, { status: answer.status, headers: jsonHeaders })
   }
