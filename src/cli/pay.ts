@@ -6,7 +6,8 @@ import type { ClientOptions } from '../client/options.ts'
 import { defaultMaxPrice, isLoopback } from '../client/policy.ts'
 import { readJson } from '../client/read-json.ts'
 import { type Challenge, readChallenge } from '../core/challenge.ts'
-import { findLocalnets } from '../host/home.ts'
+import { findLocalnet, findLocalnets } from '../host/home.ts'
+import { endpoints } from '../service/endpoints.ts'
 import { ask, unknownPayment } from './ask.ts'
 import { readMegabytes, readWhole } from './numbers.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, usage } from './output.ts'
@@ -38,11 +39,14 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   if (output !== undefined) checkWritable(output)
   else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
   const named = options.wallet ?? process.env['PAYSTILE_WALLET']
-  // Where a demo runs, the chain decides whose wallet pays. What has no price is answered by the question already.
-  const asked = !named && mayBeDemo(url) ? await ask(url, request, timeoutMs / 2) : undefined
+  // Where a demo runs, the chain decides whose wallet pays. A service that tells its chain need not be asked for a price, which
+  // it would count as another customer's. What has no price is answered by the question already.
+  const mayBeDemo = !named && isNearDemo(url)
+  const genesis = mayBeDemo ? await readDemoChain(url) : undefined
+  const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2) : undefined
   if (asked && !asked.challenge) return tell(terminal, asked.response, {}, options)
   await asked?.response.body?.cancel()
-  const purse = await openPurse(named, asked?.challenge?.genesis)
+  const purse = await openPurse(named, genesis ?? asked?.challenge?.genesis)
   const paid: Paid = {}
   const client: ClientOptions = {
     ...limits,
@@ -65,8 +69,22 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
 }
 
 /** Whether an address of this machine could be a service of a demo. */
-function mayBeDemo({ hostname }: URL): boolean {
+function isNearDemo({ hostname }: URL): boolean {
   return isLoopback(hostname) && findLocalnets().some(({ walletFile }) => walletFile !== undefined)
+}
+
+const discoveryMs = 2_000
+
+/** The chain of the service at an address, where it is that of a demo. */
+async function readDemoChain({ origin }: URL): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(discoveryMs)
+    const answer = await fetch(`${origin}${endpoints.wellKnown}`, { signal, redirect: 'error' })
+    const { genesis } = (await readJson(answer, discoveryMs)) as { readonly genesis?: unknown }
+    return typeof genesis === 'string' && findLocalnet(genesis)?.walletFile !== undefined ? genesis : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Downloads into a file, and goes on where an earlier command broke off. */

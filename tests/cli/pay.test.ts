@@ -1,11 +1,15 @@
 /** What a newcomer gets wrong, and what servers do wrong to him: money and resource stay where they belong. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { create402Middleware } from '../../src/adapters/node.ts'
+import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import { nameFlags } from '../../src/cli/payment-errors.ts'
 import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
 import { createDesk, type Desk, hasProof } from '../client/desk.ts'
+import { listen, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { errorOf } from './command.ts'
@@ -124,8 +128,8 @@ describe('the wallet', () => {
   it('is not needed to see what is free, and the request is sent once', async () => {
     announce(desk.world, join(bin, 'demo.json'))
     let requests = 0
-    const free = await desk.host((_request, response) => {
-      requests += 1
+    const free = await desk.host((request, response) => {
+      if (request.method === 'POST') requests += 1
       response.end('free')
     })
     const end = await paystile('pay', free, '-d', 'x')
@@ -259,4 +263,25 @@ it.each([
 
 it('pay --help says what --json really does', async () => {
   expect((await paystile('pay', '--help')).stdout).toMatch(/--json\s+write status, headers, payment and body as one/)
+})
+
+it('a purchase from a demo counts as one challenge', async () => {
+  const { localnet } = desk.world
+  const routes = createPaystileRoutes({ network: 'localnet', rpc: localnet.rpcUrl, ledger: 'memory:', watch: false })
+  let unpaid = 0
+  const serve: Serve = (options) => {
+    const paid = create402Middleware(options)
+    const server = createServer((request, response) => {
+      if (request.url === '/data' && !request.headers['payment-proof']) unpaid += 1
+      routes.listener(request, response, () => paid(request, response, () => response.end('the secret')))
+    })
+    return listen(server, paid)
+  }
+  const demo = await desk.open({}, serve)
+  announce(desk.world, wallet.path)
+  const end = await paystile('pay', `${demo.url}/data`)
+  withdrawLocalnet(localnet.genesisHash)
+  announce(desk.world)
+  await routes.close()
+  expect([end.code, end.stdout, unpaid, await desk.received()]).toEqual([0, 'the secret', 1, 1])
 })
