@@ -167,6 +167,8 @@ export interface DispatchPlan {
    * dropped. It may have come too late, or be registered nowhere: then nobody can register it any more, whichever proof it has.
    */
   readonly voids?: Uint8Array
+  /** The payment that a refund sends back, and how much of it. When it has landed, the books subtract it. */
+  readonly refunds?: { readonly tx: Uint8Array; readonly units: bigint }
 }
 
 /** The most payouts that may be signed since a time, one that is signed again counted again. */

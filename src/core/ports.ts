@@ -408,7 +408,10 @@ export interface RateQuery {
 /** Longer than anybody can wait with the proof of a payment: 40 days. */
 export const ratesKeptMs = 40 * 86_400_000
 
-/** What payments add up to. Those that the chain took back, and those that came too late, are not in it. */
+/**
+ * What payments add up to. Those that the chain took back, and those that came too late, are not in it. Refunds stand beside
+ * them, by the time at which they were final: revenue is worth less what was refunded.
+ */
 export interface Sum {
   readonly token: TokenCode
   readonly payments: number
@@ -418,6 +421,10 @@ export interface Sum {
   readonly worth: bigint
   /** How many have none. */
   readonly unvalued: number
+  /** What was sent back of payments that were counted, in base units of the token. */
+  readonly refunded: bigint
+  /** In the same units as `worth`, and by the rates of the payments: what went back whole leaves nothing of them. */
+  readonly refundedWorth: bigint
 }
 
 export interface EndpointSum extends Sum {
@@ -494,7 +501,10 @@ export interface CaptureQuery {
   readonly most: number
 }
 
-/** What somebody paid in a period: a line for each token, and the times of the first and the last payment in it. */
+/**
+ * What somebody paid in a period, and was sent back in it: a line for each token, and the times of the first and the last
+ * payment in it.
+ */
 export interface PayerSum {
   readonly payer: string
   readonly sums: readonly Sum[]
@@ -502,7 +512,7 @@ export interface PayerSum {
   readonly last: number
 }
 
-/** A place in a list of payers: by what they paid, or by the last that they paid. */
+/** A place in a list of payers: by what they paid less what was sent back, or by the last that they paid. */
 export type PayerMark = { readonly worth: bigint; readonly payer: string } | CaptureMark
 
 export interface PayerQuery {

@@ -48,6 +48,11 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
   }
 }
 
+/** The part of a payment's worth that was sent back with so many of its units: all of it with all of them. */
+export function refundedWorth(worth: bigint | undefined, units: bigint, received: bigint): bigint {
+  return worth === undefined || received === 0n ? 0n : (worth * units) / received
+}
+
 /** What a refund is about, as its dispatch keeps it. */
 export interface RefundFacts {
   /** The payment, in base58. */

@@ -15,7 +15,7 @@ export interface SheetsOptions {
   readonly credentials?: { readonly client_email: string; readonly private_key: string }
   /** From the address of the spreadsheet. Share it with the account's `client_email` as an editor. */
   readonly spreadsheetId: string
-  /** A sheet or a range of it, in A1 notation, which is emptied and written: `Payments` or `Payments!A:Q`. */
+  /** A sheet or a range of it, in A1 notation, which is emptied and written: `Payments` or `Payments!A:S`. */
   readonly range: string
 }
 
@@ -52,7 +52,7 @@ export function openGoogleSheets(options: SheetsOptions, parts: SheetsParts): Sh
   if (!/^[\w-]{10,128}$/.test(options.spreadsheetId ?? ''))
     problems.push('sheets.spreadsheetId must be the part after /d/ of the address of the spreadsheet')
   if (!/^[^\p{Cc}]{1,200}$/u.test(options.range ?? ''))
-    problems.push("sheets.range must be a sheet or a range of it, such as 'Payments' or 'Payments!A:Q'")
+    problems.push("sheets.range must be a sheet or a range of it, such as 'Payments' or 'Payments!A:S'")
   if (typeof account === 'string' || problems.length > 0) return { kind: 'problems', problems }
   return { kind: 'sheets', sheets: createSheets(account, options, parts) }
 }

@@ -4,7 +4,7 @@
  */
 import type { Discrepancy } from '../core/discrepancy.ts'
 import type { CaptureMark } from '../core/ports.ts'
-import type { Booked, Change, Counts, Line, LineKey } from './rollup.ts'
+import type { Booked, BookedRefund, Change, Counts, Line, LineKey } from './rollup.ts'
 import {
   added,
   changeOf,
@@ -16,6 +16,7 @@ import {
   nameOf,
   negated,
   noCounts,
+  refundChange,
   startOf,
 } from './rollup.ts'
 
@@ -23,6 +24,15 @@ export type Page = readonly (Booked & { readonly tx: Uint8Array })[]
 
 /** Payments in the order of their time and transaction, a page at a time, all of them as they were at one moment. */
 export type ReadPage = (after: CaptureMark | undefined) => Promise<Page> | Page
+
+/** Refunds that became final in a span and are counted, each with its payment; as they were at that same moment. */
+export type ReadRefunds = (
+  span: readonly [from: number, to: number],
+) => Promise<readonly RefundOfPayment[]> | readonly RefundOfPayment[]
+export interface RefundOfPayment {
+  readonly booked: Booked
+  readonly refund: BookedRefund
+}
 
 /** The lines of the books that have a time in a span, or those that have none; as they were at that same moment. */
 export type ReadLines = (
@@ -36,12 +46,13 @@ export interface Recount {
 }
 
 /** Everything, in parts whose spans follow each other without a gap; what has no time comes last. */
-export async function* recount(readPage: ReadPage): AsyncGenerator<Recount> {
+export async function* recount(readPage: ReadPage, readRefunds: ReadRefunds): AsyncGenerator<Recount> {
   const timeless = new Map<string, Line>()
   let changes: Change[] = []
   let [begins, day] = [Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
-  const close = (until: number): Recount => {
-    const lines = linesOf(changes)
+  const close = async (until: number): Promise<Recount> => {
+    const refunds = await readRefunds([begins, until])
+    const lines = linesOf([...changes, ...refunds.map(({ booked, refund }) => refundChange(booked, refund))])
     for (const line of lines.filter(isTimeless)) {
       const name = nameOf(line)
       timeless.set(name, { ...line, ...added(timeless.get(name) ?? noCounts, line) })
@@ -54,7 +65,7 @@ export async function* recount(readPage: ReadPage): AsyncGenerator<Recount> {
   for (let page = await readPage(undefined); page.length > 0; page = await readPage(markOf(page))) {
     for (const payment of page) {
       if (startOf(payment.paidAt, dayMs) !== day) {
-        if (day > begins) yield close(startOf(payment.paidAt, dayMs))
+        if (day > begins) yield await close(startOf(payment.paidAt, dayMs))
         day = startOf(payment.paidAt, dayMs)
       }
       if (isCounted(payment)) changes.push(changeOf(payment))
@@ -62,13 +73,17 @@ export async function* recount(readPage: ReadPage): AsyncGenerator<Recount> {
     // Thousands of payments make few lines.
     changes = gathered(changes)
   }
-  yield close(Number.MAX_SAFE_INTEGER)
+  yield await close(Number.MAX_SAFE_INTEGER)
   yield { span: 'timeless', lines: [...timeless.values()] }
 }
 
-export async function compareBooks(readPage: ReadPage, readLines: ReadLines): Promise<readonly Discrepancy[]> {
+export async function compareBooks(
+  readPage: ReadPage,
+  readLines: ReadLines,
+  readRefunds: ReadRefunds,
+): Promise<readonly Discrepancy[]> {
   const found: Discrepancy[] = []
-  for await (const { span, lines } of recount(readPage)) {
+  for await (const { span, lines } of recount(readPage, readRefunds)) {
     const counted = new Map(lines.map((line) => [nameOf(line), line]))
     const kept = new Map((await readLines(span)).map((line) => [nameOf(line), line]))
     for (const [name, line] of new Map([...kept, ...counted])) {
@@ -95,6 +110,8 @@ function tell(line: LineKey): string {
   return [line.grain, ...time, ...endpoint, line.token].join(' ')
 }
 
-function tellCounts({ payments, received, worth, unvalued }: Counts): string {
-  return `payments ${payments}, received ${received}, worth ${worth}, unvalued ${unvalued}`
+function tellCounts({ payments, received, worth, unvalued, refunded, refundedWorth }: Counts): string {
+  const refunds =
+    refunded === 0n && refundedWorth === 0n ? '' : `, refunded ${refunded}, refunded worth ${refundedWorth}`
+  return `payments ${payments}, received ${received}, worth ${worth}, unvalued ${unvalued}${refunds}`
 }

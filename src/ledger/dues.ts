@@ -111,6 +111,11 @@ export function sentBy(lines: readonly PayoutLine[]): bigint {
   return lines.reduce((sum, { units }) => sum + units, 0n)
 }
 
+/** What a dispatch sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
+export function sentOf({ lines, refunds }: Pick<DispatchPlan, 'lines' | 'refunds'>): bigint {
+  return refunds?.units ?? sentBy(lines)
+}
+
 export function plannedOf({ id, kind, lane, about }: DispatchPlan, now: number): Dispatch {
   const times = { version: 1, at: now, changedAt: now, attempts: 0, failures: 0 }
   return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
@@ -228,12 +233,17 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
   }
 }
 
-export function checkPlan({ id, kind, lane, lines, voids }: DispatchPlan): void {
+export function checkPlan({ id, kind, lane, lines, voids, refunds }: DispatchPlan): void {
   demand(id !== '', 'a dispatch has a name')
   demand(lines.length === 0 || kind === 'payout', 'only payouts have lines')
   demand(lane !== '' || kind !== 'refund', 'a refund has a lane, so that it is the only one')
   demand(voids === undefined || kind === 'refund', 'only a refund makes a payment void')
   if (voids) checkTx(voids)
+  demand(refunds === undefined || kind === 'refund', 'only a refund sends a payment back')
+  if (refunds) {
+    checkTx(refunds.tx)
+    demand(refunds.units > 0n && refunds.units <= maxUnits, 'a refund sends something back')
+  }
   demand(new Set(lines.map(keyOfPayee)).size === lines.length, 'a payout has one line for each payee')
   for (const { from, upto, gross, units, opening } of lines) {
     demand([from, upto].every(Number.isSafeInteger) && from >= 0 && from < upto, 'a line settles accruals')

@@ -1,6 +1,8 @@
 /** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
 import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../core/ports.ts'
 import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from './capture.ts'
+import type { Move } from './memory-moves.ts'
+import { movesIn } from './memory-moves.ts'
 import { createMemoryPayers } from './memory-payers.ts'
 import { historyIn, problemsIn } from './memory-problems.ts'
 import type { Entry, Room } from './memory-room.ts'
@@ -9,13 +11,13 @@ import { readPayers } from './payers.ts'
 import { checkCount, checkPeriod } from './periods.ts'
 import { countEach, isBeyond, mergeProblems } from './problems.ts'
 import { revalued } from './revaluation.ts'
-import { added, dayMs, hourMs, isCounted, noCounts, startOf } from './rollup.ts'
+import { added, dayMs, hourMs, noCounts, startOf } from './rollup.ts'
 
 export function createMemoryBooks(room: Room, now: () => number): Books {
   const { entries, seen, usage } = room
-  const counted = (period: Period) => {
+  const counted = (period: Period): readonly Move[] => {
     checkPeriod(period)
-    return [...entries.values()].filter((entry) => isIn(entry, period))
+    return movesIn(room).filter(({ at }) => isWithin(at, period))
   }
   const payment = ({ record, account }: Entry) => captureOfPayment({ ...record, ...account })
   const unclaimed = (time: number) =>
@@ -44,8 +46,8 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
     async series({ from, to, step, endpoint }) {
       now()
       const own = counted({ from, to }).filter(({ record }) => endpoint === undefined || record.endpoint === endpoint)
-      const points: readonly Point[] = grouped(own, ({ record: { token, paidAt } }) => ({
-        at: startOf(paidAt, step === 'hour' ? hourMs : dayMs),
+      const points: readonly Point[] = grouped(own, ({ at, record: { token } }) => ({
+        at: startOf(at, step === 'hour' ? hourMs : dayMs),
         token,
       }))
       return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
@@ -115,22 +117,16 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
   }
 }
 
-function isIn({ record: { paidAt }, account }: Entry, period: Period): boolean {
-  return isCounted(account) && isWithin(paidAt, period)
-}
-
 function isWithin(time: number, { from, to }: Period): boolean {
   return (from === undefined || time >= from) && (to === undefined || time < to)
 }
 
-function grouped<Key extends object>(entries: readonly Entry[], keyOf: (entry: Entry) => Key): (Key & Sum)[] {
+function grouped<Key extends object>(moves: readonly Move[], keyOf: (move: Move) => Key): (Key & Sum)[] {
   const groups = new Map<string, Key & Sum>()
-  for (const entry of entries) {
-    const { token, received, worth } = entry.record
-    const key = keyOf(entry)
+  for (const move of moves) {
+    const key = keyOf(move)
     const name = JSON.stringify(key)
-    const one = { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
-    groups.set(name, { ...key, token, ...added(groups.get(name) ?? noCounts, one) })
+    groups.set(name, { ...key, token: move.record.token, ...added(groups.get(name) ?? noCounts, move.counts) })
   }
   return [...groups.values()]
 }

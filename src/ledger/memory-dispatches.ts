@@ -83,7 +83,7 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     async plan(plan): Promise<Planning> {
       checkPlan(plan)
       const time = now()
-      const { id, lines, cap, voids } = plan
+      const { id, lines, cap, voids, refunds } = plan
       if (dispatches.has(id) || isLaneTaken(all(), plan)) return { kind: 'taken' }
       if (voids && (till.voided.has(keyOf(voids)) || !isVoidable(entries.get(keyOf(voids)), time)))
         return { kind: 'in_use' }
@@ -91,7 +91,7 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       for (const line of lines) checkGross(line, grossOf(till, line))
       if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
       const dispatch = plannedOf(plan, time)
-      dispatches.set(id, { dispatch, lines, voids })
+      dispatches.set(id, { dispatch, lines, voids, refunds })
       if (plan.lane !== '') lanes.set(plan.lane, [...(lanes.get(plan.lane) ?? []), id])
       setRefunded(voids, time)
       addToPayees(till, reservedBy(lines))

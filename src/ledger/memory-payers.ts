@@ -1,41 +1,49 @@
 /** The payers of the ledger in memory, counted when somebody asks. */
 import type { Period } from '../core/ports.ts'
 import { compareMarks } from './capture.ts'
-import type { Entry, Room } from './memory-room.ts'
+import type { Move } from './memory-moves.ts'
+import { movesIn } from './memory-moves.ts'
+import type { Room } from './memory-room.ts'
 import type { PayerSource, Step } from './payers.ts'
 import { added, dayMs, isCounted, noCounts, startOf } from './rollup.ts'
 
-export function createMemoryPayers({ entries }: Room): PayerSource {
+export function createMemoryPayers(room: Room): PayerSource {
+  const { entries } = room
+  const moves = movesIn(room)
   const good = [...entries.values()]
     .filter(({ account }) => isCounted(account))
-    .map((entry) => ({ entry, at: entry.record.paidAt, tx: entry.record.tx, payer: entry.record.payer }))
+    .map(({ record: { paidAt, tx, payer } }) => ({ at: paidAt, tx, payer }))
     .sort((one, other) => compareMarks(other, one))
   /** The latest first. */
-  const steps = ({ from, to }: Required<Period>, payers?: readonly string[]): readonly (Step & { entry: Entry })[] => {
+  const steps = ({ from, to }: Required<Period>, payers?: readonly string[]): readonly Step[] => {
     const wanted = payers && new Set(payers)
     return good.filter(({ at, payer }) => at >= from && at < to && (!wanted || wanted.has(payer)))
   }
-  const counted = (period: Required<Period>, payers?: readonly string[]): readonly Entry[] =>
-    steps(period, payers).map(({ entry }) => entry)
-  const sumsOf = (found: readonly Entry[], nameOf: (entry: Entry) => string) => {
+  const within = ({ from, to }: Required<Period>): readonly Move[] => moves.filter(({ at }) => at >= from && at < to)
+  const sumsOf = (found: readonly Move[]) => {
     const groups = new Map<string, ReturnType<typeof lineOf>>()
-    for (const entry of found) {
-      const line = lineOf(entry)
-      groups.set(nameOf(entry), { ...line, ...added(groups.get(nameOf(entry)) ?? noCounts, line) })
+    for (const move of found) {
+      const name = `${move.record.token} ${move.record.payer}`
+      const line = lineOf(move)
+      groups.set(name, { ...line, ...added(groups.get(name) ?? noCounts, line) })
     }
     return [...groups.values()]
   }
   return {
     top: async ({ from, to }, perDay) => {
-      const days = new Set(counted({ from, to }).map(({ record }) => startOf(record.paidAt, dayMs)))
+      const days = new Set(within({ from, to }).map(({ at }) => startOf(at, dayMs)))
       return [...days].flatMap((day) =>
-        sumsOf(counted({ from: day, to: day + dayMs }), ({ record }) => `${record.token} ${record.payer}`)
+        sumsOf(within({ from: day, to: day + dayMs }))
+          .filter(({ payments }) => payments > 0)
           .sort((one, other) => (one.worth > other.worth ? -1 : 1))
           .slice(0, perDay)
           .map(({ payer }) => payer),
       )
     },
-    sums: async (period, payers) => sumsOf(counted(period, payers), ({ record }) => `${record.token} ${record.payer}`),
+    sums: async (period, payers) => {
+      const wanted = new Set(payers)
+      return sumsOf(within(period).filter(({ record }) => wanted.has(record.payer)))
+    },
     spans: async (period, payers) =>
       payers.map((payer) => {
         const times = steps(period, [payer]).map(({ at }) => at)
@@ -53,6 +61,6 @@ export function createMemoryPayers({ entries }: Room): PayerSource {
   }
 }
 
-function lineOf({ record: { payer, token, received, worth } }: Entry) {
-  return { payer, token, payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
+function lineOf({ record: { payer, token }, counts }: Move) {
+  return { payer, token, ...counts }
 }

@@ -1,5 +1,13 @@
 /** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
-import type { Dispatch, NumberedAccrual, Payee, PayeeName, PayoutLine, Verification } from '../core/money-out.ts'
+import type {
+  Dispatch,
+  DispatchPlan,
+  NumberedAccrual,
+  Payee,
+  PayeeName,
+  PayoutLine,
+  Verification,
+} from '../core/money-out.ts'
 import type { Delta } from './dues.ts'
 import { added, keyOfPayee } from './dues.ts'
 
@@ -7,6 +15,7 @@ export interface KeptDispatch {
   readonly dispatch: Dispatch
   readonly lines: readonly PayoutLine[]
   readonly voids: Uint8Array | undefined
+  readonly refunds: DispatchPlan['refunds']
 }
 
 /** What somebody is owed of one payment. */

@@ -5,6 +5,8 @@
  * transaction that holds the write lock, so two processes that open a file at once make one schema.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { decodeSignature } from '../core/base58.ts'
+import { refundedWorth } from '../core/refunds.ts'
 import { checkVersion, LedgerConfigurationError } from './identity.ts'
 import { duesStep, netStep, signingsStep, voidsStep } from './sqlite-dues-schema.ts'
 
@@ -249,8 +251,23 @@ const applicationId = 0x70617973
 /** Brings the schema up to date. To be called inside a transaction that holds the write lock. */
 export function migrate(db: DatabaseSyncInstance, file: string): void {
   const version = checkOrigin(db, file)
+  if (version < steps.length) prepareFunctions(db)
   for (const step of steps.slice(version)) db.exec(step)
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`)
+}
+
+/** What steps need that SQLite does not have: numbers beyond 64 bits. */
+function prepareFunctions(db: DatabaseSyncInstance): void {
+  db.function('signature_bytes', (text: unknown) => decodeSignature(String(text)) ?? null)
+  db.function('refunded_worth', (worth: unknown, units: unknown, received: unknown) =>
+    String(
+      refundedWorth(
+        worth === null ? undefined : BigInt(String(worth)),
+        BigInt(String(units)),
+        BigInt(String(received)),
+      ),
+    ),
+  )
 }
 
 /**

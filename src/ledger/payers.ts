@@ -10,7 +10,7 @@ import { dayMs } from './rollup.ts'
 export interface PayerSource {
   /** Those who paid most on a day, so many of each day of the period. */
   top(period: Required<Period>, perDay: number): Promise<readonly string[]>
-  /** A line for each payer and token. */
+  /** A line for each payer and token, with what was sent back in the period. */
   sums(period: Required<Period>, payers: readonly string[]): Promise<readonly (Sum & { readonly payer: string })[]>
   /** The times of the first and the last payment of each in the period. */
   spans(period: Required<Period>, payers: readonly string[]): Promise<readonly Span[]>
@@ -42,6 +42,7 @@ export async function readPayers(source: PayerSource, query: PayerQuery): Promis
   return query.order === 'revenue' ? byRevenue(source, query, most) : byTime(source, query, most)
 }
 
+/** `worth` is less what was sent back. */
 type Ranked = { readonly worth: bigint; readonly payer: string; readonly sums: readonly Sum[] }
 
 async function byRevenue(source: PayerSource, query: PayerQuery, most: number): Promise<PayerPage> {
@@ -101,7 +102,7 @@ function rankedOf(lines: readonly (Sum & { readonly payer: string })[]): readonl
   const ranked = [...payers].map(([payer, sums]) => ({
     payer,
     sums: sums.sort((one, other) => (one.token < other.token ? -1 : 1)),
-    worth: sums.reduce((total, { worth }) => total + worth, 0n),
+    worth: sums.reduce((total, { worth, refundedWorth }) => total + worth - refundedWorth, 0n),
   }))
   return ranked.sort(compareRanks)
 }

@@ -7,6 +7,7 @@ import { compareBooks, recount } from './audit.ts'
 import type { Database } from './postgres-database.ts'
 import type { BookedRow, CountsRow } from './postgres-lines.ts'
 import { addLines, bookedColumns, readBooked, readCounts, sums } from './postgres-lines.ts'
+import { readRefund, readRefunds } from './postgres-refunds.ts'
 import { hexOf } from './postgres-rows.ts'
 import { revalued } from './revaluation.ts'
 import type { Grain, Line } from './rollup.ts'
@@ -34,6 +35,7 @@ export function auditPostgres(database: Database): Promise<readonly Discrepancy[
     return compareBooks(
       async (after) => (await readPage(query, after)).map(readBooked),
       (span) => readLines(query, span),
+      async (span) => (await readRefunds(query, span)).map(readRefund),
     )
   })
 }
@@ -85,7 +87,14 @@ export async function rebuildPostgres(database: Database, reportToken: TokenCode
       if (changed.length > 0) await query(setWorth, [changed.map(({ tx }) => hexOf(tx)), worths])
       return page
     }
-    for await (const { lines } of recount(revalue)) await addLines(query, lines, 0)
+    const refunds = async (span: readonly [from: number, to: number]) =>
+      (await readRefunds(query, span)).map((row) => {
+        const { booked, refund } = readRefund(row)
+        // Its payment may be revalued later: when it was paid is told by another clock than when it was sent back.
+        const worth = revalued({ ...booked, rates: parseRates(row.rates) }, before, reportToken)
+        return { booked: { ...booked, worth }, refund }
+      })
+    for await (const { lines } of recount(revalue, refunds)) await addLines(query, lines, 0)
     await query(remember, [reportToken])
   })
 }

@@ -11,7 +11,7 @@ import { auditPostgres, rebuildPostgres } from './postgres-audit.ts'
 import type { Database } from './postgres-database.ts'
 import { isUnclaimed } from './postgres-effects.ts'
 import type { CountsRow } from './postgres-lines.ts'
-import { readCounts, sums } from './postgres-lines.ts'
+import { countColumns, isAny, readCounts, sums } from './postgres-lines.ts'
 import { createPostgresPayers } from './postgres-payers.ts'
 import { hexOf, isHeldAt } from './postgres-rows.ts'
 import type { HistoryRow, RegisteredRow, SeenRow } from './problem-query.ts'
@@ -33,8 +33,8 @@ const spelling = {
   isHeld: isHeldAt,
 }
 /** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
-const rangeFrom = (first: number, endpoint?: number) => `SELECT at, endpoint, token, sign * payments AS payments,
-    sign * received AS received, sign * worth AS worth, sign * unvalued AS unvalued
+const rangeFrom = (first: number, endpoint?: number) => `SELECT at, endpoint, token,
+    ${countColumns.map((name) => `sign * ${name} AS ${name}`).join(', ')}
   FROM paystile_rollups CROSS JOIN (SELECT $${first + 3}::bigint AS sign) AS signed
   WHERE grain = $${first} AND at >= $${first + 1} AND at < $${first + 2}${endpoint ? ` AND endpoint = $${endpoint}` : ''}`
 const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, count)
@@ -62,7 +62,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
   return {
     async sums(period) {
       checkPeriod(period)
-      const sql = `SELECT token, ${sums} FROM (${rangeFrom(1)}) AS lines GROUP BY token HAVING sum(payments) <> 0
+      const sql = `SELECT token, ${sums} FROM (${rangeFrom(1)}) AS lines GROUP BY token ${isAny}
         ORDER BY token`
       return (await all<LineRow>(sql, sumRange(period))).map((row) => ({ token: row.token, ...readCounts(row) }))
     },
@@ -70,7 +70,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       checkPeriod(period)
       const sql = `WITH lines AS MATERIALIZED (
           SELECT endpoint, token, ${sums} FROM (${[1, 5, 9].map((first) => rangeFrom(first)).join(' UNION ALL ')}) AS ranges
-          GROUP BY endpoint, token HAVING sum(payments) <> 0),
+          GROUP BY endpoint, token ${isAny}),
         first AS (SELECT endpoint, sum(payments) AS total FROM lines GROUP BY endpoint
           ORDER BY total DESC, endpoint LIMIT $13)
         SELECT lines.* FROM first JOIN lines USING (endpoint) ORDER BY total DESC, endpoint, token`
@@ -84,7 +84,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       const name = endpoint === undefined ? undefined : ranges.length * 4 + 1
       const sql = `SELECT ${at} AS at, token, ${sums}
         FROM (${ranges.map((_, index) => rangeFrom(index * 4 + 1, name)).join(' UNION ALL ')}) AS ranges
-        GROUP BY 1, token HAVING sum(payments) <> 0 ORDER BY 1, token`
+        GROUP BY 1, token ${isAny} ORDER BY 1, token`
       const rows = await all<LineRow>(sql, [
         ...ranges.flat(),
         ...(endpoint === undefined ? [] : [formatText(endpoint)]),

@@ -16,6 +16,7 @@ import {
   releasedBy,
   reservedBy,
   sentBy,
+  sentOf,
   signing,
   stepTo,
   unsigning,
@@ -34,8 +35,11 @@ import { landingNotice } from './notice.ts'
 import { checkCount } from './periods.ts'
 import type { Database } from './postgres-database.ts'
 import { writeNotices } from './postgres-effects.ts'
+import { addLines } from './postgres-lines.ts'
+import { findRefund } from './postgres-refunds.ts'
 import { hexOf, isHeldAt } from './postgres-rows.ts'
 import { addToPayees, transactDues } from './postgres-till.ts'
+import { linesOf as linesOfBooks, refundChange } from './rollup.ts'
 import { formatText } from './stored-text.ts'
 
 type Query = Database['query']
@@ -54,7 +58,7 @@ const list = (isOwn: string) => `${select} WHERE ${isOwn}(at, id) < ($1, $2) ORD
 const taken = `SELECT 1 FROM paystile_dispatches WHERE id = $1 UNION ALL
   SELECT 1 FROM paystile_dispatches WHERE lane = $2 AND lane <> '' AND ${isOpen} UNION ALL
   SELECT 1 FROM paystile_dispatches WHERE lane = $2 AND $3 = 'refund' AND kind = 'refund' AND state <> 'dropped'`
-const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', ...steppedColumns]
+const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', 'payment', ...steppedColumns]
 const insert = `INSERT INTO paystile_dispatches (${places.join(', ')})
   VALUES (${places.map((_, index) => `$${index + 1}`).join(', ')})`
 const update = `UPDATE paystile_dispatches SET ${steppedColumns.map((name, index) => `${name} = $${index + 2}`).join(', ')}
@@ -89,7 +93,8 @@ const known = `SELECT 1 FROM paystile_payments WHERE tx = $1 UNION ALL
   SELECT 1 FROM paystile_dispatches WHERE voids = $1 AND state <> 'dropped'`
 const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = version + 1 WHERE tx = $1'
 
-export function createPostgresDispatches(database: Database, clock: Clock): Dispatches {
+/** `lane` is where this server adds to the books. */
+export function createPostgresDispatches(database: Database, clock: Clock, lane: number): Dispatches {
   const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly Dispatch[]> =>
     ((await database.query(sql, values)) as unknown as DispatchRow[]).map(readDispatch)
   const next = async (query: Query, id: string, version: number, to: Step): Promise<Dispatch | undefined> => {
@@ -142,6 +147,8 @@ export function createPostgresDispatches(database: Database, clock: Clock): Disp
     land: (id, version, slot, about) =>
       step(id, version, landing(slot, about), async (query, _voids, dispatch) => {
         await addToPayees(query, paidBy(await readLines(query, id)))
+        const refunded = dispatch.kind === 'refund' ? await findRefund(query, id) : undefined
+        if (refunded) await addLines(query, linesOfBooks([refundChange(refunded.booked, refunded.refund)]), lane)
         const notice = landingNotice(dispatch)
         await query(writeNotices, [[hexOf(notice.tx)], [notice.kind], dispatch.changedAt])
       }),
@@ -190,15 +197,16 @@ interface Wrong {
 }
 
 async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<Planning | Wrong> {
-  const { id, kind, lane, lines, cap, voids } = plan
+  const { id, kind, lane, lines, cap, voids, refunds } = plan
   if ((await query(taken, [formatText(id), formatText(lane), kind])).length > 0) return { kind: 'taken' }
   if (voids && !(await makeVoid(query, voids, now))) return { kind: 'in_use' }
   const refusal = lines.length === 0 ? undefined : await refuse(query, lines, now)
   if (refusal) return refusal
-  const sent = sentBy(lines)
-  if (cap && kind === 'payout' && (await sumPlanned(query, cap.since)) + sent > cap.units) return { kind: 'capped' }
+  if (cap && kind === 'payout' && (await sumPlanned(query, cap.since)) + sentBy(lines) > cap.units)
+    return { kind: 'capped' }
   const dispatch = plannedOf(plan, now)
-  const facts = [kind, formatText(lane), now, String(sent), voids ? hexOf(voids) : null]
+  const about = [voids, refunds?.tx].map((tx) => (tx ? hexOf(tx) : null))
+  const facts = [kind, formatText(lane), now, String(sentOf(plan)), ...about]
   await query(insert, [formatText(id), ...facts, ...steppedValues(dispatch)])
   if (lines.length > 0) await reserve(query, dispatch, lines)
   return { kind: 'planned', dispatch }

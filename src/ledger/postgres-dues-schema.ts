@@ -122,7 +122,43 @@ export const voidsStep = `
     WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
 
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+/** The 64 bytes of a signature in base58, which is a number: digit by digit, and then byte by byte. */
+const signatureBytes = (text: string) => `(WITH RECURSIVE
+    digits (place, value) AS (SELECT 1, 0::numeric UNION ALL
+      SELECT place + 1, value * 58 + strpos('${alphabet}', substr(${text}, place, 1)) - 1 FROM digits
+      WHERE place <= length(${text})),
+    bytes (place, value) AS (SELECT 64, (SELECT value FROM digits ORDER BY place DESC LIMIT 1) UNION ALL
+      SELECT place - 1, div(value, 256) FROM bytes WHERE place > 1)
+  SELECT decode(string_agg(lpad(to_hex(mod(value, 256)::int), 2, '0'), '' ORDER BY place), 'hex') FROM bytes)`
+const setRefunded = 'DO UPDATE SET refunded = excluded.refunded, refunded_worth = excluded.refunded_worth'
+
+/** As `sqlite-dues-schema.ts` has it. */
 export const netStep = `
+  ALTER TABLE paystile_dispatches ADD COLUMN payment bytea;
+  WITH told AS (SELECT id, (('"' || about || '"')::jsonb #>> '{}')::jsonb AS facts FROM paystile_dispatches
+    WHERE kind = 'refund' AND about LIKE '{%')
+  UPDATE paystile_dispatches AS kept SET payment = ${signatureBytes("(facts ->> 'payment')")},
+    sent = (facts ->> 'units')::numeric
+  FROM told WHERE told.id = kept.id AND facts ->> 'payment' IS NOT NULL AND facts ->> 'units' IS NOT NULL;
+  ALTER TABLE paystile_rollups ADD COLUMN refunded numeric NOT NULL DEFAULT 0,
+    ADD COLUMN refunded_worth numeric NOT NULL DEFAULT 0;
+  ALTER TABLE paystile_payers ADD COLUMN refunded numeric NOT NULL DEFAULT 0,
+    ADD COLUMN refunded_worth numeric NOT NULL DEFAULT 0;
+  WITH sent_back AS (
+    SELECT changed_at AS at, endpoint, payer, token, sent, coalesce(div(worth * sent, nullif(received, 0)), 0) AS worth
+    FROM paystile_dispatches AS refunded JOIN paystile_payments AS paid ON paid.tx = refunded.payment
+    WHERE kind = 'refund' AND state = 'landed' AND NOT paid.late),
+  by_payer AS (
+    INSERT INTO paystile_payers (payer, at, token, lane, payments, received, worth, unvalued, refunded, refunded_worth)
+    SELECT payer, at / 86400000 * 86400000, token, 0, 0, 0, 0, 0, sum(sent), sum(worth) FROM sent_back GROUP BY 1, 2, 3
+    ON CONFLICT (payer, at, token, lane) ${setRefunded})
+  INSERT INTO paystile_rollups (grain, at, endpoint, token, lane, payments, received, worth, unvalued, refunded, refunded_worth)
+  SELECT grain, CASE ms WHEN 0 THEN 0 ELSE at / ms * ms END, CASE WHEN by_endpoint THEN endpoint ELSE '' END, token,
+    0, 0, 0, 0, 0, sum(sent), sum(worth)
+  FROM sent_back CROSS JOIN (VALUES ('all', 0, false), ('endpoint', 0, true), ('hour', 3600000, false),
+    ('hour_endpoint', 3600000, true), ('day_endpoint', 86400000, true)) AS grains (grain, ms, by_endpoint)
+  GROUP BY 1, 2, 3, 4 ON CONFLICT (grain, at, endpoint, token, lane) ${setRefunded};
   CREATE TABLE paystile_rates (
     feed text COLLATE "C" NOT NULL,
     at bigint NOT NULL,

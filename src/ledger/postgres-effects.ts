@@ -30,7 +30,8 @@ export const lanes = 8
 
 const adding = `DO UPDATE SET
   payments = kept.payments + excluded.payments, received = kept.received + excluded.received,
-  worth = kept.worth + excluded.worth, unvalued = kept.unvalued + excluded.unvalued`
+  worth = kept.worth + excluded.worth, unvalued = kept.unvalued + excluded.unvalued,
+  refunded = kept.refunded + excluded.refunded, refunded_worth = kept.refunded_worth + excluded.refunded_worth`
 export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) ${adding}`
 export const addToPayers = `ON CONFLICT (payer, at, token, lane) ${adding}`
 /** Lines of this grain are kept apart. */

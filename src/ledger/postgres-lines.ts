@@ -36,27 +36,34 @@ export interface CountsRow {
   readonly received: string
   readonly worth: string
   readonly unvalued: string
+  readonly refunded: string
+  readonly refunded_worth: string
 }
 
-export const sums =
-  'sum(payments) AS payments, sum(received) AS received, sum(worth) AS worth, sum(unvalued) AS unvalued'
+export const countColumns = ['payments', 'received', 'worth', 'unvalued', 'refunded', 'refunded_worth'] as const
+const counted = countColumns.join(', ')
+export const sums = countColumns.map((name) => `sum(${name}) AS ${name}`).join(', ')
+/** Of lines that are grouped: something was paid, or sent back. */
+export const isAny = 'HAVING sum(payments) <> 0 OR sum(refunded) <> 0'
 
-export function readCounts({ payments, received, worth, unvalued }: CountsRow): Counts {
+export function readCounts(row: CountsRow): Counts {
   return {
-    payments: Number(payments),
-    received: BigInt(received),
-    worth: BigInt(worth),
-    unvalued: Number(unvalued),
+    payments: Number(row.payments),
+    received: BigInt(row.received),
+    worth: BigInt(row.worth),
+    unvalued: Number(row.unvalued),
+    refunded: BigInt(row.refunded),
+    refundedWorth: BigInt(row.refunded_worth),
   }
 }
 
-const given = `FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::numeric[], $7::numeric[], $8::bigint[])
-    WITH ORDINALITY AS line (grain, at, endpoint, token, payments, received, worth, unvalued, number)`
-const add = `INSERT INTO paystile_rollups AS kept (grain, at, endpoint, token, lane, payments, received, worth, unvalued)
-  SELECT grain, at, endpoint, token, $9, payments, received, worth, unvalued ${given} WHERE NOT grain ${isPayer} ORDER BY number
+const given = `FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::numeric[], $7::numeric[], $8::bigint[],
+    $9::numeric[], $10::numeric[]) WITH ORDINALITY AS line (grain, at, endpoint, token, ${counted}, number)`
+const add = `INSERT INTO paystile_rollups AS kept (grain, at, endpoint, token, lane, ${counted})
+  SELECT grain, at, endpoint, token, $11, ${counted} ${given} WHERE NOT grain ${isPayer} ORDER BY number
   ${addToKept}`
-const addPayers = `INSERT INTO paystile_payers AS kept (payer, at, token, lane, payments, received, worth, unvalued)
-  SELECT endpoint, at, token, $9, payments, received, worth, unvalued ${given} WHERE grain ${isPayer} ORDER BY number
+const addPayers = `INSERT INTO paystile_payers AS kept (payer, at, token, lane, ${counted})
+  SELECT endpoint, at, token, $11, ${counted} ${given} WHERE grain ${isPayer} ORDER BY number
   ${addToPayers}`
 
 /** In the order in which they are given, which has to be that of `linesOf`. */
@@ -68,6 +75,8 @@ export async function addLines(query: Database['query'], lines: readonly Line[],
     lines.map(({ received }) => String(received)),
     lines.map(({ worth }) => String(worth)),
     lines.map(({ unvalued }) => unvalued),
+    lines.map(({ refunded }) => String(refunded)),
+    lines.map(({ refundedWorth }) => String(refundedWorth)),
     lane,
   ]
   for (const statement of [add, addPayers]) await query(statement, values)

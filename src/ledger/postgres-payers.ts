@@ -2,7 +2,7 @@
 import type { TokenCode } from '../core/network.ts'
 import type { PayerSource } from './payers.ts'
 import type { CountsRow } from './postgres-lines.ts'
-import { readCounts, sums } from './postgres-lines.ts'
+import { isAny, readCounts, sums } from './postgres-lines.ts'
 import { hexOf } from './postgres-rows.ts'
 import { dayMs } from './rollup.ts'
 
@@ -17,7 +17,7 @@ const top = `SELECT DISTINCT most.payer FROM generate_series($1::bigint, $2::big
 // One by one: of many at once the planner might rather look through the whole table.
 const summed = `SELECT asked.payer, own.* FROM unnest($1::text[]) AS asked (payer) CROSS JOIN LATERAL (
     SELECT token, ${sums} FROM paystile_payers AS line
-    WHERE line.payer = asked.payer AND at >= $2 AND at < $3 GROUP BY token HAVING sum(payments) <> 0) AS own`
+    WHERE line.payer = asked.payer AND at >= $2 AND at < $3 GROUP BY token ${isAny}) AS own`
 const spans = `SELECT payer, ${end('ASC')} AS first, ${end('DESC')} AS last FROM unnest($1::text[]) AS asked (payer)`
 const walk = (beyond: string) => `SELECT payer, paid_at AS at, tx FROM paystile_payments
   WHERE paid_at >= $1 AND paid_at < $2 AND ${counted}${beyond} ORDER BY paid_at DESC, tx DESC LIMIT $3`

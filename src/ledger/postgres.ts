@@ -136,7 +136,7 @@ function createPostgresLedger(
     shelf: createPostgresShelf(database, clock),
     notices: createPostgresNotices(database, clock),
     rewards: createPostgresRewards(database, clock),
-    dispatches: createPostgresDispatches(database, clock),
+    dispatches: createPostgresDispatches(database, clock, lane),
     rates: createPostgresRates(database, clock),
     async peek(tx) {
       checkTx(tx)

@@ -15,7 +15,7 @@ const paid: Booked = {
   late: false,
   finality: 'confirmed',
 }
-const counts = { payments: 1, received: 7n, worth: 9n, unvalued: 0 }
+const counts = { payments: 1, received: 7n, worth: 9n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
 
 describe('what a payment changes in the books', () => {
   it('is one of each line it belongs to', () => {

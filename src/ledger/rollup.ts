@@ -4,6 +4,7 @@
  */
 import type { TokenCode } from '../core/network.ts'
 import type { Sum } from '../core/ports.ts'
+import { refundedWorth } from '../core/refunds.ts'
 import type { Finality } from './account.ts'
 
 /** What the books go by. */
@@ -44,7 +45,14 @@ export interface Change {
 
 export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
-export const noCounts: Counts = { payments: 0, received: 0n, worth: 0n, unvalued: 0 }
+export const noCounts: Counts = { payments: 0, received: 0n, worth: 0n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
+
+/** What was sent back of a payment, for good. */
+export interface BookedRefund {
+  /** When that was final: the refund is booked then, however long ago it was paid. */
+  readonly at: number
+  readonly units: bigint
+}
 
 /** What came too late was never sold, and what the chain took back was never earned. */
 export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>): boolean {
@@ -53,9 +61,25 @@ export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>)
 
 /** What a payment as it is adds to the books. */
 export function changeOf(booked: Booked): Change {
-  const { paidAt, endpoint, payer, token, received, worth } = booked
-  const [hour, day] = [startOf(paidAt, hourMs), startOf(paidAt, dayMs)]
-  const keys: readonly LineKey[] = [
+  const { paidAt, received, worth } = booked
+  const counts = { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
+  return { keys: keysAt(booked, paidAt), counts: { ...noCounts, ...counts } }
+}
+
+/** What came too late was never in the books. What the chain took back after it was sent back is lost, and stays refunded. */
+export function isRefundCounted({ late }: Pick<Booked, 'late'>): boolean {
+  return !late
+}
+
+/** What a refund adds to the books. */
+export function refundChange(booked: Booked, { at, units }: BookedRefund): Change {
+  const worth = refundedWorth(booked.worth, units, booked.received)
+  return { keys: keysAt(booked, at), counts: { ...noCounts, refunded: units, refundedWorth: worth } }
+}
+
+function keysAt({ endpoint, payer, token }: Booked, time: number): readonly LineKey[] {
+  const [hour, day] = [startOf(time, hourMs), startOf(time, dayMs)]
+  return [
     { grain: 'all', at: 0, endpoint: '', token },
     { grain: 'endpoint', at: 0, endpoint, token },
     { grain: 'hour', at: hour, endpoint: '', token },
@@ -63,7 +87,6 @@ export function changeOf(booked: Booked): Change {
     { grain: 'day_endpoint', at: day, endpoint, token },
     { grain: 'day_payer', at: day, endpoint: payer, token },
   ]
-  return { keys, counts: { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 } }
 }
 
 /** What changes in the books when a payment does. What leaves a line and comes back to it adds up to nothing there. */
@@ -78,7 +101,7 @@ export function linesOf(changes: readonly Change[]): readonly Line[] {
   // Every payment passes here six times: nothing is copied that need not be.
   const lines = new Map<string, { -readonly [Part in keyof Line]: Line[Part] }>()
   for (const { keys, counts } of changes) {
-    const { payments, received, worth, unvalued } = counts
+    const { payments, received, worth, unvalued, refunded, refundedWorth } = counts
     for (const key of keys) {
       const name = nameOf(key)
       const line = lines.get(name)
@@ -87,9 +110,11 @@ export function linesOf(changes: readonly Change[]): readonly Line[] {
         line.received += received
         line.worth += worth
         line.unvalued += unvalued
+        line.refunded += refunded
+        line.refundedWorth += refundedWorth
       } else {
         const { grain, at, endpoint, token } = key
-        lines.set(name, { grain, at, endpoint, token, payments, received, worth, unvalued })
+        lines.set(name, { grain, at, endpoint, token, payments, received, worth, unvalued, refunded, refundedWorth })
       }
     }
   }
@@ -116,15 +141,19 @@ export function added(one: Counts, other: Counts): Counts {
     received: one.received + other.received,
     worth: one.worth + other.worth,
     unvalued: one.unvalued + other.unvalued,
+    refunded: one.refunded + other.refunded,
+    refundedWorth: one.refundedWorth + other.refundedWorth,
   }
 }
 
-export function negated({ payments, received, worth, unvalued }: Counts): Counts {
-  return { payments: -payments, received: -received, worth: -worth, unvalued: -unvalued }
+export function negated({ payments, received, worth, unvalued, refunded, refundedWorth }: Counts): Counts {
+  const counts = { payments: -payments, received: -received, worth: -worth, unvalued: -unvalued }
+  return { ...counts, refunded: -refunded, refundedWorth: -refundedWorth }
 }
 
-export function isNothing({ payments, received, worth, unvalued }: Counts): boolean {
-  return payments === 0 && received === 0n && worth === 0n && unvalued === 0
+export function isNothing({ payments, received, worth, unvalued, refunded, refundedWorth }: Counts): boolean {
+  const isUnpaid = payments === 0 && received === 0n && worth === 0n && unvalued === 0
+  return isUnpaid && refunded === 0n && refundedWorth === 0n
 }
 
 export function startOf(time: number, spanMs: number): number {

@@ -8,8 +8,9 @@ import type { Page } from './audit.ts'
 import { compareBooks } from './audit.ts'
 import { revalued } from './revaluation.ts'
 import type { Change, Grain, Line } from './rollup.ts'
-import { changeOf, isCounted } from './rollup.ts'
+import { changeOf, isCounted, refundChange } from './rollup.ts'
 import type { SqliteFile } from './sqlite-file.ts'
+import { prepareRefunds } from './sqlite-refunds.ts'
 import type { CountsRow } from './sqlite-rollups.ts'
 import { prepareRollups, readCounts } from './sqlite-rollups.ts'
 import type { BookedRow } from './sqlite-rows.ts'
@@ -36,13 +37,14 @@ export async function auditSqlite({ path, read }: SqliteFile): Promise<readonly 
   const db = new DatabaseSync(path, { readOnly: true })
   try {
     db.exec('BEGIN')
-    const [page, lines] = [preparePage(db), prepareLines(db)]
+    const [page, lines, refunds] = [preparePage(db), prepareLines(db), prepareRefunds(db)]
     return await compareBooks(
       async (after) => {
         await new Promise((resolve) => setImmediate(resolve))
         return page(after)
       },
       (span) => lines(span),
+      (span) => refunds(span),
     )
   } finally {
     db.close()
@@ -114,6 +116,8 @@ export async function rebuildSqlite({ db, writeAlone }: SqliteFile, reportToken:
       if (!last) break
       after = last.id
     }
+    const refunds = prepareRefunds(db)([Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER])
+    add(refunds.map(({ booked, refund }) => refundChange(booked, refund)))
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('reportToken', ?)").run(reportToken)
   })
 }

@@ -17,7 +17,7 @@ import { auditSqlite, rebuildSqlite } from './sqlite-audit.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { createSqlitePayers } from './sqlite-payers.ts'
 import type { CountsRow } from './sqlite-rollups.ts'
-import { packed, readCounts, sums, unpackCounts } from './sqlite-rollups.ts'
+import { isAny, packed, readCounts, sums, unpackCounts } from './sqlite-rollups.ts'
 import { formatText, parseText } from './stored-text.ts'
 
 const spelling = {
@@ -37,7 +37,6 @@ const day = 'at - ((at % 86400000) + 86400000) % 86400000'
 /** A range of lines, whose four values begin with the n-th, and of one endpoint where its value is named. */
 const rangeFrom = (first: number, endpoint?: number) => `SELECT *, ?${first + 3} AS sign FROM rollups
   WHERE grain = ?${first} AND at >= ?${first + 1} AND at < ?${first + 2}${endpoint ? ` AND endpoint = ?${endpoint}` : ''}`
-const isAny = 'HAVING sum(sign * payments) <> 0'
 
 type LineRow = CountsRow & { readonly endpoint: string; readonly token: TokenCode }
 

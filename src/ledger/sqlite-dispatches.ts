@@ -16,6 +16,7 @@ import {
   releasedBy,
   reservedBy,
   sentBy,
+  sentOf,
   signing,
   stepTo,
   unsigning,
@@ -32,10 +33,13 @@ import {
 } from './dues-rows.ts'
 import { landingNotice } from './notice.ts'
 import { checkCount } from './periods.ts'
+import { refundChange } from './rollup.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import { prepareTelling } from './sqlite-notices.ts'
+import { prepareRefund } from './sqlite-refunds.ts'
 import type { TotalRow } from './sqlite-till.ts'
 import { prepareTill, readTotal, totalOf } from './sqlite-till.ts'
+import type { Enter } from './sqlite-writer.ts'
 import { formatText } from './stored-text.ts'
 
 const isOpen = "state IN ('planned', 'signed')"
@@ -44,6 +48,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   const rows = prepareDispatches(db)
   const reserve = prepareReserving(db)
   const tell = prepareTelling(db)
+  const refundOf = prepareRefund(db)
   const open = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE ${isOpen} ORDER BY at, id`)
   const inLane =
     db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE lane = ? AND lane <> '' AND state <> 'dropped'
@@ -61,12 +66,12 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
   const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
 
-  const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch) => void) =>
-    write(() => {
+  const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch, enter: Enter) => void) =>
+    write((enter) => {
       const dispatch = stepTo(rows.find(id), version, to, timeOf(clock))
       if (!dispatch) return undefined
       rows.update(dispatch)
-      then?.(dispatch)
+      then?.(dispatch, enter)
       return dispatch
     })
 
@@ -82,7 +87,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         if (cap && plan.kind === 'payout' && rows.planned(cap.since) + sentBy(lines) > cap.units)
           return { kind: 'capped' }
         const dispatch = plannedOf(plan, now)
-        rows.insert(dispatch, lines, voids)
+        rows.insert(dispatch, plan)
         if (voids) reserve.setVoid(voids, now)
         reserve.reserve(lines)
         return { kind: 'planned', dispatch }
@@ -101,8 +106,10 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
       }),
     unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
-      step(id, version, landing(slot, about), (dispatch) => {
+      step(id, version, landing(slot, about), (dispatch, enter) => {
         reserve.land(rows.lines(id))
+        const refunded = refundOf(id)
+        if (refunded) enter([refundChange(refunded.booked, refunded.refund)])
         const notice = landingNotice(dispatch)
         tell([notice.kind], notice.tx, dispatch.changedAt)
       }),
@@ -146,7 +153,7 @@ function prepareDispatches(db: DatabaseSyncInstance) {
   }
   const underWay = db.prepare(`SELECT 1 FROM dispatches WHERE lane = ? AND lane <> '' AND ${isOpen}`)
   const refund = db.prepare("SELECT 1 FROM dispatches WHERE lane = ? AND kind = 'refund' AND state <> 'dropped'")
-  const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', ...steppedColumns]
+  const places = ['id', 'kind', 'lane', 'at', 'sent', 'voids', 'payment', ...steppedColumns]
   const insert = db.prepare(`INSERT INTO dispatches (${places.join()}) VALUES (${places.map(() => '?').join()})`)
   const update = db.prepare(`UPDATE dispatches SET ${steppedColumns.map((name) => `${name} = ?`).join()} WHERE id = ?`)
   const insertLine = db.prepare(`INSERT INTO payout_lines (dispatch, place, at, ${lineColumns})
@@ -168,11 +175,12 @@ function prepareDispatches(db: DatabaseSyncInstance) {
       const name = formatText(lane)
       return underWay.get(name) !== undefined || (kind === 'refund' && refund.get(name) !== undefined)
     },
-    insert: (dispatch: Dispatch, given: readonly PayoutLine[], tx: Uint8Array | undefined): void => {
+    insert: (dispatch: Dispatch, plan: DispatchPlan): void => {
       const { kind, lane, at } = dispatch
       const id = formatText(dispatch.id)
-      insert.run(id, kind, formatText(lane), at, String(sentBy(given)), tx ?? null, ...steppedValues(dispatch))
-      for (const [place, { role, payee, from, upto, gross, units, opening }] of given.entries()) {
+      const about = [String(sentOf(plan)), plan.voids ?? null, plan.refunds?.tx ?? null] as const
+      insert.run(id, kind, formatText(lane), at, ...about, ...steppedValues(dispatch))
+      for (const [place, { role, payee, from, upto, gross, units, opening }] of plan.lines.entries()) {
         const money = [gross, units, opening].map(String)
         insertLine.run(id, place, at, role, formatText(payee), from, upto, ...money)
       }

@@ -125,8 +125,52 @@ export const voidsStep = `
   CREATE INDEX dispatches_changed ON dispatches (kind, state, changed_at);
   `
 
-/** Rates are in force from a time on, until the next ones of the same feed. A token without a rate has none then. */
+const grains = `VALUES ('all', 0, 0), ('endpoint', 0, 1), ('hour', 3600000, 0), ('hour_endpoint', 3600000, 1),
+  ('day_endpoint', 86400000, 1)`
+const low = (sum: string) => `CAST(substr(${sum}, max(length(${sum}) - 11, 1)) AS INTEGER)`
+const halves = (sum: string, name: string) =>
+  `sum(CAST(substr(${sum}, 1, length(${sum}) - 12) AS INTEGER)) + sum(${low(sum)}) / 1000000000000 AS ${name}_hi,
+    sum(${low(sum)}) % 1000000000000 AS ${name}_lo`
+const setRefunded = `DO UPDATE SET refunded_hi = excluded.refunded_hi, refunded_lo = excluded.refunded_lo,
+    refunded_worth_hi = excluded.refunded_worth_hi, refunded_worth_lo = excluded.refunded_worth_lo`
+
+/**
+ * Rates are in force from a time on, until the next ones of the same feed. A token without a rate has none then.
+ *
+ * Refunds name their payment and what they send, so that the books can subtract them: those that have landed already are
+ * added to the books here. \`signature_bytes\` and \`refunded_worth\` are functions of \`migrate\`.
+ */
 export const netStep = `
+  ALTER TABLE dispatches ADD COLUMN payment BLOB;
+  UPDATE dispatches SET payment = signature_bytes(told ->> 'payment'), sent = told ->> 'units'
+  FROM (SELECT id AS named, iif(json_valid(text), text, '{}') AS told
+    FROM (SELECT id, json_extract('"' || about || '"', '$') AS text FROM dispatches WHERE kind = 'refund'))
+  WHERE id = named AND told ->> 'payment' IS NOT NULL AND told ->> 'units' IS NOT NULL;
+  ${['rollups', 'payers']
+    .flatMap((table) =>
+      ['refunded_hi', 'refunded_lo', 'refunded_worth_hi', 'refunded_worth_lo'].map(
+        (name) => `ALTER TABLE ${table} ADD COLUMN ${name} INTEGER NOT NULL DEFAULT 0;`,
+      ),
+    )
+    .join(' ')}
+  CREATE TEMP TABLE sent_back AS
+    SELECT changed_at AS at, endpoint, payer, token, sent, refunded_worth(worth, sent, received) AS worth
+    FROM dispatches JOIN payments ON payments.tx = dispatches.payment
+    WHERE kind = 'refund' AND dispatches.state = 'landed' AND payments.state <> 'late';
+  WITH grains (grain, ms, by_endpoint) AS (${grains})
+  INSERT INTO rollups (grain, at, endpoint, token, payments, received_hi, received_lo, worth_hi, worth_lo, unvalued,
+    refunded_hi, refunded_lo, refunded_worth_hi, refunded_worth_lo)
+  SELECT grain, iif(ms = 0, 0, at / ms * ms), iif(by_endpoint, endpoint, ''), token, 0, 0, 0, 0, 0, 0,
+    ${halves('sent', 'refunded')}, ${halves('worth', 'refunded_worth')}
+  FROM sent_back CROSS JOIN grains WHERE true GROUP BY 1, 2, 3, 4
+  ON CONFLICT (grain, at, endpoint, token) ${setRefunded};
+  INSERT INTO payers (payer, at, token, payments, received_hi, received_lo, worth_hi, worth_lo, unvalued,
+    refunded_hi, refunded_lo, refunded_worth_hi, refunded_worth_lo)
+  SELECT payer, at / 86400000 * 86400000, token, 0, 0, 0, 0, 0, 0,
+    ${halves('sent', 'refunded')}, ${halves('worth', 'refunded_worth')}
+  FROM sent_back WHERE true GROUP BY 1, 2, 3
+  ON CONFLICT (payer, at, token) ${setRefunded};
+  DROP TABLE sent_back;
   CREATE TABLE rates (
     feed TEXT NOT NULL,
     at INTEGER NOT NULL,

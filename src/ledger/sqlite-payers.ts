@@ -5,7 +5,7 @@ import type { PayerSource } from './payers.ts'
 import { dayMs } from './rollup.ts'
 import type { SqliteFile } from './sqlite-file.ts'
 import type { CountsRow } from './sqlite-rollups.ts'
-import { readCounts, sums } from './sqlite-rollups.ts'
+import { isAny, readCounts, sums } from './sqlite-rollups.ts'
 
 const counted = "state = 'valid' AND finality <> 'reverted'"
 const inPeriod = `paid_at >= ?2 AND paid_at < ?3 AND ${counted}`
@@ -17,7 +17,7 @@ export function createSqlitePayers(read: SqliteFile['read'], all: All): PayerSou
   const ofDay = 'SELECT payer FROM payers WHERE at = ? AND payments > 0 ORDER BY worth_hi DESC, worth_lo DESC LIMIT ?'
   const summed = `SELECT payer, token, ${sums} FROM (
       SELECT payers.*, 1 AS sign FROM json_each(?1) JOIN payers ON payer = value AND at >= ?2 AND at < ?3)
-    GROUP BY payer, token HAVING sum(payments) <> 0`
+    GROUP BY payer, token ${isAny}`
   const end = (way: 'ASC' | 'DESC') =>
     `(SELECT paid_at FROM payments WHERE payer = value AND ${inPeriod} ORDER BY paid_at ${way} LIMIT 1)`
   const spans = `SELECT value AS payer, ${end('ASC')} AS first, ${end('DESC')} AS last FROM json_each(?1)`

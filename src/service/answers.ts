@@ -14,6 +14,12 @@ const token = z.enum(tokenCodes)
 const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
 const count = z.int().min(0)
 const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
+const revenue = {
+  revenue: decimal.meta({ description: 'What was earned less what was sent back; may be negative.' }),
+  gross: decimal.meta({ description: 'What was earned.' }),
+  refunded: decimal.meta({ description: 'What was sent back, at the time of the refund.' }),
+}
+const amounts = { received: byToken, sentBack: byToken.meta({ description: 'Refunds, by token.' }) }
 const period = { from: moment.nullable(), to: moment.nullable() }
 
 export const feedRecord = z
@@ -34,6 +40,8 @@ export const feedRecord = z
     recipient: z.string(),
     shared: z.string().meta({ description: 'In NATIVE, to all together; empty as long as it is not shared out.' }),
     refundedAt: z.string().meta({ description: 'RFC 3339, UTC: when a refund was final; empty until then.' }),
+    refunded: decimal.meta({ description: 'What was sent back, in the token; empty where nothing was.' }),
+    revenue: decimal.meta({ description: 'What it adds to the revenue: its worth less what was sent back.' }),
   })
   .meta({ id: 'FeedRecord' })
 
@@ -69,8 +77,8 @@ export const payers = z
       z.strictObject({
         payer: z.string().meta({ description: 'Pseudonym.' }),
         payments: count,
-        revenue: decimal,
-        received: byToken,
+        ...revenue,
+        ...amounts,
         first: moment,
         last: moment,
       }),
@@ -114,17 +122,18 @@ const usageLine = z.strictObject({
 const revenueLine = z.strictObject({
   endpoint: z.string(),
   payments: count,
-  revenue: decimal,
+  ...revenue,
   unvalued: count.meta({ description: 'Payments that had no rate, and so are in no revenue.' }),
-  received: byToken,
+  ...amounts,
 })
 const tokenLine = z.strictObject({
   token,
   payments: count,
   received: decimal,
-  revenue: decimal,
+  sentBack: decimal,
+  ...revenue,
   unvalued: count,
-  share: decimal.meta({ description: 'Of the revenue, 0 to 1.' }),
+  share: decimal.meta({ description: 'Of the revenue, 0 to 1; 0 where more was sent back than received.' }),
 })
 
 export const analytics = z
@@ -142,16 +151,18 @@ export const analytics = z
 const funnel = z.strictObject({ challenged: count, paid: count, delivered: count })
 export const summary = z
   .strictObject({
-    totalRevenue: decimal,
-    currencyBreakdown: byToken,
-    topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, revenue: decimal })),
+    totalRevenue: revenue.revenue,
+    gross: revenue.gross,
+    refunded: revenue.refunded,
+    currencyBreakdown: byToken.meta({ description: 'What was received less what was sent back.' }),
+    topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, ...revenue })),
     revenueToken: token,
     payments: count,
     unvalued: count,
     ...period,
     funnel,
     previous: z
-      .strictObject({ totalRevenue: decimal, payments: count, funnel })
+      .strictObject({ totalRevenue: decimal, gross: decimal, refunded: decimal, payments: count, funnel })
       .optional()
       .meta({ description: 'The period of the same length before, where `from` and `to` are given.' }),
     pending: count.meta({ description: 'Payments that can still be claimed, now; up to 1,000 are counted.' }),
@@ -166,9 +177,7 @@ export const series = z
     to: moment,
     endpoint: z.string().nullable(),
     revenueToken: token,
-    points: z.array(
-      z.strictObject({ at: moment, payments: count, revenue: decimal, unvalued: count, received: byToken }),
-    ),
+    points: z.array(z.strictObject({ at: moment, payments: count, ...revenue, unvalued: count, ...amounts })),
   })
   .meta({ id: 'Series' })
 

@@ -79,8 +79,8 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
     ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),
     ...(wants('revenue') && {
       revenue: lines
-        .filter(({ payments }) => payments > 0)
-        .sort((one, other) => compare(other.worth, one.worth))
+        .filter(({ sums }) => sums.length > 0)
+        .sort((one, other) => compare(other.revenue, one.revenue))
         .slice(0, linesPerView)
         .map((line) => revenueLine(parts, line)),
     }),
@@ -131,9 +131,9 @@ export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise
     return {
       at: new Date(at).toISOString(),
       payments: total(sums, ({ payments }) => payments),
-      revenue: formatWorth(sums),
+      ...formatRevenue(sums),
       unvalued: total(sums, ({ unvalued }) => unvalued),
-      received: receivedBy(parts, sums),
+      ...amountsBy(parts, sums),
     }
   })
   const revenueToken = await revenueTokenOf(parts.books)
@@ -169,7 +169,8 @@ interface Line {
   readonly sums: Sum[]
   readonly usage: Partial<Record<UsageEvent, number>>
   payments: number
-  worth: bigint
+  /** Net of refunds. */
+  revenue: bigint
   calls: number
 }
 
@@ -177,7 +178,7 @@ interface Line {
 export function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
   const lines = new Map<string, Line>()
   const lineOf = (endpoint: string): Line => {
-    const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, worth: 0n, calls: 0 }
+    const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, revenue: 0n, calls: 0 }
     lines.set(endpoint, line)
     return line
   }
@@ -185,7 +186,7 @@ export function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): 
     const line = lineOf(sum.endpoint)
     line.sums.push(sum)
     line.payments += sum.payments
-    line.worth += sum.worth
+    line.revenue += netOf(sum)
     line.calls += sum.payments
   }
   for (const { endpoint, event, count } of usage) {
@@ -206,49 +207,82 @@ function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {
   return {
     endpoint,
     payments,
-    revenue: formatWorth(sums),
+    ...formatRevenue(sums),
     unvalued: total(sums, ({ unvalued }) => unvalued),
-    received: receivedBy(parts, sums),
+    ...amountsBy(parts, sums),
   }
 }
 
 const shareDecimals = 4
 
 function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
-  const whole = sums.reduce((worth, sum) => worth + sum.worth, 0n)
+  // A token of which more was sent back than was received has no share.
+  const gainOf = (some: readonly Sum[]): bigint => {
+    const net = some.reduce((sum, one) => sum + netOf(one), 0n)
+    return net > 0n ? net : 0n
+  }
+  const ownOf = (token: TokenCode): readonly Sum[] => sums.filter((sum) => sum.token === token)
+  const whole = tokenCodes.reduce((sum, token) => sum + gainOf(ownOf(token)), 0n)
   return tokenCodes.map((token) => {
-    const own = sums.filter((sum) => sum.token === token)
-    const worth = own.reduce((sum, one) => sum + one.worth, 0n)
+    const own = ownOf(token)
+    const worth = gainOf(own)
+    const { received, sentBack } = amountsBy(parts, own)
     return {
       token,
       payments: total(own, ({ payments }) => payments),
-      received: receivedBy(parts, own)[token],
-      revenue: formatWorth(own),
+      received: received[token],
+      sentBack: sentBack[token],
+      ...formatRevenue(own),
       unvalued: total(own, ({ unvalued }) => unvalued),
       share: whole === 0n ? '0' : formatUnits((worth * 10n ** BigInt(shareDecimals)) / whole, shareDecimals),
     }
   })
 }
 
+/** What came in and what was sent back, in each token. */
+export function amountsBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]) {
+  return {
+    received: amountBy(parts, sums, ({ received }) => received),
+    sentBack: amountBy(parts, sums, ({ refunded }) => refunded),
+  }
+}
+
+/** What was kept of each token. */
+export function keptBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]): Record<TokenCode, string> {
+  return amountBy(parts, sums, ({ received, refunded }) => received - refunded)
+}
+
 /** All three keys always. Empty where there is an amount and the service does not know the decimals of its token. */
-export function receivedBy(
+function amountBy(
   { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
   sums: readonly Sum[],
+  of: (sum: Sum) => bigint,
 ): Record<TokenCode, string> {
   const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
   for (const token of tokenCodes) {
-    const units = sums.filter((sum) => sum.token === token).reduce((sum, { received }) => sum + received, 0n)
+    const units = sums.filter((sum) => sum.token === token).reduce((all, sum) => all + of(sum), 0n)
     const decimals = decimalsOf(token)
-    if (units > 0n) amounts[token] = decimals === undefined ? '' : formatUnits(units, decimals)
+    if (units !== 0n) amounts[token] = decimals === undefined ? '' : formatUnits(units, decimals)
   }
   return amounts
 }
 
-export function formatWorth(sums: readonly Sum[]): string {
-  return formatUnits(
-    sums.reduce((worth, sum) => worth + sum.worth, 0n),
-    worthDecimals,
-  )
+/** Revenue is what was earned less what was sent back; both stand beside it. */
+export function formatRevenue(sums: readonly Sum[]) {
+  const textOf = (of: (sum: Sum) => bigint): string =>
+    formatUnits(
+      sums.reduce((all, sum) => all + of(sum), 0n),
+      worthDecimals,
+    )
+  return {
+    revenue: textOf(netOf),
+    gross: textOf(({ worth }) => worth),
+    refunded: textOf(({ refundedWorth }) => refundedWorth),
+  }
+}
+
+function netOf({ worth, refundedWorth }: Sum): bigint {
+  return worth - refundedWorth
 }
 
 export function total<Item>(items: readonly Item[], of: (item: Item) => number): number {

@@ -7,6 +7,7 @@ import { formatUnits } from '../core/money.ts'
 import type { Dispatch, SharedOut } from '../core/money-out.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Books, Capture, CaptureStatus } from '../core/ports.ts'
+import { parseRefund, refundedWorth } from '../core/refunds.ts'
 import { worthDecimals } from '../core/worth.ts'
 
 /** SPEC.md's second spelling of a status, for the feed. */
@@ -44,6 +45,10 @@ export interface CaptureRecord {
   readonly refundedAt: string
   /** The transaction of that refund. It goes to who paid, so it is for no more eyes than `tx`. */
   readonly refundTx: string
+  /** What was sent back for good, in the token that was paid; empty where nothing was. */
+  readonly refunded: string
+  /** What it adds to the revenue: its worth less what was sent back, and 0 where it is not counted; empty without a rate. */
+  readonly revenue: string
 }
 
 /** What went out of a payment. */
@@ -72,6 +77,8 @@ export const captureColumns = [
   'shared',
   'refundedAt',
   'refundTx',
+  'refunded',
+  'revenue',
 ] as const satisfies readonly (keyof CaptureRecord)[]
 export type CaptureColumn = (typeof captureColumns)[number]
 
@@ -92,6 +99,7 @@ export function formatCapture(
 ): CaptureRecord {
   const decimals = decimalsOf(capture.token)
   const landed = refund?.state === 'landed' ? refund : undefined
+  const sentBack = landed && parseRefund(landed.about).units
   return {
     timestamp: new Date(capture.at).toISOString(),
     requestId: capture.request,
@@ -110,7 +118,17 @@ export function formatCapture(
     shared: shared ? formatShared(shared, decimalsOf) : '',
     refundedAt: landed ? new Date(landed.changedAt).toISOString() : '',
     refundTx: landed?.signed?.signature ?? '',
+    refunded: sentBack === undefined || decimals === undefined ? '' : formatUnits(sentBack, decimals),
+    revenue: formatRevenueOf(capture, sentBack ?? 0n),
   }
+}
+
+/** As the books have it: `isCounted` and `isRefundCounted`. */
+function formatRevenueOf({ state, worth, units }: Capture, sentBack: bigint): string {
+  if (state === 'late' || state === 'unclaimed') return '0'
+  if (worth === undefined) return ''
+  const earned = state === 'reverted' ? 0n : worth
+  return formatUnits(earned - refundedWorth(worth, sentBack, units), worthDecimals)
 }
 
 /** In whole tokens of NATIVE. */

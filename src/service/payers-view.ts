@@ -2,7 +2,7 @@
 
 import type { PayerMark } from '../core/ports.ts'
 import type { BooksParts } from './books-view.ts'
-import { ceilTo, floorTo, formatWorth, receivedBy, total } from './books-view.ts'
+import { amountsBy, ceilTo, floorTo, formatRevenue, total } from './books-view.ts'
 import type { Cursors } from './capture-cursor.ts'
 import { revenueTokenOf } from './capture-format.ts'
 import type { PayersQuery } from './queries.ts'
@@ -29,8 +29,8 @@ export async function readPayers(parts: BooksParts, query: PayersQuery): Promise
   const payers = page.payers.map(({ payer, sums, first, last }) => ({
     payer,
     payments: total(sums, ({ payments }) => payments),
-    revenue: formatWorth(sums),
-    received: receivedBy(parts, sums),
+    ...formatRevenue(sums),
+    ...amountsBy(parts, sums),
     first: new Date(first).toISOString(),
     last: new Date(last).toISOString(),
   }))
@@ -45,6 +45,6 @@ function writePayerCursor(cursors: Cursors, mark: PayerMark): string {
 }
 
 export function readPayerCursor(cursors: Cursors, text: string): PayerMark | undefined {
-  const [, worth, payer] = /^(\d{1,40})~([\w-]{1,128})$/.exec(text) ?? []
+  const [, worth, payer] = /^(-?\d{1,40})~([\w-]{1,128})$/.exec(text) ?? []
   return worth === undefined || payer === undefined ? cursors.read(text) : { worth: BigInt(worth), payer }
 }

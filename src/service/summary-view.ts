@@ -2,7 +2,7 @@
 
 import type { Period, Sum, Usage, UsageEvent } from '../core/ports.ts'
 import type { BooksParts } from './books-view.ts'
-import { formatPeriod, formatWorth, linesOf, mostEndpoints, receivedBy, total, wholeHours } from './books-view.ts'
+import { formatPeriod, formatRevenue, keptBy, linesOf, mostEndpoints, total, wholeHours } from './books-view.ts'
 import { revenueTokenOf } from './capture-format.ts'
 import type { SummaryQuery } from './queries.ts'
 
@@ -25,11 +25,11 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     before && Promise.all([books.sums(before), books.usage(before)]),
   ])
   return {
-    currencyBreakdown: receivedBy(parts, sums),
+    currencyBreakdown: keptBy(parts, sums),
     topEndpoints: linesOf(endpoints, usage)
       .filter(({ calls }) => calls > 0)
       .slice(0, topEndpoints)
-      .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, revenue: formatWorth(sums) })),
+      .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, ...formatRevenue(sums) })),
     revenueToken,
     ...totalsOf(sums, usage),
     unvalued: total(sums, ({ unvalued }) => unvalued),
@@ -49,7 +49,8 @@ function totalsOf(sums: readonly Sum[], usage: readonly Usage[]) {
     )
   const payments = total(sums, (sum) => sum.payments)
   const funnel = { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') }
-  return { totalRevenue: formatWorth(sums), payments, funnel }
+  const { revenue: totalRevenue, gross, refunded } = formatRevenue(sums)
+  return { totalRevenue, gross, refunded, payments, funnel }
 }
 
 /** Of the same length, where it has one. */

@@ -63,6 +63,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
     lane: refundLane(payment),
     about: formatRefund(facts),
     lines: [],
+    refunds: { tx, units: ruling.units },
     ...(ruling.voids && { voids: tx }),
   })
   if (planning.kind === 'planned') return planning

@@ -42,9 +42,25 @@ describe.each(stores)('a rebuild of the %s ledger', (_name, open) => {
     expect(await worths()).toEqual(['20000000000', '1000000000000', '1000000000000', 'none', 'none'])
     expect(await books().reportToken()).toBe('SOL')
     expect(await books().sums({})).toEqual([
-      { token: 'NATIVE', payments: 2, received: 10n, worth: 0n, unvalued: 2 },
-      { token: 'SOL', payments: 2, received: 2_000_000_000n, worth: 2_000_000_000_000n, unvalued: 0 },
-      { token: 'USDC', payments: 1, received: 3_000_000n, worth: 20_000_000_000n, unvalued: 0 },
+      { token: 'NATIVE', payments: 2, received: 10n, worth: 0n, unvalued: 2, refunded: 0n, refundedWorth: 0n },
+      {
+        token: 'SOL',
+        payments: 2,
+        received: 2_000_000_000n,
+        worth: 2_000_000_000_000n,
+        unvalued: 0,
+        refunded: 0n,
+        refundedWorth: 0n,
+      },
+      {
+        token: 'USDC',
+        payments: 1,
+        received: 3_000_000n,
+        worth: 20_000_000_000n,
+        unvalued: 0,
+        refunded: 0n,
+        refundedWorth: 0n,
+      },
     ])
     expect(await books().audit()).toEqual([])
     expect((await desk.ledger.peek(payments[0]?.tx ?? new Uint8Array()))?.state).toBe('busy')
@@ -78,7 +94,7 @@ describe.each(places)('the audit of a %s ledger', (name, make) => {
     return { place, books: booksOf(ledger), ledger }
   }
   const lane = name === 'postgres' ? ', 3' : ''
-  const counts = name === 'postgres' ? '1, 5, 0, 0' : '1, 0, 5, 0, 0, 0'
+  const counts = name === 'postgres' ? '1, 5, 0, 0, 0, 0' : '1, 0, 5, 0, 0, 0, 0, 0, 0, 0'
   const stray = (grain: string, at: number) =>
     `INSERT INTO rollups VALUES ('${grain}', ${at}, '', 'USDC'${lane}, ${counts}) RETURNING at`
   const faults: readonly (readonly [what: string, statement: string, lines: RegExp])[] = [
@@ -103,6 +119,18 @@ describe.each(places)('the audit of a %s ledger', (name, make) => {
       `UPDATE payers SET payments = payments + 1 WHERE token = 'SOL' RETURNING at`,
       /^day_payer 20.* payer-1 SOL$/,
     ],
+    [
+      'a refund that is in no book',
+      `INSERT INTO dispatches (id, kind, lane, state, version, at, changed_at, attempts, sealed, slot, why, about, sent, payment)
+        SELECT 'stray', 'refund', 'refund/stray', 'landed', 3, 0, ${midnight + 99 * hourMs}, 1, '', 1, '', '', '1', tx
+        FROM ${name === 'postgres' ? 'paystile_' : ''}payments WHERE endpoint = '/3' LIMIT 1 RETURNING at`,
+      /^(all|endpoint|hour|day)/,
+    ],
+    [
+      'what was sent back to a payer',
+      `UPDATE payers SET ${name === 'postgres' ? 'refunded' : 'refunded_lo'} = 7 WHERE token = 'SOL' RETURNING at`,
+      /^day_payer 20.* payer-1 SOL$/,
+    ],
     ['a line too many, between two', stray('hour', midnight + 5 * hourMs), /^hour 20/],
     [
       'a payment that was changed',
@@ -123,7 +151,7 @@ describe.each(places)('the audit of a %s ledger', (name, make) => {
     expect(found.length).toBeGreaterThan(0)
     for (const { line, kept, counted } of found) {
       expect(line).toMatch(lines)
-      expect(kept).toMatch(/^payments \d+, received \d+, worth \d+, unvalued \d+$/)
+      expect(kept).toMatch(/^payments \d+, received \d+, worth \d+, unvalued \d+(, refunded \d+, refunded worth \d+)?$/)
       expect(kept).not.toBe(counted)
     }
     await books.rebuild('USDC')
@@ -196,7 +224,15 @@ describe.each(places)('a server on a %s ledger that still reckons in the former 
     await ledger.take(takeOf(sol({ rates: undefined })))
     const books = booksOf(ledger)
     expect(await books.sums({})).toEqual([
-      { token: 'SOL', payments: 5, received: 5_000_000_000n, worth: 4_000_000_000_000n, unvalued: 1 },
+      {
+        token: 'SOL',
+        payments: 5,
+        received: 5_000_000_000n,
+        worth: 4_000_000_000_000n,
+        unvalued: 1,
+        refunded: 0n,
+        refundedWorth: 0n,
+      },
     ])
     expect(await books.audit()).toEqual([])
     await booksOf(await place.open()).rebuild('USDC')

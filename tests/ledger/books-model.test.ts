@@ -18,6 +18,7 @@ import type {
 } from '../../src/core/ports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory.ts'
 import { size } from '../harness/length.ts'
+import { bytes, dispatchesOf } from './dues.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, leaseMs, startOfTests } from './payments.ts'
 import { stores } from './stores.ts'
@@ -36,6 +37,7 @@ type Step =
       readonly worth: boolean
     }
   | { readonly act: 'late' | 'wait'; readonly which: number }
+  | { readonly act: 'refund'; readonly which: number; readonly whole: boolean }
   | { readonly act: 'end'; readonly which: number; readonly consequence: 'settle' | 'count' | 'release' }
   | { readonly act: 'conclude'; readonly which: number; readonly finality: 'finalized' | 'reverted' }
   | { readonly act: 'sight'; readonly which: number; readonly proven: boolean; readonly ours: boolean }
@@ -52,6 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       worth: fc.boolean(),
     }),
   },
+  { weight: 4, arbitrary: fc.record({ act: fc.constant('refund' as const), which, whole: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ act: fc.constantFrom('late' as const, 'wait' as const), which }) },
   {
     weight: 3,
@@ -115,12 +118,13 @@ describe.each(stores)('the books of the %s ledger', (name, open) => {
     onTestFinished(() => shelf.clear())
     const [own, reference] = [stageOf(shelf.ledger), stageOf(createMemoryLedger({ clock }))]
     let turn = 0
+    const refunds: Refunded[] = []
     await fc.assert(
       fc.asyncProperty(story, async (steps) => {
         turn += 1
         const grants = new Map<number, Grant>()
-        for (const step of steps) await play(step, turn, clock, [own, reference], grants)
-        await check(own, reference)
+        for (const step of steps) await play(step, turn, clock, [own, reference], grants, refunds)
+        await check(own, reference, refunds)
       }),
       { numRuns: name === 'sqlite' ? size(40, 150) : size(10, 40) },
     )
@@ -133,6 +137,7 @@ async function play(
   clock: TestClock,
   stages: readonly Stage[],
   grants: Map<number, Grant>,
+  refunds: Refunded[],
 ): Promise<void> {
   const payment = paymentOf(step.which, turn, {})
   const { tx, request } = payment
@@ -149,6 +154,24 @@ async function play(
       const record = paymentOf(step.which, turn, { paidAt, finality, worth, slot: step.hour + 100 })
       const taken = await ask(({ ledger }) => ledger.take({ tx, request, payment: record, amount: 1n, leaseMs }))
       if (taken.kind === 'granted') grants.set(step.which, taken.grant)
+      return
+    }
+    case 'refund': {
+      const capture = await ask(({ books }) => books.capture(tx))
+      const isGood = capture?.status === 'confirmed'
+      // What is too much goes back only of what was registered.
+      if (!step.whole && !isGood) return
+      const units = step.whole ? payment.received : BigInt(step.which + 1)
+      const id = `${turn} ${step.which} ${refunds.length}`
+      const plan = { id, kind: 'refund', lane: `refund ${turn} ${step.which}`, about: '', lines: [] } as const
+      const planning = await ask(({ ledger }) =>
+        dispatchesOf(ledger).plan({ ...plan, refunds: { tx, units }, ...(step.whole && { voids: tx }) }),
+      )
+      if (planning.kind !== 'planned') return
+      clock.advance(7 * hourMs)
+      await ask(({ ledger }) => dispatchesOf(ledger).sign(id, 1, bytes))
+      await ask(({ ledger }) => dispatchesOf(ledger).land(id, 2, 1))
+      if (isGood) refunds.push({ at: clock.now(), tx, units })
       return
     }
     case 'late':
@@ -170,13 +193,28 @@ async function play(
   }
 }
 
-async function check(own: Stage, reference: Stage): Promise<void> {
+/** A refund of a payment that was in the books. */
+interface Refunded {
+  readonly at: number
+  readonly tx: Uint8Array
+  readonly units: bigint
+}
+
+async function check(own: Stage, reference: Stage, refunds: readonly Refunded[]): Promise<void> {
   const captures = await everyCapture(own.books)
   deepEqual(captures, await everyCapture(reference.books))
   deepEqual(await own.books.audit(), [])
-  const counted = captures.filter(({ status }) => status === 'confirmed')
+  const byTx = new Map(captures.map((capture) => [keyOf(capture.tx), capture]))
+  const counted: readonly Counted[] = [
+    ...captures.filter(({ status }) => status === 'confirmed'),
+    ...refunds.map(({ at, tx, units }) => {
+      const capture = byTx.get(keyOf(tx))
+      if (!capture) throw new Error('what was refunded is not listed')
+      return { ...capture, at, refunded: units }
+    }),
+  ]
   const from = startOfTests - 40 * hourMs - (startOfTests % hourMs)
-  const to = from + 80 * hourMs
+  const to = from + 80_000 * hourMs
   const within = counted.filter(({ at }) => at >= from && at < to)
 
   deepEqual(
@@ -187,27 +225,33 @@ async function check(own: Stage, reference: Stage): Promise<void> {
     await own.books.sums({ from, to }),
     groupedBy(within, ({ token }) => ({ token })),
   )
-  await checkPayers(own, reference, within)
+  const paid = counted.filter(({ refunded }) => refunded === undefined)
+  await checkPayers(own, reference, paid)
   deepEqual(await everyProblem(own.books), await everyProblem(reference.books))
   deepEqual(await own.books.countProblems(1000), await reference.books.countProblems(1000))
   for (const { tx } of captures.slice(-8)) deepEqual(await own.books.history(tx), await reference.books.history(tx))
   const byEndpoint = (lines: readonly object[]) => lines.map((line) => JSON.stringify(line, plain)).toSorted()
-  const endpointOf = ({ endpoint, token }: Capture) => ({ endpoint, token })
+  const endpointOf = ({ endpoint, token }: Counted) => ({ endpoint, token })
   deepEqual(byEndpoint(await own.books.endpoints({}, 9)), byEndpoint(groupedBy(counted, endpointOf)))
   deepEqual(byEndpoint(await own.books.endpoints({ from, to }, 9)), byEndpoint(groupedBy(within, endpointOf)))
   for (const [stepName, span] of [
     ['hour', hourMs],
     ['day', dayMs],
   ] as const) {
-    const pointOf = ({ at, token }: Capture) => ({ at: at - (at % span), token })
+    const pointOf = ({ at, token }: Counted) => ({ at: at - (at % span), token })
     deepEqual(await own.books.series({ from, to, step: stepName }), groupedBy(within, pointOf))
     const onlyA = within.filter(({ endpoint }) => endpoint === '/a')
     deepEqual(await own.books.series({ from, to, step: stepName, endpoint: '/a' }), groupedBy(onlyA, pointOf))
   }
 }
 
+/** A payment; or what was sent back of it, and when. */
+type Counted = Capture & { readonly refunded?: bigint }
+
+const keyOf = (tx: Uint8Array): string => Buffer.from(tx).toString('hex')
+
 /** Those of whole days, whose sums are those of the list. */
-async function checkPayers(own: Stage, reference: Stage, within: readonly Capture[]): Promise<void> {
+async function checkPayers(own: Stage, reference: Stage, paid: readonly Capture[]): Promise<void> {
   const from = startOfTests - (startOfTests % dayMs) - 2 * dayMs
   const period = { from, to: from + 5 * dayMs, most: 3 }
   const pages = async ({ books }: Stage, order: 'revenue' | 'latest') => {
@@ -224,9 +268,9 @@ async function checkPayers(own: Stage, reference: Stage, within: readonly Captur
     const all = payers.flatMap(({ sums }) => sums)
     deepEqual(
       all.reduce((sum, { received }) => sum + received, 0n),
-      within.reduce((sum, { units }) => sum + units, 0n),
+      paid.reduce((sum, { units }) => sum + units, 0n),
     )
-    deepEqual([...new Set(within.map(({ payer }) => payer))].toSorted(), payers.map(({ payer }) => payer).toSorted())
+    deepEqual([...new Set(paid.map(({ payer }) => payer))].toSorted(), payers.map(({ payer }) => payer).toSorted())
   }
 }
 
@@ -245,25 +289,35 @@ async function everyCapture(books: Books): Promise<readonly Capture[]> {
   return books.captures({ order: 'oldest', most: 100_000 })
 }
 
-const nothing = { payments: 0, received: 0n, worth: 0n, unvalued: 0 }
+const nothing = { payments: 0, received: 0n, worth: 0n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
 
 /** In the order of time and token, as the books have it. */
 function groupedBy<Key extends { readonly token: TokenCode; readonly at?: number }>(
-  captures: readonly Capture[],
-  keyOf: (capture: Capture) => Key,
+  counted: readonly Counted[],
+  keyOf: (one: Counted) => Key,
 ) {
   const groups = new Map<string, Key & Omit<Sum, 'token'>>()
-  for (const capture of captures) {
-    const key = keyOf(capture)
+  for (const one of counted) {
+    const key = keyOf(one)
     const name = JSON.stringify(key)
-    const { payments, received, worth, unvalued } = groups.get(name) ?? nothing
-    groups.set(name, {
-      ...key,
-      payments: payments + 1,
-      received: received + capture.units,
-      worth: worth + (capture.worth ?? 0n),
-      unvalued: unvalued + (capture.worth === undefined ? 1 : 0),
-    })
+    const sums = groups.get(name) ?? nothing
+    const { refunded } = one
+    groups.set(
+      name,
+      refunded === undefined
+        ? {
+            ...{ ...key, ...sums },
+            payments: sums.payments + 1,
+            received: sums.received + one.units,
+            worth: sums.worth + (one.worth ?? 0n),
+            unvalued: sums.unvalued + (one.worth === undefined ? 1 : 0),
+          }
+        : {
+            ...{ ...key, ...sums },
+            refunded: sums.refunded + refunded,
+            refundedWorth: sums.refundedWorth + ((one.worth ?? 0n) * refunded) / one.units,
+          },
+    )
   }
   const inOrder = [...groups.values()]
   return inOrder.sort((one, other) => (one.at ?? 0) - (other.at ?? 0) || (one.token < other.token ? -1 : 1))

@@ -24,8 +24,24 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       await registered({ token: 'SOL', received: 5n, worth: 999_999_999_999n })
       await registered({ token: 'SOL', received: 5n, worth: 1n })
       expect(await books().sums({})).toEqual([
-        { token: 'SOL', payments: 2, received: 10n, worth: 1_000_000_000_000n, unvalued: 0 },
-        { token: 'USDC', payments: 3, received: 2n * most + 3n, worth: 2n * 10n ** 24n - 1n, unvalued: 1 },
+        {
+          token: 'SOL',
+          payments: 2,
+          received: 10n,
+          worth: 1_000_000_000_000n,
+          unvalued: 0,
+          refunded: 0n,
+          refundedWorth: 0n,
+        },
+        {
+          token: 'USDC',
+          payments: 3,
+          received: 2n * most + 3n,
+          worth: 2n * 10n ** 24n - 1n,
+          unvalued: 1,
+          refunded: 0n,
+          refundedWorth: 0n,
+        },
       ])
       expect(await books().audit()).toEqual([])
     })
@@ -35,7 +51,9 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       await desk.ledger.recordLate(payment)
       expect(await books().sums({})).toEqual([])
       await desk.grantOf(takeOf(payment))
-      expect(await books().sums({})).toEqual([{ token: 'USDC', payments: 1, received: 7n, worth: 7n, unvalued: 0 }])
+      expect(await books().sums({})).toEqual([
+        { token: 'USDC', payments: 1, received: 7n, worth: 7n, unvalued: 0, refunded: 0n, refundedWorth: 0n },
+      ])
       await desk.ledger.recordLate(payment)
       expect(await books().sums({})).toHaveLength(1)
       expect(await books().audit()).toEqual([])
@@ -57,7 +75,15 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       }
       await desk.ledger.take(takeOf(landed))
       expect(await books().sums({ from: midnight + 2 * hourMs })).toEqual([
-        { token: 'USDC', payments: 1, received: payment.received, worth: 0n, unvalued: 1 },
+        {
+          token: 'USDC',
+          payments: 1,
+          received: payment.received,
+          worth: 0n,
+          unvalued: 1,
+          refunded: 0n,
+          refundedWorth: 0n,
+        },
       ])
       expect((await books().endpoints({}, 10)).map(({ endpoint }) => endpoint)).toEqual(['/api/data', '/api/data'])
       expect(await books().audit()).toEqual([])
@@ -73,7 +99,9 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
         { tx, finality: 'finalized' },
       ])
       expect(told).toEqual([{ tx, finality: 'reverted' }])
-      expect(await books().sums({})).toEqual([{ token: 'USDC', payments: 1, received: 7n, worth: 7n, unvalued: 0 }])
+      expect(await books().sums({})).toEqual([
+        { token: 'USDC', payments: 1, received: 7n, worth: 7n, unvalued: 0, refunded: 0n, refundedWorth: 0n },
+      ])
       expect(await books().audit()).toEqual([])
     })
 

@@ -23,7 +23,7 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
       return database.query(sql, values, options)
     },
   }
-  const [rewards, dispatches] = [createPostgresRewards(recording, clock), createPostgresDispatches(recording, clock)]
+  const [rewards, dispatches] = [createPostgresRewards(recording, clock), createPostgresDispatches(recording, clock, 0)]
   await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
   const line = { ...partner, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
   const after = { at: 1, id: 'a' }

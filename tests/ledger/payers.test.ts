@@ -28,15 +28,17 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
       payers: [
         {
           payer: 'b',
-          sums: [{ token: 'USDC', payments: 1, received: 3n, worth: 12n, unvalued: 0 }],
+          sums: [
+            { token: 'USDC', payments: 1, received: 3n, worth: 12n, unvalued: 0, refunded: 0n, refundedWorth: 0n },
+          ],
           first: midnight,
           last: midnight,
         },
         {
           payer: 'a',
           sums: [
-            { token: 'SOL', payments: 1, received: 2n, worth: 5n, unvalued: 0 },
-            { token: 'USDC', payments: 2, received: 4n, worth: 5n, unvalued: 1 },
+            { token: 'SOL', payments: 1, received: 2n, worth: 5n, unvalued: 0, refunded: 0n, refundedWorth: 0n },
+            { token: 'USDC', payments: 2, received: 4n, worth: 5n, unvalued: 1, refunded: 0n, refundedWorth: 0n },
           ],
           first: midnight - 9,
           last: midnight + dayMs + 7,
@@ -122,7 +124,17 @@ describe.each(places)('a %s ledger of the version before', (_name, make) => {
       payers: [
         {
           payer: 'a',
-          sums: [{ token: 'USDC', payments: 2, received: 2n * most, worth: 10n ** 24n - 1n, unvalued: 1 }],
+          sums: [
+            {
+              token: 'USDC',
+              payments: 2,
+              received: 2n * most,
+              worth: 10n ** 24n - 1n,
+              unvalued: 1,
+              refunded: 0n,
+              refundedWorth: 0n,
+            },
+          ],
           first: midnight,
           last: midnight + 5,
         },

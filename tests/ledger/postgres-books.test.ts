@@ -179,5 +179,5 @@ describe('plans that the server keeps', () => {
 })
 
 function lineOf(payments: number) {
-  return { payments, received: 1n, worth: 1n, unvalued: 0 }
+  return { payments, received: 1n, worth: 1n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
 }

@@ -134,3 +134,103 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(told.filter(({ kind }) => kind === 'payment.undelivered').map(({ tx }) => tx)).toEqual([kept.tx])
   })
 })
+
+const dayMs = 86_400_000
+const worth = 1_000_000n
+
+describe.each(stores)('a refund in the books of the %s ledger', (_name, open) => {
+  const desk = useDesk(open)
+  const dispatches = () => dispatchesOf(desk.ledger)
+  /** Plans it, and has it land two days later. */
+  const refund = async (payment: PaymentRecord, units: bigint, isWhole = units === payment.received) => {
+    desk.clock.advance(leaseMs)
+    const { tx } = payment
+    const lane = `refund/${Math.random()}`
+    const plan = planOf({ kind: 'refund', lane, refunds: { tx, units }, ...(isWhole && { voids: tx }) })
+    const { id } = plannedBy(await dispatches().plan(plan))
+    await dispatches().sign(id, 1, bytes)
+    desk.clock.advance(2 * dayMs)
+    return { id, land: () => dispatches().land(id, 2, 7) }
+  }
+  const registered = (changes: Partial<PaymentRecord>) =>
+    desk.registered({ usableUntil: Number.MAX_SAFE_INTEGER, ...changes })
+  const sums = (period = {}) => desk.books().sums(period)
+  const today = () => desk.clock.now() - (desk.clock.now() % dayMs)
+
+  it('is subtracted once it has landed, on that day, by endpoint and payer too', async () => {
+    const payment = await registered({ received: 10_000n, worth })
+    const { land } = await refund(payment, 10_000n)
+    expect(await sums()).toMatchObject([{ worth, refunded: 0n, refundedWorth: 0n }])
+    await land()
+    const back = { refunded: 10_000n, refundedWorth: worth }
+    expect(await sums()).toEqual([{ token: 'USDC', payments: 1, received: 10_000n, worth, unvalued: 0, ...back }])
+    const alone = { token: 'USDC', payments: 0, received: 0n, worth: 0n, unvalued: 0, ...back }
+    const [from, to] = [today(), today() + dayMs]
+    expect(await sums({ from, to })).toEqual([alone])
+    expect(await sums({ to: from })).toMatchObject([{ payments: 1, worth, refunded: 0n, refundedWorth: 0n }])
+    const endpoint = '/api/data'
+    expect(await desk.books().endpoints({ from, to }, 9)).toEqual([{ endpoint, ...alone }])
+    for (const only of [{}, { endpoint }])
+      expect(await desk.books().series({ from, to, step: 'day', ...only })).toEqual([{ at: from, ...alone }])
+    const first = from - 10 * dayMs
+    const { payers } = await desk.books().payers({ from: first, to, order: 'revenue', most: 9 })
+    expect(payers).toMatchObject([{ payer: 'payer-1', sums: [{ worth, ...back }] }])
+    expect(await desk.books().payers({ from, to, order: 'revenue', most: 9 })).toEqual({ payers: [] })
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('of a part takes that part of the worth, and ranks payers by what they really paid', async () => {
+    const generous = await registered({ payer: 'payer-2', received: 30_000n, worth: 3n * worth })
+    await registered({ payer: 'payer-1', received: 25_000n, worth: 2n * worth })
+    await (await refund(generous, 20_000n)).land()
+    expect(await sums()).toMatchObject([{ worth: 5n * worth, refunded: 20_000n, refundedWorth: 2n * worth }])
+    const [from, to] = [today() - 10 * dayMs, today() + dayMs]
+    const page = await desk.books().payers({ from, to, order: 'revenue', most: 1 })
+    expect(page.payers.map(({ payer }) => payer)).toEqual(['payer-1'])
+    const after = page.next ?? expect.fail('there is a second page')
+    expect((await desk.books().payers({ from, to, order: 'revenue', most: 1, after })).payers).toMatchObject([
+      { payer: 'payer-2' },
+    ])
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('is in no book where its payment never was, nor before it has landed, nor once it was dropped', async () => {
+    const late = createPayment()
+    await desk.ledger.recordLate(late)
+    await (await refund(late, 10_000n)).land()
+    await (await refund(createPayment(), 10_000n)).land()
+    expect(await sums()).toEqual([])
+    const { id } = await refund(await registered({ worth }), 10_000n)
+    await dispatches().unsign(id, 2, 'it can no longer land')
+    await dispatches().drop(id, 3, 'no')
+    expect(await sums()).toMatchObject([{ worth, refunded: 0n }])
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('stays when the chain takes the payment back after all: the money is gone', async () => {
+    const payment = await registered({ worth })
+    await (await refund(payment, 10_000n)).land()
+    await desk.journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
+    expect(await sums()).toMatchObject([{ payments: 0, worth: 0n, refunded: 10_000n, refundedWorth: worth }])
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('has no worth where its payment has none, and another one in another report token', async () => {
+    const rates = { table: { USDC: '1', NATIVE: '0.5' }, source: 'fixed', at: 1, decimals: { USDC: 6, NATIVE: 9 } }
+    await (await refund(await registered({ worth: undefined }), 10_000n)).land()
+    await (await refund(await registered({ received: 10_000n, worth: 10n ** 10n, rates }), 2_500n, false)).land()
+    expect(await sums()).toMatchObject([{ unvalued: 1, refunded: 12_500n, refundedWorth: 25n * 10n ** 8n }])
+    await desk.books().rebuild('NATIVE')
+    expect(await sums()).toMatchObject([{ worth: 2n * 10n ** 10n, refunded: 12_500n, refundedWorth: 5n * 10n ** 9n }])
+    expect(await desk.books().audit()).toEqual([])
+  })
+
+  it('is a refund, of a payment, of something', async () => {
+    const refunds = { tx: createPayment().tx, units: 1n }
+    await expect(dispatches().plan(planOf({ kind: 'conversion', refunds }))).rejects.toThrow(RangeError)
+    for (const wrong of [{ units: 0n }, { tx: new Uint8Array(3) }]) {
+      const plan = planOf({ kind: 'refund', lane: 'refund/1', refunds: { ...refunds, ...wrong } })
+      await expect(dispatches().plan(plan)).rejects.toThrow(RangeError)
+    }
+  })
+})

@@ -161,8 +161,24 @@ describe.each(places)('a %s ledger', (_name, make) => {
       const { books } = ledger
       expect(await books?.audit()).toEqual([])
       expect(await books?.sums({})).toEqual([
-        { token: 'SOL', payments: 1, received: 1_000_000_000_000n, worth: 0n, unvalued: 1 },
-        { token: 'USDC', payments: 4, received: 2n * most + 1_000_000_000_006n, worth: 0n, unvalued: 4 },
+        {
+          token: 'SOL',
+          payments: 1,
+          received: 1_000_000_000_000n,
+          worth: 0n,
+          unvalued: 1,
+          refunded: 0n,
+          refundedWorth: 0n,
+        },
+        {
+          token: 'USDC',
+          payments: 4,
+          received: 2n * most + 1_000_000_000_006n,
+          worth: 0n,
+          unvalued: 4,
+          refunded: 0n,
+          refundedWorth: 0n,
+        },
       ])
       expect((await books?.sums({ from: day, to: day + 3_600_000 }))?.map(({ received }) => received)).toEqual([
         1_000_000_000_000n,

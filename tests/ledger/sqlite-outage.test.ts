@@ -67,7 +67,7 @@ describe('an outage', () => {
   it('leaves the books with what was committed, when one of several that are committed together fails', async () => {
     const file = await openSqliteFile(newPath(), 20, () => {})
     onTestFinished(file.close)
-    const counts = { payments: 1, received: 1n, worth: 0n, unvalued: 1 }
+    const counts = { payments: 1, received: 1n, worth: 0n, unvalued: 1, refunded: 0n, refundedWorth: 0n }
     const change = { keys: [{ grain: 'all', at: 0, endpoint: '', token: 'SOL' }], counts } as const
     const payments = () => file.db.prepare('SELECT sum(payments) AS payments FROM rollups').get()?.['payments']
     let runs = 0

@@ -24,6 +24,8 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     recipient: name,
     shared: '0.42',
     refundedAt: at,
+    refunded: '0.05',
+    revenue: '0.2',
   }
   const records = [record, { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }]
   const usage = {
@@ -37,10 +39,14 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     delivered: 8,
     undelivered: 1,
   }
-  const received = { NATIVE: '0', USDC: '88.2', SOL: '0' }
-  const totals = { totalRevenue: '88.2', payments: 4, funnel: { challenged: 8, paid: 4, delivered: 3 } }
+  const made = { gross: '100', refunded: '11.8' }
+  const net = { revenue: '88.2', ...made }
+  const received = { NATIVE: '0', USDC: '100', SOL: '0' }
+  const sentBack = { NATIVE: '0', USDC: '11.8', SOL: '0' }
+  const totals = { totalRevenue: '88.2', ...made, payments: 4, funnel: { challenged: 8, paid: 4, delivered: 3 } }
   const base = { revenueToken: 'USDC', from: null, to: null }
-  const tokenLine = { token: 'USDC', payments: 4, received: '88.2', revenue: '88.2', unvalued: 0, share: '1' }
+  const amounts = { received: '100', sentBack: '11.8' }
+  const tokenLine = { token: 'USDC', payments: 4, ...amounts, ...net, unvalued: 0, share: '1' }
   const counts = { underpaid: 3, late: 1, surplus: 0, undelivered: 2, unmatched: 0, unclaimed: 0, reverted: 0 }
   const underpaid = {
     ...record,
@@ -59,24 +65,24 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     '/api/analytics': () => ({
       ...base,
       ...totals,
-      topEndpoints: [{ path: name, calls: 9, payments: 4, revenue: '88.2' }],
+      topEndpoints: [{ path: name, calls: 9, payments: 4, ...net }],
       unvalued: 1,
       pending: 0,
       unclaimed: 0,
       previous: { ...totals, totalRevenue: '100' },
     }),
-    '/api/analytics/series': () => ({ ...base, step: 'hour', points: [{ at, payments: 4, revenue: '88.2' }] }),
+    '/api/analytics/series': () => ({ ...base, step: 'hour', points: [{ at, payments: 4, ...net }] }),
     '/analytics': () => ({
       ...base,
       records,
       next: null,
       usage: [usage],
-      revenue: [{ endpoint: name, payments: 4, revenue: '88.2', unvalued: 0, received }],
+      revenue: [{ endpoint: name, payments: 4, ...net, unvalued: 0, received, sentBack }],
       tokens: [tokenLine],
     }),
     '/analytics/payers': () => ({
       ...base,
-      payers: [{ payer: name, payments: 4, revenue: '88.2', received, first: at, last: at }],
+      payers: [{ payer: name, payments: 4, ...net, received, sentBack, first: at, last: at }],
       next: null,
     }),
     '/analytics/problems': (query) => ({

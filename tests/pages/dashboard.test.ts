@@ -197,7 +197,34 @@ describe('the other screens', () => {
     const problems = page.getByRole('region', { name: 'All problems' })
     await expect.poll(() => problems.locator('tbody tr').count()).toBe(1)
     await page.goto(`${counter.stall.url}/dashboard/payers`)
-    await page.getByRole('row').filter({ hasText: '88.20 USDC' }).waitFor()
+    await page.getByRole('row').filter({ hasText: '100.00 USDC' }).waitFor()
+  })
+
+  it('show revenue net of refunds, with what was earned and refunded beside it', async () => {
+    const { page } = await counter.visit('/sign-in')
+    await contractAnswers(page)
+    const made = '100.00 earned, 11.80 refunded'
+    await page.goto(`${counter.stall.url}/dashboard`)
+    const tile = page.locator('.tile').filter({ hasText: 'Revenue' })
+    await tile.getByText(made).waitFor()
+    expect(await tile.locator('.tile-value').innerText()).toBe('88.20 USDC')
+    // The average payment is of what was paid.
+    await page.locator('.tile').filter({ hasText: 'Average payment' }).getByText('25.00').waitFor()
+    await page.locator('.readout').getByText(made).waitFor()
+    await page.getByText('Show as a table').click()
+    const cells = ['100.00', '11.80', '88.20 USDC']
+    await expect.poll(async () => (await page.locator('.chart-table td').allInnerTexts()).slice(1)).toEqual(cells)
+    await page.locator('.bars-hint').getByText('11.80 refunded').waitFor()
+    for (const screen of ['', '/endpoints', '/payers']) {
+      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      const table = page.getByRole('table').filter({ hasText: 'Refunded' }).first()
+      await expect.poll(() => table.getByRole('columnheader').allInnerTexts()).toContain('Earned')
+      const row = table.locator('tbody tr').first()
+      for (const figure of ['100.00', '11.80', '88.20']) await row.getByText(figure, { exact: true }).waitFor()
+    }
+    await page.goto(`${counter.stall.url}/dashboard/payments?payment=r1`)
+    await page.locator('.facts').getByText('0.05').first().waitFor()
+    await page.locator('.facts').getByText('0.20 USDC', { exact: true }).waitFor()
   })
 
   it('say so where the service is older than they are', async () => {

@@ -9,6 +9,8 @@ import { captureOf, createPaperBooks } from './paper-books.ts'
 const cursors = createCursors(new Uint8Array(32).fill(7))
 const noon = Date.parse('2026-03-01T12:00:00Z')
 const hour = 3_600_000
+const earned = (revenue: string) => ({ revenue, gross: revenue, refunded: '0' })
+const nothing = earned('0')
 const list = { order: 'latest', limit: 50 } as const
 
 function createDesk(decimalsOf = (token: TokenCode): number | undefined => (token === 'USDC' ? 6 : 9)) {
@@ -70,8 +72,8 @@ describe('the summary', () => {
     books.usages.push({ at, endpoint: '/api/b', event: 'delivered', count: 8 })
     const summary = await readSummary(parts, {})
     expect(summary.topEndpoints).toEqual([
-      { path: '/api/b', calls: 8, payments: 1, revenue: '0.01' },
-      { path: '/api/a', calls: 2, payments: 2, revenue: '0.02' },
+      { path: '/api/b', calls: 8, payments: 1, ...earned('0.01') },
+      { path: '/api/a', calls: 2, payments: 2, ...earned('0.02') },
     ])
     expect(summary.funnel).toEqual({ challenged: 90, paid: 3, delivered: 8 })
   })
@@ -132,9 +134,9 @@ describe('the list', () => {
     books.usages.push({ at: noon, endpoint: '/api/a', event: 'refused', count: 2 })
     const page = await readAnalytics(parts, list)
     expect(page.tokens).toEqual([
-      { token: 'NATIVE', payments: 0, received: '0', revenue: '0', unvalued: 0, share: '0' },
-      { token: 'USDC', payments: 1, received: '0.01', revenue: '0.01', unvalued: 0, share: '0.25' },
-      { token: 'SOL', payments: 1, received: '0.001', revenue: '0.03', unvalued: 0, share: '0.75' },
+      { token: 'NATIVE', payments: 0, received: '0', sentBack: '0', ...nothing, unvalued: 0, share: '0' },
+      { token: 'USDC', payments: 1, received: '0.01', sentBack: '0', ...earned('0.01'), unvalued: 0, share: '0.25' },
+      { token: 'SOL', payments: 1, received: '0.001', sentBack: '0', ...earned('0.03'), unvalued: 0, share: '0.75' },
     ])
     expect(page.revenue).toMatchObject([{ endpoint: '/api/a', payments: 2, revenue: '0.04' }])
     expect(page.usage).toMatchObject([{ endpoint: '/api/a', calls: 2, refused: 2, challenged: 0 }])
@@ -165,16 +167,18 @@ describe('the series', () => {
       {
         at: '2026-03-01T07:00:00.000Z',
         payments: 1,
-        revenue: '0',
+        ...nothing,
         unvalued: 1,
         received: { NATIVE: '0', USDC: '0', SOL: '0.000000001' },
+        sentBack: { NATIVE: '0', USDC: '0', SOL: '0' },
       },
       {
         at: '2026-03-01T12:00:00.000Z',
         payments: 1,
-        revenue: '0.01',
+        ...earned('0.01'),
         unvalued: 0,
         received: { NATIVE: '0', USDC: '0.01', SOL: '0' },
+        sentBack: { NATIVE: '0', USDC: '0', SOL: '0' },
       },
     ])
   })

@@ -19,7 +19,7 @@ const log = { info: () => {}, warn: () => {}, error: () => {} }
 const decimalsOf = (token: string) => (token === 'NATIVE' ? 9 : 6)
 const key = new Uint8Array(32)
 const address = 'http://localhost/api/analytics/export'
-const outColumns = ['shared', 'refundedAt', 'refundTx'] as const
+const outColumns = ['shared', 'refundedAt', 'refundTx', 'refunded', 'revenue'] as const
 
 describe.each(stores)('an export of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
@@ -31,7 +31,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
   const refunded = async ({ tx }: PaymentRecord, until: 'planned' | 'signed' | 'landed' | 'dropped') => {
     const dispatches = dispatchesOf(desk.ledger)
     const payment = encodeBase58(tx)
-    const about = formatRefund({ payment, token: 'USDC', units: 5n, reason: 'surplus' })
+    const about = formatRefund({ payment, token: 'USDC', units: 4_000n, reason: 'surplus' })
     const plan = planOf({ id: `r-${until}`, kind: 'refund', lane: refundLane(payment), about })
     const dispatch = plannedBy(await dispatches.plan(plan))
     const must = (next: Dispatch | undefined): Dispatch => next ?? expect.fail()
@@ -62,14 +62,14 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     await refunded(signed, 'signed')
     await refunded(dropped, 'dropped')
     const { changedAt } = await refunded(landed, 'landed')
-    const none = ['', '', '']
+    const none = ['', '', '', '', '0.01']
     const wanted = new Map([
       [plain, none],
-      [shared, ['18446744073.709551615', '', '']],
-      [unshared, ['0', '', '']],
+      [shared, ['18446744073.709551615', '', '', '', '0.01']],
+      [unshared, ['0', '', '', '', '0.01']],
       [planned, none],
       [signed, none],
-      [landed, ['0.000000001', new Date(changedAt).toISOString(), 'tx-landed']],
+      [landed, ['0.000000001', new Date(changedAt).toISOString(), 'tx-landed', '0.004', '0.006']],
       [dropped, none],
     ])
     const exports = exportsOf()
@@ -80,19 +80,19 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
       .trimEnd()
       .split('\r\n')
     const csv = lines.map((line) => line.split(','))
-    expect(captureColumns.slice(-4)).toEqual(['tx', ...outColumns])
-    expect(csv[0]?.slice(-3)).toEqual([...outColumns])
+    expect(captureColumns.slice(-6)).toEqual(['tx', ...outColumns])
+    expect(csv[0]?.slice(-5)).toEqual([...outColumns])
     const rows = [...wanted].map(([{ tx }, cells]) => [encodeBase58(tx), ...cells])
-    expect(csv.slice(1).map((row) => row.slice(-4))).toEqual(rows)
+    expect(csv.slice(1).map((row) => row.slice(-6))).toEqual(rows)
     const json = JSON.parse(new TextDecoder().decode(await ask('json'))) as Record<string, string>[]
     expect(json.map((record) => [record['tx'], ...outColumns.map((name) => record[name])])).toEqual(rows)
     const [sheet] = (await readXlsx(new Uint8Array(await ask('xlsx')))).sheets
-    expect(sheet?.rows.slice(1).map((row) => captureColumns.map((_, index) => row[index] ?? '').slice(-4))).toEqual(
+    expect(sheet?.rows.slice(1).map((row) => captureColumns.map((_, index) => row[index] ?? '').slice(-6))).toEqual(
       rows,
     )
     // A refund leads to who paid as the payment does: who is not signed in gets neither.
     const open = new TextDecoder().decode(await ask('csv', ''))
-    expect(open.split('\r\n')[0]).toMatch(/,recipient,shared,refundedAt$/)
+    expect(open.split('\r\n')[0]).toMatch(/,recipient,shared,refundedAt,refunded,revenue$/)
     expect(open).not.toContain('tx-landed')
   })
 })

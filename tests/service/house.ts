@@ -31,6 +31,8 @@ export interface House {
     path?: string,
   ): Promise<{ readonly tx: string; readonly requestId: string; readonly proof: string }>
   claim(proof: string, path?: string): Promise<Response>
+  /** Whether what is sold fails from now on: a response with 500, for which the payment is given back. */
+  fail(isFailing: boolean): void
   close(): Promise<void>
 }
 
@@ -76,9 +78,11 @@ export async function openHouse(
     ...parts,
   })
   await paid.ready()
+  let isFailing = false
   const server: Server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
-    if (!routes.owns(path)) return paid(request, response, () => response.end('the secret'))
+    if (!routes.owns(path))
+      return paid(request, response, () => response.writeHead(isFailing ? 500 : 200).end(isFailing ? '' : 'the secret'))
     routes
       .handle(requestOf(request, new AbortController().signal), change(visitorOf(request)))
       .then((answer) => sendResponse(response, answer))
@@ -119,6 +123,9 @@ export async function openHouse(
       return { tx, requestId: asked.requestId, proof: proofOf(tx, asked, payer) }
     },
     claim: (proof, path = '/data') => fetch(`${url}${path}`, { headers: { 'Payment-Proof': proof } }),
+    fail: (is) => {
+      isFailing = is
+    },
     close: async () => {
       await routes.close()
       server.closeAllConnections()

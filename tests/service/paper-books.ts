@@ -20,6 +20,8 @@ export function createPaperBooks(): PaperBooks {
     received: own.reduce((sum, { units }) => sum + units, 0n),
     worth: own.reduce((sum, { worth = 0n }) => sum + worth, 0n),
     unvalued: own.filter(({ worth }) => worth === undefined).length,
+    refunded: 0n,
+    refundedWorth: 0n,
   })
   const sumsOf = (all: readonly Capture[]): readonly Sum[] =>
     tokenCodes

@@ -51,6 +51,9 @@ describe('changes', () => {
     ['0', '0', { kind: 'same', text: '0%' }],
     ['5', '0', { kind: 'new' }],
     ['0', '5', { kind: 'down', text: '100%' }],
+    ['-5', '10', { kind: 'down', text: '150.0%' }],
+    ['5', '-10', { kind: 'none' }],
+    ['-5', '0', { kind: 'none' }],
     ['5', undefined, { kind: 'none' }],
   ])('to %s from %s are told', (current, previous, change) => {
     expect(changeOf(current, previous, 'en-US')).toEqual(change)

@@ -56,6 +56,8 @@ export type Change =
 export function changeOf(current: string, previous: string | undefined, locale: string): Change {
   if (previous === undefined) return { kind: 'none' }
   const [isNow, was] = [compareDecimals(current, '0') !== 0, compareDecimals(previous, '0') !== 0]
+  // Of a loss there is no percentage.
+  if (compareDecimals(previous, '0') < 0 || (!was && compareDecimals(current, '0') < 0)) return { kind: 'none' }
   if (!was) return isNow ? { kind: 'new' } : { kind: 'same', text: formatShare(0, locale) }
   const ratio = Number(current) / Number(previous) - 1
   return signed(ratio, (value) => formatShare(value > 9.99 ? Math.round(value) : round(value), locale))

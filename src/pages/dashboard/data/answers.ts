@@ -24,6 +24,16 @@ export interface FeedRecord {
   readonly recipient: string
   readonly shared?: string
   readonly refundedAt?: string
+  /** What was sent back, in the token; empty where nothing was. */
+  readonly refunded?: string
+  readonly revenue?: string
+}
+
+/** What was earned less what was sent back, and both beside it. */
+export interface Revenue {
+  readonly revenue: string
+  readonly gross?: string
+  readonly refunded?: string
 }
 
 export const checkNames = ['exists', 'recipient', 'amount', 'memo', 'unused'] as const
@@ -62,17 +72,16 @@ export interface UsageLine {
   readonly undelivered: number
 }
 
-export interface RevenueLine {
+export interface RevenueLine extends Revenue {
   readonly endpoint: string
   readonly payments: number
-  readonly revenue: string
 }
 
-export interface TokenLine {
+export interface TokenLine extends Revenue {
   readonly token: TokenCode
   readonly payments: number
   readonly received: string
-  readonly revenue: string
+  readonly sentBack?: string
   readonly share: string
 }
 
@@ -93,17 +102,18 @@ export interface Funnel {
 
 export interface Totals {
   readonly totalRevenue: string
+  readonly gross?: string
+  readonly refunded?: string
   readonly payments: number
   readonly funnel: Funnel
 }
 
 export interface Summary extends Totals {
-  readonly topEndpoints: readonly {
+  readonly topEndpoints: readonly (Revenue & {
     readonly path: string
     readonly calls: number
     readonly payments: number
-    readonly revenue: string
-  }[]
+  })[]
   readonly revenueToken: TokenCode
   readonly unvalued: number
   readonly pending: number
@@ -111,10 +121,9 @@ export interface Summary extends Totals {
   readonly previous?: Totals
 }
 
-export interface SeriesPoint {
+export interface SeriesPoint extends Revenue {
   readonly at: string
   readonly payments: number
-  readonly revenue: string
 }
 
 export interface Series {
@@ -123,11 +132,11 @@ export interface Series {
   readonly points: readonly SeriesPoint[]
 }
 
-export interface Payer {
+export interface Payer extends Revenue {
   readonly payer: string
   readonly payments: number
-  readonly revenue: string
   readonly received: ByToken
+  readonly sentBack?: ByToken
   readonly first: string
   readonly last: string
 }

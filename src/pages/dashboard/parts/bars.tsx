@@ -1,6 +1,7 @@
 /** Shares of a whole, as bars: by token, and from being asked to being served. */
 import { useEffect, useRef } from 'preact/hooks'
 import { formatRounded, formatShare } from '../../look/amounts.ts'
+import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Funnel, TokenLine } from '../data/answers.ts'
 import { Count } from './words.tsx'
@@ -54,17 +55,18 @@ export function TokenBars({
   const locale = pageLocale()
   return (
     <ul class="bars">
-      {tokens.map(({ token, payments, received, revenue, share }) => (
+      {tokens.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
         <li key={token}>
           <span class="bars-name">{token}</span>
-          <span class="bars-figure" title={`${received} ${token}`}>
-            {formatRounded(received, locale)} <span class="unit">{token}</span>
+          <span class="bars-figure" title={`${received} ${token} received, ${sentBack} ${token} refunded`}>
+            {formatRounded(subtractDecimal(received, sentBack), locale)} <span class="unit">{token}</span>
           </span>
           <Bar share={Number(share)} tone={token.toLowerCase()} />
           <span class="bars-hint muted">
             {formatShare(Number(share), locale)} of revenue · <Count count={payments} />{' '}
             {payments === 1 ? 'payment' : 'payments'}
             {token !== revenueToken && ` · ${formatRounded(revenue, locale)} ${revenueToken}`}
+            {compareDecimals(sentBack, '0') !== 0 && ` · ${formatRounded(sentBack, locale)} refunded`}
           </span>
         </li>
       ))}

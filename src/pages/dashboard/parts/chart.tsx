@@ -8,19 +8,27 @@ import type { Period, Step } from '../../look/periods.ts'
 import { stepsOf } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, formatHour, hourMs, startOfDay } from '../../look/times.ts'
 import { news, useAnswer } from '../data/answer.ts'
-import type { Series, SeriesPoint } from '../data/answers.ts'
+import type { Revenue, Series, SeriesPoint } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { theme, zone } from '../data/settings.ts'
 import { Choice } from './choice.tsx'
 import { CsvButton } from './export.tsx'
+import { grossOf, isRefunded, refundedOf, refundWords } from './revenue.tsx'
 import { When } from './states.tsx'
 
 type Measure = 'revenue' | 'payments'
 
-interface Drawn {
+interface Drawn extends Revenue {
   readonly at: number
-  readonly revenue: string
   readonly payments: number
+}
+
+function addRevenue(points: readonly Revenue[]): Required<Revenue> {
+  return {
+    revenue: addDecimals(points.map(({ revenue }) => revenue)),
+    gross: addDecimals(points.map(grossOf)),
+    refunded: addDecimals(points.map(refundedOf)),
+  }
 }
 
 /** A service sums up by days of UTC: days of another zone are put together from hours. */
@@ -32,7 +40,7 @@ function inDays(points: readonly SeriesPoint[]): readonly Drawn[] {
   }
   return [...days].map(([at, own]) => ({
     at,
-    revenue: addDecimals(own.map(({ revenue }) => revenue)),
+    ...addRevenue(own),
     payments: own.reduce((sum, { payments }) => sum + payments, 0),
   }))
 }
@@ -161,14 +169,23 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
   const total = addDecimals(points.map((one) => String(one[measure])))
   const all =
     measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
+  const made = measure === 'revenue' ? refundWords(point ?? addRevenue(points)) : undefined
+  const isEarned = measure === 'revenue' && points.some(isRefunded)
   const cells = () => [
-    ['from', 'payments', 'revenue', 'revenueToken'],
-    ...points.map((one) => [new Date(one.at).toISOString(), `${one.payments}`, one.revenue, unit]),
+    ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
+    ...points.map((one) => [
+      new Date(one.at).toISOString(),
+      ...[`${one.payments}`, one.revenue, unit, grossOf(one), refundedOf(one)],
+    ]),
   ]
   return (
     <>
       <p class="readout">
-        <b>{point ? howMuch(point) : all}</b> <span class="muted">{point ? when(point) : 'in this period'}</span>
+        <b>{point ? howMuch(point) : all}</b>{' '}
+        <span class="muted">
+          {point ? when(point) : 'in this period'}
+          {made !== undefined && ` · ${made}`}
+        </span>
       </p>
       {isTable ? (
         <div class="table-box chart-table">
@@ -177,6 +194,12 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
             <thead>
               <tr>
                 <th scope="col">When</th>
+                {isEarned &&
+                  ['Earned', 'Refunded'].map((name) => (
+                    <th scope="col" class="number" key={name}>
+                      {name}
+                    </th>
+                  ))}
                 <th scope="col" class="number">
                   {measure === 'revenue' ? 'Revenue' : 'Payments'}
                 </th>
@@ -186,6 +209,8 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
               {points.map((one) => (
                 <tr key={one.at}>
                   <td>{when(one)}</td>
+                  {isEarned && <td class="number">{formatAmount(grossOf(one), locale)}</td>}
+                  {isEarned && <td class="number">{formatAmount(refundedOf(one), locale)}</td>}
                   <td class="number">{howMuch(one)}</td>
                 </tr>
               ))}

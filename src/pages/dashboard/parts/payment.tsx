@@ -191,6 +191,7 @@ function howMany(amount: string, unit: string): string {
 
 function Amounts({ payment }: { readonly payment: PaymentDetail }) {
   const { amount, token, worth, revenueToken, required, usableUntil, allowance, remaining } = payment
+  const { refunded = '', revenue = '' } = payment
   const locale = pageLocale()
   const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
   return (
@@ -211,6 +212,14 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
       <Fact name="Worth then">
         {worth === '' ? <span class="muted">no rate was known</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
       </Fact>
+      {refunded !== '' && (
+        <Fact name="Refunded">
+          <Amount amount={refunded} token={token} />
+        </Fact>
+      )}
+      {refunded !== '' && revenue !== '' && (
+        <Fact name="Revenue">{`${formatAmount(revenue, locale)} ${revenueToken}`}</Fact>
+      )}
       {allowance && <Fact name="Bought">{howMany(allowance.amount, allowance.unit)}</Fact>}
       {allowance && remaining && <Fact name="Left">{howMany(remaining, allowance.unit)}</Fact>}
       {usableUntil && (

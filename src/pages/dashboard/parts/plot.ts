@@ -58,7 +58,8 @@ export function drawPlot(place: HTMLElement, parts: PlotParts): Plot {
     },
     scales: {
       x: { time: true, range: () => [first - half, last + half] },
-      y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.12 : 1] },
+      // More may be sent back than comes in.
+      y: { range: (_plot, least, most) => [Math.min(0, least * 1.12), most > 0 ? most * 1.12 : least < 0 ? 0 : 1] },
     },
     axes: [
       {

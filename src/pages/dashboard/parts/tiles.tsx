@@ -4,6 +4,7 @@ import { changeOf, formatAmount, formatCount, formatRounded, formatShare, points
 import { divideDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Summary, Totals } from '../data/answers.ts'
+import { exactRevenue, refundWords } from './revenue.tsx'
 import { Trend } from './words.tsx'
 
 interface TileProps {
@@ -40,9 +41,12 @@ interface TilesProps {
 
 export function Tiles({ summary, previous, than }: TilesProps) {
   const locale = pageLocale()
-  const averageOf = (totals: Totals) => divideDecimal(totals.totalRevenue, totals.payments)
+  // What went back was paid all the same.
+  const averageOf = (totals: Totals) => divideDecimal(totals.gross ?? totals.totalRevenue, totals.payments)
   const average = averageOf(summary)
   const unit = summary.revenueToken
+  const revenue = { ...summary, revenue: summary.totalRevenue }
+  const made = refundWords(revenue)
   const wasAverage = previous && (averageOf(previous) ?? '0')
   return (
     <dl class="tiles card">
@@ -50,9 +54,10 @@ export function Tiles({ summary, previous, than }: TilesProps) {
         name="Revenue"
         value={formatRounded(summary.totalRevenue, locale)}
         unit={unit}
-        exact={`${formatAmount(summary.totalRevenue, locale)} ${unit}`}
+        exact={exactRevenue(revenue, unit)}
       >
         <Trend change={changeOf(summary.totalRevenue, previous?.totalRevenue, locale)} than={than} />
+        {made !== undefined && <span class="tile-made muted">{made}</span>}
       </Tile>
       <Tile name="Payments" value={formatCount(summary.payments, locale)}>
         <Trend change={changeOf(String(summary.payments), previous && String(previous.payments), locale)} than={than} />

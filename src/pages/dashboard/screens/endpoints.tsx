@@ -1,22 +1,26 @@
 /** What is asked for, paid for and served, endpoint by endpoint. */
-import { formatAmount, formatRounded, formatShare } from '../../look/amounts.ts'
+import { formatRounded, formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { news, useAnswer } from '../data/answer.ts'
-import type { Analytics, RevenueLine, UsageLine } from '../data/answers.ts'
+import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf } from '../data/route.ts'
 import { CsvButton } from '../parts/export.tsx'
 import { Link } from '../parts/link.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../parts/revenue.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { NoPayments, When } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Count } from '../parts/words.tsx'
 
-interface Line extends UsageLine {
-  readonly revenue: string
+interface Line extends UsageLine, Revenue {
   readonly conversion: number | undefined
+}
+
+function revenueOf(line: RevenueLine | undefined): Revenue {
+  return line ? { revenue: line.revenue, gross: grossOf(line), refunded: refundedOf(line) } : { revenue: '0' }
 }
 
 /** Usage and revenue come as two lists, each cut at its own end. */
@@ -30,7 +34,7 @@ function linesOf(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): 
   return [...usage, ...others]
     .map((line) => ({
       ...line,
-      revenue: earned.get(line.endpoint)?.revenue ?? '0',
+      ...revenueOf(earned.get(line.endpoint)),
       conversion: line.challenged === 0 ? undefined : Math.min(1, line.payments / line.challenged),
     }))
     .sort((one, other) => compareDecimals(other.revenue, one.revenue) || other.calls - one.calls)
@@ -55,14 +59,15 @@ export function Endpoints() {
       'undelivered',
       'revenue',
       'revenueToken',
+      'gross',
+      'refunded',
     ],
     ...lines.map((line) => [
       line.endpoint,
       ...[line.calls, line.payments, line.challenged].map(String),
       line.conversion === undefined ? '' : line.conversion.toFixed(4),
       ...[line.delivered, line.undelivered].map(String),
-      line.revenue,
-      token,
+      ...[line.revenue, token, grossOf(line), refundedOf(line)],
     ]),
   ]
   return (
@@ -95,6 +100,7 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
     ['Conversion', 'number wide'],
     ['Calls', 'number wide'],
     ['Delivered', 'number wide'],
+    ...refundColumns(lines),
     [token ? `Revenue, ${token}` : 'Revenue', 'number'],
   ]
   return (
@@ -126,7 +132,8 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
               </span>
             )}
           </td>
-          <td class="number" title={`${formatAmount(line.revenue, locale)} ${token}`}>
+          <RefundCells line={line} lines={lines} />
+          <td class="number" title={exactRevenue(line, token)}>
             {formatRounded(line.revenue, locale)}
           </td>
         </tr>

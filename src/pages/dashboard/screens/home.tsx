@@ -13,6 +13,7 @@ import { CsvButton } from '../parts/export.tsx'
 import { Feed } from '../parts/feed.tsx'
 import { Link } from '../parts/link.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../parts/revenue.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { Notice, When } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -75,15 +76,18 @@ export function Home() {
 function endpointCells(summary: Summary | undefined): readonly (readonly string[])[] {
   const lines = summary?.topEndpoints ?? []
   return [
-    ['endpoint', 'calls', 'payments', 'revenue', 'revenueToken'],
-    ...lines.map((one) => [one.path, `${one.calls}`, `${one.payments}`, one.revenue, summary?.revenueToken ?? '']),
+    ['endpoint', 'calls', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
+    ...lines.map((one) => [
+      ...[one.path, `${one.calls}`, `${one.payments}`, one.revenue, summary?.revenueToken ?? ''],
+      ...[grossOf(one), refundedOf(one)],
+    ]),
   ]
 }
 
 function tokenCells(answer: Analytics | undefined): readonly (readonly string[])[] {
   const lines = answer?.tokens ?? []
   return [
-    ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share'],
+    ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share', 'sentBack', 'gross', 'refunded'],
     ...lines.map((one) => [
       one.token,
       `${one.payments}`,
@@ -91,6 +95,7 @@ function tokenCells(answer: Analytics | undefined): readonly (readonly string[])
       one.revenue,
       answer?.revenueToken ?? '',
       one.share,
+      ...[one.sentBack ?? '0', grossOf(one), refundedOf(one)],
     ]),
   ]
 }
@@ -123,11 +128,12 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
     ['Endpoint'],
     ['Calls', 'number wide'],
     ['Payments', 'number'],
+    ...refundColumns(topEndpoints),
     [`Revenue, ${revenueToken}`, 'number'],
   ]
   return (
     <Table caption="Endpoints with most payments" columns={columns}>
-      {topEndpoints.slice(0, 6).map(({ path, calls, payments, revenue }) => (
+      {topEndpoints.slice(0, 6).map(({ path, calls, payments, ...line }) => (
         <tr key={path}>
           <td class="endpoint" title={path}>
             <Link href={addressOf('payments', { endpoint: path })} class="row-link">
@@ -140,8 +146,9 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
           <td class="number">
             <Count count={payments} />
           </td>
-          <td class="number" title={`${revenue} ${revenueToken}`}>
-            {formatRounded(revenue, pageLocale())}
+          <RefundCells line={line} lines={topEndpoints} />
+          <td class="number" title={exactRevenue(line, revenueToken)}>
+            {formatRounded(line.revenue, pageLocale())}
           </td>
         </tr>
       ))}

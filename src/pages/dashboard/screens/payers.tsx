@@ -13,6 +13,7 @@ import { CsvButton } from '../parts/export.tsx'
 import { Link } from '../parts/link.tsx'
 import { Pages, useTurning } from '../parts/pages.tsx'
 import { PeriodBar, usePeriod } from '../parts/period.tsx'
+import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../parts/revenue.tsx'
 import { ScreenHead } from '../parts/shell.tsx'
 import { NoPayments, When } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -29,7 +30,7 @@ export function Payers() {
   const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? news : undefined })
   const payers = loaded.value?.payers ?? []
   const cells = () => [
-    ['payer', 'payments', 'revenue', 'revenueToken', ...tokenCodes, 'first', 'last'],
+    ['payer', 'payments', 'revenue', 'revenueToken', ...tokenCodes, 'first', 'last', 'gross', 'refunded'],
     ...payers.map((one) => [
       one.payer,
       String(one.payments),
@@ -38,6 +39,7 @@ export function Payers() {
       ...tokenCodes.map((token) => one.received[token]),
       one.first,
       one.last,
+      ...[grossOf(one), refundedOf(one)],
     ]),
   ]
   return (
@@ -91,6 +93,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
     ['Payer'],
     ['Payments', 'number'],
     ['Paid', 'number wide'],
+    ...refundColumns(payers),
     [`Revenue, ${token}`, 'number trail'],
     ['First', 'when wide'],
     ['Last', 'when wide'],
@@ -111,7 +114,8 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
             <Count count={one.payments} />
           </td>
           <td class="number wide">{receivedWords(one)}</td>
-          <td class="number trail" title={`${one.revenue} ${token}`}>
+          <RefundCells line={one} lines={payers} />
+          <td class="number trail" title={exactRevenue(one, token)}>
             {formatRounded(one.revenue, pageLocale())}
           </td>
           <td class="when wide">
