@@ -65,8 +65,9 @@ let stand: Stand
 let elsewhere: World
 
 beforeAll(async () => {
-  stand = await createStand()
-  elsewhere = await createWorld()
+  // A payment is signed long before it is sent: on a busy machine its block must not expire meanwhile.
+  stand = await createStand({ slotMs: 400 })
+  elsewhere = await createWorld({ slotMs: 400 })
   const { challenge } = await stand.open()
   const stage = await setStage(stand.world, elsewhere, stand.payer)
   theatre = { stand, stage, challenge: () => challenge() }

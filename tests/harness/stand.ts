@@ -3,6 +3,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { expect } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/errors.ts'
 import type { Log } from '../../src/core/ports.ts'
+import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'
 import { createFace, type Face } from './face.ts'
@@ -28,9 +29,9 @@ export interface Stand {
   close(): Promise<void>
 }
 
-export async function createStand(): Promise<Stand> {
+export async function createStand(localnet?: LocalnetOptions): Promise<Stand> {
   const home = useTemporaryHome()
-  const world = await createWorld()
+  const world = await createWorld(localnet)
   const payer = await world.person()
   const logged: string[] = []
   const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))
