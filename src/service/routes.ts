@@ -25,6 +25,7 @@ import { problem } from './problems.ts'
 import type { MoneyOutView, RewardsParts } from './rewards-view.ts'
 import { createStream } from './stream.ts'
 import { routeTable } from './table.ts'
+import { createShownTransactions } from './verification.ts'
 
 export interface Routes {
   /** Whether a path is one of the service's own: nothing else is behind it. */
@@ -66,7 +67,13 @@ export function createRoutes(parts: RoutesParts): Routes {
     discovery,
     rewards: rewardsPartsOf(parts, mints),
     cursors,
-    verification: { service, mints, trustProxy: parts.trustProxy, reads: createBudget(clock) },
+    verification: {
+      service,
+      mints,
+      trustProxy: parts.trustProxy,
+      reads: createBudget(clock),
+      shown: createShownTransactions(clock),
+    },
   })
   const visit = (request: Request, visitor: Visitor): Visit => {
     let access: Promise<Access> | undefined

@@ -9,7 +9,7 @@ import type { RefusalCode } from '../core/errors.ts'
 import { refusals } from '../core/errors.ts'
 import type { MintTable } from '../core/network.ts'
 import { decimalsOf } from '../core/network.ts'
-import type { CaptureStatus, ReadOptions } from '../core/ports.ts'
+import type { CaptureStatus, Clock, ReadOptions } from '../core/ports.ts'
 import { readPrice } from '../core/price.ts'
 import type { OpenedRequest } from '../core/request-id.ts'
 import { openRequest } from '../core/request-id.ts'
@@ -32,6 +32,31 @@ export interface VerificationParts {
   readonly trustProxy: number
   /** What may be asked of the nodes here, whatever comes of it: payments are public, and anybody can name good ones. */
   readonly reads: Budget
+  /** Transactions that nodes have shown here. */
+  readonly shown: ShownTransactions
+}
+
+export interface ShownTransactions {
+  add(tx: string): void
+  has(tx: string): boolean
+}
+
+/** Far longer than any node lags. */
+const shownMs = 600_000
+const mostShown = 10_000
+
+/** Remembers transactions that nodes have shown: a node that does not have one of them lags. */
+export function createShownTransactions(clock: Pick<Clock, 'monotonic'>): ShownTransactions {
+  const shown = new Map<string, number>()
+  return {
+    add: (tx) => {
+      shown.delete(tx)
+      shown.set(tx, clock.monotonic())
+      const [oldest] = shown.keys()
+      if (shown.size > mostShown && oldest !== undefined) shown.delete(oldest)
+    },
+    has: (tx) => clock.monotonic() - (shown.get(tx) ?? Number.NEGATIVE_INFINITY) < shownMs,
+  }
 }
 
 interface Asked {
@@ -91,7 +116,7 @@ function highest(sealed = 0n, expected = 0n): bigint {
 
 /** What was seen a moment ago is told for nothing. Nodes are asked within two budgets: for what leads nowhere, and for all. */
 async function judgeWithin(
-  { service, mints, reads }: VerificationParts,
+  { service, mints, reads, shown }: VerificationParts,
   { body, request, access, address }: Asked,
   expectation: Expectation,
 ): Promise<Verdict | 'over_budget'> {
@@ -127,7 +152,11 @@ async function judgeWithin(
   }
   let wasUseful = true
   try {
-    const verdict = await judgeBy({ isDoubtful: credit.isDoubtful, isAnew: isSeen })
+    const found = await judgeBy({ isDoubtful: credit.isDoubtful, isAnew: isSeen })
+    if (found.slot !== undefined) shown.add(body.tx)
+    // A verdict that was told stands: a node that lags does not make it pending again.
+    const isLag = found.code === 'tx_not_found' && (isSeen || shown.has(body.tx))
+    const verdict = isLag ? (known ?? refused('chain_unavailable', {})) : found
     wasUseful = isGood(verdict) || (verdict.code !== undefined && refusals[verdict.code].status === 503)
     return verdict
   } finally {

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import * as answers from '../../src/service/answers.ts'
-import type { Face } from '../harness/face.ts'
+import { bend, type Face } from '../harness/face.ts'
+import { eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { memo } from '../harness/world.ts'
 import { asWallet, type House, openHouse } from './house.ts'
@@ -89,6 +90,35 @@ describe('POST /verify-payment', () => {
     const { requestId } = await house.challenge()
     const verdict = await verdictOf(house.verify({ tx: randomTx(), requestId }, someone()))
     expect(verdict).toMatchObject({ valid: false, status: 'pending', code: 'tx_not_found', retryable: true })
+  })
+
+  it.each([
+    ['no verdict while a node lags', false, [503, 503]],
+    ['the same verdict while a node lags, where the watcher has seen the payment', true, [200, 200]],
+  ])('a verdict never becomes pending again: %s', async (_what, watch, statuses) => {
+    const watching = await openHouse(stand, { rpc: face.url, watch })
+    const { requestId, recipient } = await watching.challenge()
+    const { world, payer } = stand
+    const short = await world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', 10n)], payer)
+    const good = await watching.pay(payer)
+    const ask = async (payment: { readonly tx: string; readonly requestId: string }) => {
+      const response = await watching.verify({ tx: payment.tx, requestId: payment.requestId }, someone())
+      const { status, code } = (await response.json()) as { status: string | number; code?: string }
+      return [response.status, status, code]
+    }
+    const payments = [{ tx: short, requestId }, good]
+    const all = () => Promise.all(payments.map(ask))
+    const final = [
+      [200, 'expired', 'underpaid'],
+      [200, 'confirmed', undefined],
+    ]
+    await eventually(all, (told) => JSON.stringify(told) === JSON.stringify(final))
+    face.behave(bend('getTransaction', () => null))
+    expect((await all()).map(([status]) => status)).toEqual(statuses)
+    if (watch) expect(await all()).toEqual(final)
+    face.behave(undefined)
+    expect(await all()).toEqual(final)
+    await watching.close()
   })
 
   it('T127: asks no node for a requestId that is not ours', async () => {
