@@ -7,7 +7,16 @@ import { decodeAddress } from '../core/base58.ts'
 import type { Challenge } from '../core/challenge.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
-import { decimalsOf, isNetwork, isSameMint, isTokenCode, knownMints, mintOf, tokenCodes } from '../core/network.ts'
+import {
+  checkMints,
+  decimalsOf,
+  isNetwork,
+  isSameMint,
+  isTokenCode,
+  knownMints,
+  mintOf,
+  tokenCodes,
+} from '../core/network.ts'
 import { PaymentError } from './errors.ts'
 import type { Limits } from './journal.ts'
 
@@ -158,24 +167,26 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
   }
   if (options.network !== undefined && !isNetwork(options.network))
     problems.push(`network ${options.network} is not known`)
+  problems.push(...checkMints(options.mints))
   const { recipients, budget = {}, maxPrice } = options
   if (recipients !== undefined && !(Array.isArray(recipients) && recipients.every(isAddress)))
     problems.push('recipients must be a list of addresses')
-  for (const name of Object.keys(budget)) {
-    if (name !== 'perDay' && name !== 'perHost')
-      problems.push(`budget.${name} is not an option: it has perDay and perHost`)
-  }
-  const { perDay, perHost } = budget
-  for (const [name, amounts] of Object.entries({ maxPrice, 'budget.perDay': perDay, 'budget.perHost': perHost })) {
-    problems.push(...checkAmounts(name, amounts))
+  problems.push(...checkAmounts('maxPrice', maxPrice))
+  if (!isRecord(budget)) return [...problems, 'budget must be { perDay, perHost }, such as { perDay: { USDC: "5" } }']
+  for (const [name, amounts] of Object.entries(budget)) {
+    if (name === 'perDay' || name === 'perHost') problems.push(...checkAmounts(`budget.${name}`, amounts))
+    else problems.push(`budget.${name} is not an option: it has perDay and perHost`)
   }
   return problems
 }
 
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 function checkAmounts(name: string, amounts: TokenAmounts | undefined): readonly string[] {
   if (amounts === undefined) return []
-  if (typeof amounts !== 'object' || amounts === null)
-    return [`${name} must be amounts by token, such as { USDC: "1" }`]
+  if (!isRecord(amounts)) return [`${name} must be amounts by token, such as { USDC: "1" }`]
   return Object.entries(amounts).flatMap(([token, amount]) => {
     const text = amountText(amount)
     if (!isTokenCode(token)) return [`${name}.${token} is not a token code`]

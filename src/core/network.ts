@@ -4,6 +4,8 @@
  * A node proves which chain it speaks for by its genesis hash, and a token is its mint address: names and symbols
  * are never compared.
  */
+import { decodeAddress } from './base58.ts'
+
 export const networks = ['mainnet', 'devnet', 'localnet'] as const
 export type Network = (typeof networks)[number]
 
@@ -107,4 +109,28 @@ export function isSameMint(one: Mint, other: Mint | undefined): boolean {
 
 export function decimalsOf(token: TokenCode, mints: MintTable): number | undefined {
   return token === 'SOL' ? solDecimals : mints[token]?.decimals
+}
+
+/** What is wrong with mints that somebody gave, one sentence each. */
+export function checkMints(mints: unknown): readonly string[] {
+  if (mints === undefined) return []
+  if (typeof mints !== 'object' || mints === null || Array.isArray(mints))
+    return [`mints: must be mints by token code, such as { NATIVE: ${mintShape} }`]
+  return Object.entries(mints).flatMap(([code, mint]) => {
+    if (!isTokenCode(code) || code === 'SOL') return [`mints.${code}: is not a token that has a mint`]
+    return mint === undefined || isMint(mint) ? [] : [`mints.${code}: must be ${mintShape}`]
+  })
+}
+
+const mintShape = '{ address, decimals, tokenProgram }'
+
+function isMint(value: unknown): value is Mint {
+  const { address, decimals, tokenProgram }: Partial<Record<keyof Mint, unknown>> = value ?? {}
+  return (
+    typeof address === 'string' &&
+    decodeAddress(address) !== undefined &&
+    Number.isInteger(decimals) &&
+    Number(decimals) >= 0 &&
+    (tokenProgram === splTokenProgram || tokenProgram === token2022Program)
+  )
 }

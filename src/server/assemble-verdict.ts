@@ -8,6 +8,7 @@ import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Keyring } from '../core/keys.ts'
 import type { MintTable, Network, TokenCode } from '../core/network.ts'
 import {
+  checkMints,
   decimalsOf,
   genesisHashes,
   isNetwork,
@@ -118,6 +119,8 @@ function readOptions(options: CheckOptions, environment: Environment): ReadOptio
   const given = options.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
   const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : nodesOf(network)
   if (urls.length === 0) problems.push(`rpc: give the URL of a ${network} node (option rpc or PAYSTILE_RPC)`)
+  problems.push(...checkMints(options.mints))
+  if (problems.length > 0) throw new ConfigurationError(problems)
   const mints = { ...knownMints[network], ...options.mints }
   const secret = options.secret ?? environment['PAYSTILE_SECRET']
   const keyring = secret === undefined ? undefined : openKeyring(secret, problems)

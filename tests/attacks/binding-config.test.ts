@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/challenge.ts'
+import { ConfigurationError } from '../../src/core/configuration-error.ts'
+import { splTokenProgram } from '../../src/core/network.ts'
 import { type CheckOptions, checkPayment, verifyPayment } from '../../src/server/assemble-verdict.ts'
 import { readConfig } from '../../src/server/config.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
@@ -193,6 +195,7 @@ describe('T92: two replicas on one ledger', () => {
 })
 
 describe('T95: verifyPayment', () => {
+  const recipientLike = '8g2uBvHYnLHwvy4xXZfaqHLBG2vFgSMVzSRcXdXzZSAi'
   const checked = { amount: 0.01, mint: 'USDC', network: 'localnet' } as const
 
   it('may be asked as often as one likes, and uses nothing up', async () => {
@@ -249,6 +252,30 @@ describe('T95: verifyPayment', () => {
     expect(await verifyPayment('1'.repeat(64), 'x', dead)).toBe(false)
     expect(await verifyPayment('nonsense', 'x', dead)).toBe(false)
     await expect(verifyPayment('x', 'x', { ...dead, recipient: 'nobody' })).rejects.toThrow(/recipient/)
+  })
+
+  it.each([
+    ['no token program', { NATIVE: { address: recipientLike, decimals: 6 } }, 'mints.NATIVE: must be { address,'],
+    [
+      'a program that is none',
+      { USDC: { address: recipientLike, decimals: 6, tokenProgram: 'x' } },
+      'mints.USDC: must',
+    ],
+    [
+      'an address that is none',
+      { USDC: { address: 'x', decimals: 6, tokenProgram: splTokenProgram } },
+      'mints.USDC: must',
+    ],
+    ['no decimals', { USDC: { address: recipientLike, tokenProgram: splTokenProgram } }, 'mints.USDC: must'],
+    ['a bare address', { NATIVE: recipientLike }, 'mints.NATIVE: must'],
+    ['null', { NATIVE: null }, 'mints.NATIVE: must'],
+    ['a token without a mint', { SOL: {} }, 'mints.SOL: is not a token that has a mint'],
+    ['text', 'x', 'mints: must be mints by token code'],
+  ])('names what is wrong with mints: %s', async (_what, mints, why) => {
+    const options = { ...checked, recipient: recipientLike, rpc: 'http://127.0.0.1:1', mints: mints as never }
+    const check = verifyPayment('1'.repeat(64), 'x', { ...options, mint: 'NATIVE' })
+    await expect(check).rejects.toThrow(why)
+    await expect(check).rejects.toBeInstanceOf(ConfigurationError)
   })
 })
 
