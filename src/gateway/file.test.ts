@@ -54,6 +54,18 @@ describe('a YAML file', () => {
     ])
   })
 
+  it.each([
+    ['0x52908400098527886E0F7030069857D2E4169EE7', 'is not a Solana address but an Ethereum address'],
+    ['0x10', 'is not a Solana address'],
+    ['12345', 'must be text: put it in quotes'],
+    ['true', 'must be text: put it in quotes'],
+    ['[a]', 'must be text'],
+  ])('says of the recipient %s that it %s', async (given, why) => {
+    expect(await problemsOf(good.replace(`recipient: ${recipient}`, `recipient: ${given}`), { KEY: 'k' })).toEqual([
+      expect.stringMatching(new RegExp(`^paystile.yaml:2:12: recipient: ("\\w+" )?${why}$`)),
+    ])
+  })
+
   it('tells line and column of all that is wrong', async () => {
     const text = good.replace('price: 0.01', 'pirce: 0.01').replace('token: USDC', 'token: USDT')
     expect(await problemsOf(text, { KEY: 'k' })).toEqual([

@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Tags } from 'yaml'
 import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Environment } from '../server/config.ts'
 import type { Plan } from './plan.ts'
@@ -59,7 +59,7 @@ function readText(path: string): string {
 
 export function readYaml(text: string, name: string, environment: Environment): Source {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, customTags: withoutHex })
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
     return `${name}:${line}:${col}`
@@ -95,6 +95,11 @@ export function readYaml(text: string, name: string, environment: Environment): 
   const filled = fill(value, [])
   if (missing.length > 0) throw new ConfigurationError(missing)
   return { value: filled, locate, secrets }
+}
+
+/** Without numbers in hex: `0x…` is mostly an address that somebody pasted, and is judged as the text that it is. */
+function withoutHex(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || tag.format !== 'HEX')
 }
 
 function unfold(document: ReturnType<typeof parseDocument>, name: string): unknown {

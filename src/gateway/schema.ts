@@ -13,7 +13,10 @@ import type { Place } from './problems.ts'
 
 const token = z.enum(tokenCodes)
 const flag = z.boolean({ error: 'must be true or false' })
-const text = z.string({ error: 'must be text' })
+const text = z.string({
+  error: ({ input }) =>
+    typeof input === 'number' || typeof input === 'boolean' ? 'must be text: put it in quotes' : 'must be text',
+})
 const number = z.number({ error: 'must be a number' })
 const whole = (least: number, most: number) =>
   number

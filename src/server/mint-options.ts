@@ -8,7 +8,13 @@ import { doubtfulTraits } from '../core/token-rules.ts'
 import type { AccountKey } from './options.ts'
 
 const notAddress = 'is not a Solana address'
-export const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, notAddress)
+export const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, {
+  error: ({ input }) => (isEthereumAddress(input) ? `${notAddress} but an Ethereum address` : notAddress),
+})
+
+function isEthereumAddress(text: unknown): boolean {
+  return typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
+}
 
 const mint = z.union(
   [
