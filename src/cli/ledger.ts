@@ -1,13 +1,17 @@
 /** The ledger of a service, opened by a command beside the service itself: by the same secret, or not at all. */
 import { existsSync, readFileSync } from 'node:fs'
+import { readGenesis } from '../chain/genesis.ts'
+import { createRpc } from '../chain/rpc.ts'
 import { ConfigurationError } from '../core/configuration-error.ts'
 import type { Keyring } from '../core/keys.ts'
 import { parseLedgerUrl } from '../core/ledger-url.ts'
-import { genesisHashes, type Network } from '../core/network.ts'
+import { genesisHashes, type Network, parseNodes } from '../core/network.ts'
 import type { Ledger } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../host/home.ts'
+import { createHttpTransport } from '../host/transport.ts'
+import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { openLedger } from '../ledger/open.ts'
 import { type Environment, openKeyring, type ServiceConfig } from '../server/config.ts'
 import { readSubject } from './doctor/subject.ts'
@@ -29,11 +33,13 @@ export async function withLedger<Result>(
 ): Promise<Result> {
   const { environment, config } = await findService(options)
   const network = options.network ?? config?.network ?? chooseNetwork(undefined)
-  const note = network === 'localnet' ? findLocalnet() : undefined
-  const directory = note && localnetDirectory(note.genesis)
-  const url = findUrl(options.ledger ?? ledgerOf(config) ?? environment['PAYSTILE_LEDGER'], network, directory)
+  const given = options.ledger ?? ledgerOf(config) ?? environment['PAYSTILE_LEDGER']
+  const rpc = config?.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
+  const isFound = Boolean(given) && Boolean(config?.keyring ?? environment['PAYSTILE_SECRET'])
+  const genesis = network === 'localnet' ? await findChain(rpc, config, isFound) : genesisHashes[network]
+  const directory = network === 'localnet' && genesis !== undefined ? localnetDirectory(genesis) : undefined
+  const url = findUrl(given, network, directory)
   const keyring = config?.keyring ?? readSecret(environment, directory)
-  const genesis = note?.genesis ?? genesisHashes[network]
   const service = config?.service ?? (environment['PAYSTILE_SERVICE'] || 'default')
   const identity = { network, service, fingerprint: keyring.fingerprint, ...(genesis !== undefined && { genesis }) }
   const clock = createWallClock()
@@ -44,8 +50,37 @@ export async function withLedger<Result>(
     if (error instanceof LedgerUnavailable) {
       throw new CommandError(exitCodes.unreachable, 'ledger_unavailable', sentence(error.message))
     }
+    if (error instanceof LedgerConfigurationError)
+      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
     throw error
   }
+}
+
+const timeoutMs = 5_000
+
+/**
+ * The chain of a service on a localnet: that of its own nodes. Only where no service is described it is the chain that runs on
+ * this machine. Undefined where it cannot be told and need not be.
+ */
+async function findChain(
+  rpc: readonly string[],
+  config: ServiceConfig | undefined,
+  isFound: boolean,
+): Promise<string | undefined> {
+  const [url] = rpc
+  if (url === undefined) return config ? undefined : findLocalnet()?.genesis
+  const http = createHttpTransport()
+  try {
+    const genesis = await readGenesis(createRpc({ urls: rpc, transport: http.transport, timeoutMs }).call)
+    if (genesis !== undefined || isFound) return genesis
+  } finally {
+    await http.close()
+  }
+  throw new CommandError(
+    exitCodes.unreachable,
+    'chain_unavailable',
+    `The local chain at ${new URL(url).origin} does not answer; start it, or name the ledger with --ledger.`,
+  )
 }
 
 interface Found {

@@ -5,6 +5,7 @@ import type { Network } from '../core/network.ts'
 import type { Log } from '../core/ports.ts'
 import { LedgerUnavailable } from '../core/ports.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localServiceFile } from '../host/home.ts'
+import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { handleFor, openLog } from '../server/assemble.ts'
 import { type Environment, fromEnvironment } from '../server/config.ts'
 import type { Service } from '../server/service.ts'
@@ -41,6 +42,8 @@ export async function withService<Result>(
         'ledger_unavailable',
         `The ledger does not answer: ${error.message}.`,
       )
+    if (error instanceof LedgerConfigurationError)
+      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
     throw error
   } finally {
     await handle.release()
@@ -58,7 +61,7 @@ async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
       'There is no paystile.yaml in this directory, and no demo runs on this machine; name the file of the service, go to its directory, or start: npx paystile demo',
     )
   const network = options.network ?? chooseNetwork(undefined, environment)
-  return readRoutesConfig({ ...groundOf(network, ledger), network }, environment)
+  return readRoutesConfig({ ...groundOf(network, ledger, environment), network }, environment)
 }
 
 /** Nobody said which service is meant. */
@@ -67,8 +70,9 @@ function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment
   return network === undefined && ledger === undefined && !isMeant
 }
 
-function groundOf(network: Network, ledger: string | undefined): RoutesOptions {
-  if (network !== 'localnet') return ledger === undefined ? {} : { ledger }
+/** Nodes that the environment names are the service's own: no other chain of this machine is looked at. */
+function groundOf(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
+  if (network !== 'localnet' || environment['PAYSTILE_RPC']) return ledger === undefined ? {} : { ledger }
   const note = findLocalnet()
   if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')
   const directory = localnetDirectory(note.genesis)

@@ -19,7 +19,16 @@ export interface LedgerIdentity {
 /** The ledger must not be used as it is configured. The message is one sentence for the operator: what, and what next. */
 export class LedgerConfigurationError extends Error {
   override readonly name = 'LedgerConfigurationError'
+  /** The same without the advice to begin anew, for commands that look into a ledger that is there. */
+  readonly plainMessage: string
+
+  constructor(message: string, { orElse, ...options }: ErrorOptions & { readonly orElse?: string } = {}) {
+    super(orElse === undefined ? message : message.replace(/\.$/, `, or ${orElse}.`), options)
+    this.plainMessage = message
+  }
 }
+
+const orElse = 'start with a new ledger'
 
 export type Remembered = Readonly<Partial<Record<keyof LedgerIdentity, string>>>
 
@@ -36,13 +45,15 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
   if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
     throw new LedgerConfigurationError(
       `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
-        'point the RPC nodes back at that chain, or start with a new ledger.',
+        'point the RPC nodes back at that chain.',
+      { orElse },
     )
   }
   if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
     throw new LedgerConfigurationError(
       `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
-        'set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger.',
+        'set PAYSTILE_SECRET back to the keyring it was made with.',
+      { orElse },
     )
   }
   const { reportToken } = identity

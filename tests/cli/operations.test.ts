@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Ledger } from '../../src/core/ports.ts'
 import { createWallClock } from '../../src/host/clock.ts'
+import { announceLocalnet } from '../../src/host/home.ts'
 import { openLedger } from '../../src/ledger/open.ts'
+import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
 import { openKeyring } from '../../src/server/config.ts'
 import { createReceiver, type Received, type Receiver } from '../harness/notices.ts'
 import { createPayment, takeOf } from '../ledger/payments.ts'
@@ -113,6 +115,65 @@ describe('the ledger', () => {
       expect([wrong.code, errorOf(wrong).message]).toEqual([2, expect.stringContaining('did you mean ledger?')])
       const named = await paystileIn(folder, 'books', 'audit', '--ledger', file, '--network', 'devnet')
       expect(named.code).toBe(0)
+    })
+
+    describe('beside other local chains', () => {
+      let own: Localnet
+      let other: Localnet
+      beforeAll(async () => {
+        ;[own, other] = await Promise.all([startLocalnet(), startLocalnet()])
+      })
+      afterAll(() => Promise.all([own.close(), other.close()]))
+
+      /** A ledger of the chain that the file names, while another chain runs that has announced itself. */
+      const make = async () => {
+        announceLocalnet({ genesis: other.genesisHash, rpcUrl: other.rpcUrl })
+        const path = join(folder, 'own.sqlite')
+        const { fingerprint = '' } = openKeyring(secret, []) ?? {}
+        const identity = { network: 'localnet', service: 'default', fingerprint, genesis: own.genesisHash } as const
+        await (await openLedger(path, { clock: createWallClock(), identity })).close()
+        return path
+      }
+
+      it.each(['books audit', 'webhooks list'])('is that of the file’s own rpc for %s', async (command) => {
+        const path = await make()
+        write('localnet', `rpc: ${own.rpcUrl}\nledger: ${path}`)
+        const ended = await paystileIn(folder, ...command.split(' '))
+        expect([ended.code, ended.stderr]).toEqual([0, ''])
+      })
+
+      it('that belongs to another chain is named, without the advice to begin a new one', async () => {
+        const path = await make()
+        write('localnet', `rpc: ${other.rpcUrl}\nledger: ${path}`)
+        const { message } = errorOf(await paystileIn(folder, 'books', 'audit'))
+        expect(message).toMatch(/belongs to another chain .*: point the RPC nodes back at that chain\.$/)
+        write('localnet', `rpc: ${own.rpcUrl}\nledger: ${path}\nsecret: 1:${'y'.repeat(32)}`)
+        const wrong = errorOf(await paystileIn(folder, 'webhooks', 'list')).message
+        expect(wrong).toMatch(/another root secret .*: set PAYSTILE_SECRET back to the keyring it was made with\.$/)
+      })
+
+      it('is found without the chain where the file names ledger and secret', async () => {
+        const path = await make()
+        write('localnet', `rpc: http://127.0.0.1:1\nledger: ${path}`)
+        expect((await paystileIn(folder, 'books', 'audit')).code).toBe(0)
+        write('localnet', 'rpc: http://127.0.0.1:1')
+        const lost = await paystileIn(folder, 'books', 'audit')
+        expect(errorOf(lost).message).toMatch(/^The local chain at http:\/\/127\.0\.0\.1:1 does not answer; start it/)
+      })
+
+      it('is that of PAYSTILE_RPC for rewards, refunds and the worker, too', async () => {
+        const path = await make()
+        vi.stubEnv('PAYSTILE_NETWORK', 'localnet')
+        vi.stubEnv('PAYSTILE_RPC', own.rpcUrl)
+        vi.stubEnv('PAYSTILE_LEDGER', path)
+        for (const command of [
+          ['rewards', 'pause'],
+          ['books', 'audit'],
+        ]) {
+          const ended = await paystileIn(folder, ...command)
+          expect([command[0], ended.code, ended.stderr]).toEqual([command[0], 0, ''])
+        }
+      })
     })
 
     it('that is in memory with its chain cannot be looked into, and how it could is told', async () => {
