@@ -3,9 +3,12 @@
  * nothing, repeats no secret, and goes on whatever it meets.
  */
 import { relative } from 'node:path'
+import { encodeBase58 } from '../core/base58.ts'
 import type { Network } from '../core/network.ts'
 import { fileNames } from '../gateway/file.ts'
+import { createIdentity } from '../host/ed25519.ts'
 import { createHttpTransport } from '../host/transport.ts'
+import type { ServiceConfig } from '../server/config.ts'
 import { checkClock } from './doctor/clock.ts'
 import { attempt, type Finding, fail, type Level, ok } from './doctor/finding.ts'
 import { checkNodes, type Ground } from './doctor/nodes.ts'
@@ -17,7 +20,7 @@ import { checkSecrets } from './doctor/secrets.ts'
 import { checkSettlement } from './doctor/settlement.ts'
 import { checkStore } from './doctor/store.ts'
 import { readSubject, type Subject } from './doctor/subject.ts'
-import { checkPort, checkPublicUrl, checkUpstreams } from './doctor/web.ts'
+import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './doctor/web.ts'
 import { type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
@@ -100,7 +103,7 @@ async function examineService(
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {
-      const report = await checkPort(plan)
+      const report = await checkPort(plan, first && markOf(first.config.service, ground.genesis))
       isServing = report.isServing
       return report.findings
     })
@@ -109,6 +112,11 @@ async function examineService(
   if (first) await add('publicUrl', () => checkPublicUrl(publicUrl, first.config.service.network, isServing))
   ground.rpc?.close()
   return isServing
+}
+
+function markOf({ network, service, keyring }: ServiceConfig, genesis: string | undefined): ServiceMark {
+  const identityKey = keyring && encodeBase58(createIdentity(keyring.identitySeed).publicKey)
+  return { network, service, genesis, identityKey }
 }
 
 const [leastMajor, leastMinor] = [20, 19]

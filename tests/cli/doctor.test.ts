@@ -4,9 +4,12 @@ import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { encodeBase58 } from '../../src/core/base58.ts'
 import { readKeyring } from '../../src/core/keys.ts'
 import { genesisHashes } from '../../src/core/network.ts'
+import { createIdentity } from '../../src/host/ed25519.ts'
 import { openLedger } from '../../src/ledger/open.ts'
+import { openKeyring } from '../../src/server/config.ts'
 import { bend, createFace, type Told, timeOff } from '../harness/face.ts'
 import { newSigner } from '../harness/world.ts'
 import {
@@ -287,7 +290,24 @@ describe('a configuration that is not', () => {
     expect(await broken(config)).toMatch(/fail port: another program has 127\.0\.0\.1:\d+ → end it, or change listen/)
     rival.removeAllListeners('request')
     let answer = { ready: true }
-    rival.on('request', (_request, response) => void response.end(JSON.stringify(answer)))
+    let told: object | undefined = { network: 'devnet', service: 'default', genesis: 'another', identityKey: 'x' }
+    rival.on('request', (request, response) => {
+      if (!request.url?.startsWith('/.well-known')) return void response.end(JSON.stringify(answer))
+      response.writeHead(told ? 200 : 503)
+      response.end(JSON.stringify(told ?? {}))
+    })
+    const stranger = /fail port: another service of paystile has 127\.0\.0\.1:\d+: .* → end it, or change listen/
+    expect(await broken(config)).toMatch(stranger)
+    const keyring = openKeyring(secret, [])
+    const identityKey = encodeBase58(createIdentity(keyring?.identitySeed ?? new Uint8Array()).publicKey)
+    const mine = { network: 'devnet', service: 'default', genesis: genesisHashes.devnet, identityKey }
+    for (const other of [{ network: 'mainnet' }, { service: 'b' }, { genesis: 'x' }, { identityKey: 'x' }]) {
+      told = { ...mine, ...other }
+      expect([other, await broken(config)]).toEqual([other, expect.stringMatching(stranger)])
+    }
+    told = undefined
+    expect(await broken(config)).toMatch(/warn port: .* has not started has 127\.0\.0\.1:\d+; whether it is this one/)
+    told = mine
     const report = await examine(write(config))
     expect(troubles(report)).toEqual([])
     expect(report.next).toEqual([`npx paystile pay http://127.0.0.1:${port}/api/hello`])

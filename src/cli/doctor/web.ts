@@ -92,7 +92,21 @@ export interface PortReport {
   readonly isServing: boolean
 }
 
-export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>): Promise<PortReport> {
+/** By what a service is told from others. */
+export interface ServiceMark {
+  readonly network: Network
+  readonly service: string
+  /** Undefined where the chain is not known. */
+  readonly genesis: string | undefined
+  /** The public key under its receipts; undefined where the secret is not known here. */
+  readonly identityKey: string | undefined
+}
+
+/** `mark` is undefined where nothing is sold. */
+export async function checkPort(
+  { host, port }: Pick<Plan, 'host' | 'port'>,
+  mark: ServiceMark | undefined,
+): Promise<PortReport> {
   const check = 'port'
   if (port === 0) return { findings: [ok(check, 'any free one is taken')], isServing: false }
   const code = await tryPort(host, port)
@@ -104,12 +118,39 @@ export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>): Pr
       code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is no address of this machine (${code})`
     return { findings: [fail(check, words, edit)], isServing: false }
   }
-  const ready = readReady(await ask(`http://${nameOf(host)}:${port}${endpoints.ready}`, 'GET'))
+  const origin = `http://${nameOf(host)}:${port}`
+  const ready = readReady(await ask(`${origin}${endpoints.ready}`, 'GET'))
+  const whose = ready && mark ? isOf(mark, await ask(`${origin}${endpoints.wellKnown}`, 'GET')) : 'own'
+  if (whose === 'other') {
+    const words = `another service of paystile has ${place}: its network, name, chain or key is not that of this configuration`
+    return { findings: [fail(check, words, `end it, or ${edit}`)], isServing: false }
+  }
+  if (ready && whose === 'unknown') {
+    const words = `a service of paystile that has not started has ${place}; whether it is this one cannot be told`
+    return { findings: [warn(check, words, 'see its log')], isServing: true }
+  }
   if (!ready) return { findings: [fail(check, `another program has ${place}`, `end it, or ${edit}`)], isServing: false }
   const finding = ready.isReady
     ? ok(check, `paystile serves on ${place} already`)
     : warn(check, `paystile serves on ${place} already, and is not ready to sell: ${ready.why}`, 'see its log')
   return { findings: [finding], isServing: true }
+}
+
+/** Whose service an answer comes from. One that has not started does not tell. */
+function isOf({ network, service, genesis, identityKey }: ServiceMark, answer: Asked): 'own' | 'other' | 'unknown' {
+  if (answer.kind === 'silent' || answer.status >= 500) return 'unknown'
+  try {
+    const told = JSON.parse(answer.body) as Readonly<Record<string, unknown>>
+    const isSame = (name: string, wanted: string | undefined) => wanted === undefined || told[name] === wanted
+    const isOwn =
+      isSame('network', network) &&
+      isSame('service', service) &&
+      isSame('genesis', genesis) &&
+      isSame('identityKey', identityKey)
+    return isOwn ? 'own' : 'other'
+  } catch {
+    return 'other'
+  }
 }
 
 /** Undefined for an answer that is not paystile's. */
