@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../core/base58.ts'
+import { cashbackBps } from '../core/rewards.ts'
+import { readRoutesConfig } from '../service/options.ts'
 import { planFor } from './plan.ts'
 
 const wallet = (number: number) => encodeBase58(new Uint8Array(32).fill(number))
@@ -40,6 +42,19 @@ describe('rewards in a gateway', () => {
       hosts: { '/api/weather': 'weather.example', '/files/*': '127.0.0.1:3000' },
     })
   })
+  it.each([
+    [5, [500, 500, 500], '4.5'],
+    ['2.5', [250, 250, 250], '2.25'],
+    [{ 0: 1, 50: 3, 500: 5 }, [100, 100, 300], '1.5'],
+  ])('give back as docs/rewards.md has it in numbers: %j', (cashback, percentages, total) => {
+    const { service } = planFor({ ...config, rewards: { ...rewards, cashback } }, {})
+    const { cashback: tiers = [] } = readRoutesConfig(service, {}).rewards?.rules ?? {}
+    const usdc = 10n ** 12n
+    const given = [20n, 40n, 30n].map((_paid, index) => cashbackBps(tiers, ([0n, 20n, 60n][index] ?? 0n) * usdc))
+    expect(given).toEqual(percentages)
+    const back = [20, 40, 30].reduce((sum, paid, index) => sum + paid * (given[index] ?? 0), 0)
+    expect(String(back / 10_000)).toBe(total)
+  })
   it('are collected by who is named in the environment', () => {
     const { recipient: _recipient, ...rest } = config
     expect(planFor(rest, { PAYSTILE_RECIPIENT: wallet(7) }).service.rewards).toMatchObject({ collector: wallet(7) })
@@ -58,6 +73,13 @@ describe('rewards in a gateway', () => {
       { rewards: { ...rewards, developers: 'many' } },
       'developers: must be a decimal number',
     ],
+    [
+      'too much for everybody',
+      { rewards: { ...rewards, cashback: 5.01 } },
+      'cashback: must be more than 0 and at most 5',
+    ],
+    ['a percentage that is none', { rewards: { ...rewards, cashback: 'some' } }, 'cashback: must be a decimal number'],
+    ['a list', { rewards: { ...rewards, cashback: [5] } }, 'cashback: must be a percentage such as 5'],
     [
       'a tier that is no amount',
       { rewards: { ...rewards, cashback: { some: 1 } } },

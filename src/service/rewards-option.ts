@@ -17,8 +17,11 @@ export interface RewardsOption {
   readonly collector?: string
   /** Of what passes through verified endpoints: 3 to 5, or 0. Default 0. */
   readonly developers?: Amount
-  /** Percent by what was spent within 7 days, in USDC: `{ 0: 1, 50: 3, 500: 5 }`. At most 5. Default none. */
-  readonly cashback?: Readonly<Record<string, Amount>>
+  /**
+   * Percent of every payment, `5`, or by what was spent within the 7 days before it, in USDC: `{ 0: 1, 50: 3, 500: 5 }`. At
+   * most 5. Default none.
+   */
+  readonly cashback?: Amount | Readonly<Record<string, Amount>>
   /** Who shares the rest, by weight. */
   readonly treasury: RestOption
   readonly buyback: RestOption
@@ -75,7 +78,9 @@ const rewardsSchema = z.strictObject({
   collector: text.optional(),
   developers: amount.default(0),
   cashback: z
-    .record(z.string(), amount, { error: 'must be percentages by amounts, such as { 0: 1, 50: 3 }' })
+    .union([amount, z.record(z.string(), amount)], {
+      error: 'must be a percentage such as 5, or percentages by amounts, such as { 0: 1, 50: 3 }',
+    })
     .default({}),
   treasury: rest,
   buyback: rest,
@@ -143,11 +148,15 @@ function read(
     return units ?? 0n
   }
   const bps = (name: string, value: Amount): number => Number(decimal(name, value, 2))
-  const cashback = Object.entries(given.cashback).map(([from, percent]) => {
+  const tier = (from: string, percent: Amount) => {
     const worth = parseDecimal(from, worthDecimals)
     if (worth === undefined) problems.push(`cashback.${from}: must be an amount of USDC`)
     return { from: worth ?? 0n, bps: bps(`cashback.${from}`, percent) }
-  })
+  }
+  const cashback =
+    typeof given.cashback === 'object'
+      ? Object.entries(given.cashback).map(([from, percent]) => tier(from, percent))
+      : [{ from: 0n, bps: bps('cashback', given.cashback) }]
   const rules: RewardRules = {
     collectors: given.collector === undefined ? [] : [given.collector],
     partners: given.partners.map(({ share, name, wallet, endpoints }) => {
