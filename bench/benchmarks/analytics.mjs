@@ -154,7 +154,8 @@ async function fillFile(path, amount) {
       sum(CAST(worth AS INTEGER)) / 1000000000000, sum(CAST(worth AS INTEGER)) % 1000000000000, 0
     FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 2, 3, 4`)
   }
-  db.exec(`INSERT INTO payers SELECT payer, paid_at / ${24 * hourMs} * ${24 * hourMs}, token, count(*), 0,
+  db.exec(`INSERT INTO payers (payer, at, token, payments, received_hi, received_lo, worth_hi, worth_lo, unvalued)
+    SELECT payer, paid_at / ${24 * hourMs} * ${24 * hourMs}, token, count(*), 0,
       sum(CAST(received AS INTEGER)), sum(CAST(worth AS INTEGER)) / 1000000000000,
       sum(CAST(worth AS INTEGER)) % 1000000000000, 0
     FROM payments WHERE state = 'valid' AND finality <> 'reverted' GROUP BY 1, 2, 3`)

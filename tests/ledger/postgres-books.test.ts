@@ -7,7 +7,8 @@ import { type Database, openDatabase } from '../../src/ledger/postgres-database.
 import { createRows } from '../../src/ledger/postgres-rows.ts'
 import { postgresServer } from '../harness/database.ts'
 import { granted } from './desk.ts'
-import { createPayment, createSighting, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
+import { bytes, dispatchesOf, plannedBy, planOf } from './dues.ts'
+import { createPayment, createSighting, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
 
 async function newPlace() {
   const url = await postgresServer().place()
@@ -42,6 +43,28 @@ describe('servers on one database', () => {
     expect(await books?.audit()).toEqual([])
     expect((await books?.sums({}))?.map(({ payments }) => payments)).toEqual([266])
     expect(await ledgers[0]?.journal?.unclaimed(10)).toEqual([])
+  })
+
+  it('have a refund land before the books are rebuilt, or after: it waits meanwhile, and counts once', async () => {
+    const { open, database, clock } = await newPlace()
+    const ledger = await open()
+    const dispatches = dispatchesOf(ledger)
+    const { tx, ...payment } = createPayment()
+    await ledger.take(takeOf({ tx, ...payment }))
+    clock.advance(leaseMs)
+    const refunds = { tx, units: payment.received }
+    const { id } = plannedBy(await dispatches.plan(planOf({ kind: 'refund', lane: 'refund/1', voids: tx, refunds })))
+    await dispatches.sign(id, 1, bytes)
+    let landing: Promise<unknown> = Promise.resolve()
+    await database.transact(async (query) => {
+      await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE')
+      landing = dispatches.land(id, 2, 7)
+      const pause = new Promise((resolve) => setTimeout(resolve, 50, 'waits'))
+      expect(await Promise.race([landing, pause])).toBe('waits')
+    })
+    await landing
+    expect(await ledger.books?.audit()).toEqual([])
+    expect(await ledger.books?.sums({})).toMatchObject([{ refunded: payment.received, refundedWorth: payment.worth }])
   })
 
   it('that register a payment in the moment when another notes it list it once, and never as unclaimed', async () => {

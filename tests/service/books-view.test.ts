@@ -3,6 +3,7 @@ import type { TokenCode } from '../../src/core/network.ts'
 import * as answers from '../../src/service/answers.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../../src/service/books-view.ts'
 import { createCursors } from '../../src/service/capture-cursor.ts'
+import { readPayerCursor } from '../../src/service/payers-view.ts'
 import { readSummary } from '../../src/service/summary-view.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
@@ -204,4 +205,9 @@ describe('the series', () => {
     })
     expect(await readSeries(parts, { step: 'day', from: 0, to: noon })).toMatchObject({ kind: 'too_long' })
   })
+})
+
+it('the cursor of a list of payers may name somebody to whom more was sent back than was paid', () => {
+  expect(readPayerCursor(cursors, '-12~payer-1')).toEqual({ worth: -12n, payer: 'payer-1' })
+  expect(readPayerCursor(cursors, '--12~payer-1')).toBeUndefined()
 })
