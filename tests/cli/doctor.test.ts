@@ -138,7 +138,7 @@ describe('a configuration that is not', () => {
     expect(said[0]).toMatch(
       /paystile\.yaml:2:1: recipent: is not an option; did you mean recipient\? → edit .*paystile\.yaml$/,
     )
-    expect(said[1]).toMatch(/paystile\.yaml:4:11: routes\[0\]\.path: must be text → edit/)
+    expect(said[1]).toMatch(/paystile\.yaml:4:11: routes\[0\]\.path: must be text: put it in quotes → edit/)
   })
 
   it('the secret is missing, is too short, or its file is open to others', async () => {
