@@ -68,7 +68,12 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
     return sight
   }
   try {
-    if (!moment.atStart) await served.ready()
+    // On a busy machine the first start may run out of time, and the next one follows.
+    if (!moment.atStart)
+      await eventually(
+        () => isReady(served),
+        (so) => so,
+      )
     if (watch && !moment.atStart) await untilWatching(served)
     if (moment.paid === 'before') {
       illness.begin()
@@ -99,6 +104,13 @@ function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Mo
   const rpc = nodes.map(({ url }) => url)
   const common = { price: 0.01, token: 'USDC', recipient, network: 'localnet', ledger: 'memory:' } as const
   return serveNode({ ...common, rpc, waitSeconds, trustProxy: 1, watch, log }, () => ({ body: 'the secret' }))
+}
+
+function isReady(served: Served): Promise<boolean> {
+  return served.ready().then(
+    () => true,
+    () => false,
+  )
 }
 
 /** The WebSocket tells of payments before anything goes wrong. */
