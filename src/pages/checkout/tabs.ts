@@ -22,15 +22,15 @@ const sentName = 'paystile-sent'
 export function joinTabs(requestId: string): Tabs {
   const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`paystile ${requestId}`) : undefined
   const chance = Math.random()
-  let [sent, asking, highest] = ['', '', 0]
+  let [sent, asking, highest, isLeftToOthers] = ['', '', 0, false]
   // The tab that sent it comes first, then the tab that sent it before a reload, then chance decides.
   const rankOf = (tx: string): number => chance + (tx === sent ? 2 : tx === stored() ? 1 : 0)
   const claim = (tx: string): void => channel?.postMessage({ tx, rank: rankOf(tx) } satisfies Claim)
   channel?.addEventListener('message', ({ data }: MessageEvent<Claim>) => {
-    const isWanted = data.tx === asking || rankOf(data.tx) > 1
-    if (isWanted && data.rank < rankOf(data.tx)) claim(data.tx)
-    // A tab that did not ask by then has left it to the others.
-    else highest = isWanted ? Math.max(highest, data.rank) : Number.POSITIVE_INFINITY
+    const tx = asking || data.tx
+    if (!asking && rankOf(tx) < 1) isLeftToOthers = true
+    else if (data.rank < rankOf(tx)) claim(tx)
+    else highest = Math.max(highest, data.rank)
   })
   return {
     sent: (tx) => {
@@ -38,6 +38,8 @@ export function joinTabs(requestId: string): Tabs {
       store(tx)
     },
     mayOpen: async (tx) => {
+      // A tab that asked earlier does not count on this one any more. A claim now could make both give up.
+      if (isLeftToOthers && rankOf(tx) < 1) return false
       asking = tx
       claim(tx)
       if (!channel || rankOf(tx) > 2) return true
