@@ -31,7 +31,7 @@ try {
 
 /** The demo's other customers take a few seconds. */
 async function untilSold(url, payments) {
-  for (let attempt = 0; attempt < 120; attempt += 1) {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
     const summary = await (await fetch(`${url}/api/analytics`)).json()
     if (summary.payments >= payments) return
     await new Promise((resolve) => setTimeout(resolve, 500))

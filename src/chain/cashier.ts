@@ -89,7 +89,7 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
   }
 }
 
-/** What the instructions of a transaction themselves order, without the programs that they call. */
+/** The acts of a transaction's own instructions, without those of the programs that they call. */
 function topActs({ instructions, keys }: Transaction): readonly Act[] {
   return instructions.flatMap(({ program, accounts, data }) => {
     const id = keys[program]
@@ -109,7 +109,7 @@ function orders(transaction: Transaction, options: readonly DraftOption[]): bool
   })
 }
 
-/** Nobody can send what has no signatures. */
+/** A copy that no node can send. */
 function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
   const unsigned = bytes.slice()
   for (const { byteOffset, length } of signatures) {

@@ -91,7 +91,7 @@ function unavailable(answer: Answer): Rehearsal {
   return { kind: 'unavailable', why: answer.kind === 'unavailable' ? answer.why : 'the trial cannot be read' }
 }
 
-/** What an account would have more than before, of a mint or of SOL. */
+/** The gain of an account, in a mint or in SOL. */
 export function gainIn(
   changes: readonly Change[],
   { asset, destination }: { readonly asset: string; readonly destination: string },

@@ -44,8 +44,8 @@ export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetim
 }
 
 /**
- * A slot at which a block was recent enough to build on; undefined when it is not. A durable nonce is no block: what is
- * built on it can land at any time.
+ * A slot at which a block was recent enough to build on; undefined when it is not. A durable nonce is no block: a
+ * transaction that is built on one can land at any time.
  */
 export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<number | undefined> {
   const answer = await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])

@@ -40,7 +40,7 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
   const named = options.wallet ?? process.env['PAYSTILE_WALLET']
   // Where a demo runs, the chain decides whose wallet pays. A service that tells its chain need not be asked for a price, which
-  // it would count as another customer's. What has no price is answered by the question already.
+  // it would count as another customer's. A free resource comes as the answer to the question.
   const mayBeDemo = !named && isNearDemo(url)
   const genesis = mayBeDemo ? await readDemoChain(url) : undefined
   const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2) : undefined

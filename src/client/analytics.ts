@@ -21,11 +21,11 @@ export interface AnalyticsOptions {
 
 /** SPEC.md's summary, and what this service adds. Amounts are decimal text. */
 export interface AnalyticsSummary {
-  /** What was earned less what was sent back in the period. May be negative. */
+  /** Earnings less refunds in the period. May be negative. */
   readonly totalRevenue: string
   readonly gross: string
   readonly refunded: string
-  /** What was received less what was sent back, in each token. */
+  /** Received amounts less refunds, in each token. */
   readonly currencyBreakdown: Readonly<Record<TokenCode, string>>
   readonly topEndpoints: readonly {
     readonly path: string

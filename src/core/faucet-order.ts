@@ -11,7 +11,7 @@ export interface Portion {
 /** A token that is left out is not given at all. */
 export type Portions = Readonly<Partial<Record<TokenCode, Portion>>>
 
-/** What the faucet of a local chain gives. */
+/** The amounts that the faucet of a local chain gives. */
 export const localnetPortions: Portions = {
   SOL: { usual: '10', most: '1000' },
   USDC: { usual: '1000', most: '1000000' },

@@ -111,7 +111,7 @@ export function decimalsOf(token: TokenCode, mints: MintTable): number | undefin
   return token === 'SOL' ? solDecimals : mints[token]?.decimals
 }
 
-/** What is wrong with mints that somebody gave, one sentence each. */
+/** The faults of configured mints, one sentence each. */
 export function checkMints(mints: unknown): readonly string[] {
   if (mints === undefined) return []
   if (typeof mints !== 'object' || mints === null || Array.isArray(mints))

@@ -61,7 +61,7 @@ export type Get = (
   },
 ) => Promise<{ readonly status: number; readonly text: string }>
 
-/** What a node says of the time, in milliseconds since 1970. */
+/** The time according to a node, in milliseconds since 1970. */
 export interface ChainTime {
   readonly chainMs: number
   /** The node's own clock, where its HTTP answer tells it. */

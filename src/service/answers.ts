@@ -154,7 +154,7 @@ export const summary = z
     totalRevenue: revenue.revenue,
     gross: revenue.gross,
     refunded: revenue.refunded,
-    currencyBreakdown: byToken.meta({ description: 'What was received less what was sent back.' }),
+    currencyBreakdown: byToken.meta({ description: 'Received amounts less refunds.' }),
     topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, ...revenue })),
     revenueToken: token,
     payments: count,
