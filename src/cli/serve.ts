@@ -7,9 +7,10 @@ import { type Gateway, openGateway } from '../gateway/gateway.ts'
 import type { Plan, RoutePlan } from '../gateway/plan.ts'
 import { jsonSchema } from '../gateway/schema.ts'
 import { findSelf } from '../gateway/self.ts'
-import { envFileName, loadEnvFile } from '../host/env-file.ts'
+import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../host/env-file.ts'
 import type { ProviderOptions } from '../server/options.ts'
 import { untilStopped } from './chains.ts'
+import { followChanges, type Reloads } from './follow-changes.ts'
 import { readWhole } from './numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from './output.ts'
 
@@ -18,6 +19,7 @@ interface ServeOptions {
   readonly host?: string
   readonly check?: boolean
   readonly schema?: boolean
+  readonly watch?: boolean
 }
 
 export async function serve(terminal: Terminal, file: string | undefined, options: ServeOptions): Promise<ExitCode> {
@@ -27,9 +29,13 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   }
   const port = readWhole('--port', options.port, 0, 65_535)
   const path = findFile(file)
-  readSecrets(terminal, dirname(path))
-  const read = await readPlanFile(path, process.env)
-  const plan: Plan = { ...read, port: port ?? read.port, host: options.host ?? read.host }
+  const secrets = followEnvFile(dirname(path))
+  noteSecrets(terminal, dirname(path), secrets.load().reading)
+  const readPlan = async (): Promise<Plan> => {
+    const read = await readPlanFile(path, process.env)
+    return { ...read, port: port ?? read.port, host: options.host ?? read.host }
+  }
+  const plan = await readPlan()
   const routes = plan.routes.map(describe)
   if (options.check) {
     const circles = await findSelf(plan)
@@ -40,6 +46,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   }
   const stopped = untilStopped()
   const gateway = openGateway(plan)
+  let reloads: Reloads | undefined
   try {
     const url = await gateway.listen().catch((error: unknown) => {
       throw explain(error, plan)
@@ -50,10 +57,22 @@ export async function serve(terminal: Terminal, file: string | undefined, option
       ...rowsOf(routes),
     ])
     void tellReadiness(terminal, gateway)
+    reloads = followChanges(path, options.watch === true, async () => {
+      const { undo } = secrets.load()
+      try {
+        await gateway.reload(await readPlan())
+        terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
+      } catch (error) {
+        undo()
+        const why = error instanceof Error ? error.message : String(error)
+        terminal.note(`${paint.yellow('Not reloaded; the former configuration goes on.')} ${why}`)
+      }
+    })
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
+    await reloads?.stop()
     await gateway.close()
   }
 }
@@ -74,7 +93,10 @@ export function findFile(given: string | undefined): string {
 
 /** What `.env` beside the configuration says joins the environment, which has the last word. */
 export function readSecrets(terminal: Terminal, directory: string): void {
-  const reading = loadEnvFile(directory)
+  noteSecrets(terminal, directory, loadEnvFile(directory))
+}
+
+function noteSecrets(terminal: Terminal, directory: string, reading: EnvReading): void {
   const path = join(directory, envFileName)
   if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is left out.`)
   if (reading.kind === 'read' && reading.isOpen) {

@@ -14,6 +14,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .argument('[file]', 'configuration (default: paystile.yaml, paystile.config.ts or their kin in this directory)')
     .option('--port <number>', 'port to listen on, instead of the one in the file')
     .option('--host <address>', 'address to listen on, instead of the one in the file')
+    .option('--watch', 'take over changes of the file and of .env as they are saved, as SIGHUP does')
     .option('--check', 'read the file, tell what is wrong with it, and serve nothing')
     .option('--schema', 'print the JSON Schema of the file, for editors')
     .action(run(async () => (await import('./serve.ts')).serve))

@@ -145,14 +145,19 @@ const needsTranslation: readonly unknown[] = [
   'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING',
 ]
 
+let loads = 0
+
 async function loadModule(path: string): Promise<unknown> {
   const file = resolve(path)
   const name = basename(path)
-  const loaded = await import(/* @vite-ignore */ pathToFileURL(file).href)
+  loads += 1
+  // Node keeps what it has loaded by its address, also when the file has changed.
+  const again = loads === 1 ? '' : `?load=${loads}`
+  const loaded = await import(/* @vite-ignore */ `${pathToFileURL(file).href}${again}`)
     .catch(async (error: NodeJS.ErrnoException) => {
       if (!needsTranslation.includes(error.code)) throw error
       const { createJiti } = await import('jiti')
-      return createJiti(pathToFileURL(file).href).import(file)
+      return createJiti(pathToFileURL(file).href, { moduleCache: false }).import(file)
     })
     .catch((error: unknown) => {
       if (error instanceof ConfigurationError) throw error

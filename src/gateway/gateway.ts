@@ -7,6 +7,7 @@ import { createPaystileRoutes } from '../adapters/routes.ts'
 import { ConfigurationError } from '../core/configuration-error.ts'
 import { asciiJson } from '../core/http.ts'
 import { createTrace, openLog } from '../server/assemble.ts'
+import type { Paywall } from '../server/paywall.ts'
 import type { ReadinessReport } from '../server/selling.ts'
 import { joinReports } from '../server/selling.ts'
 import { endpoints } from '../service/endpoints.ts'
@@ -14,6 +15,7 @@ import { createFinding } from './finding.ts'
 import type { GatewayConfig } from './options.ts'
 import type { Plan } from './plan.ts'
 import { planFor } from './plan.ts'
+import { findFixed, honourQuotes, type QuoteFacts, quoteFactsOf } from './reload.ts'
 import { openRouteSet, type RouteSet } from './route-set.ts'
 import { findSelf } from './self.ts'
 import type { OpenRoute, OwnRoutes } from './serve.ts'
@@ -23,11 +25,17 @@ import { createUpgrades } from './upgrade.ts'
 export interface Gateway {
   /** Where it listens, once it does. */
   readonly url: string | undefined
+  /** What it serves at this moment. */
   readonly plan: Plan
   /** Resolves with its address when it takes connections. */
   listen(): Promise<string>
   /** Whether all that has a price can be sold, for health checks. Never rejects. */
   readiness(): Promise<ReadinessReport>
+  /**
+   * Serves another plan from now on, all of it or (rejecting, with the reason) nothing of it. Running responses end as they
+   * began, and quotes that are open are honoured.
+   */
+  reload(plan: Plan): Promise<void>
   /** No new connections, `503 shutting_down` for new proofs, running responses end; then everything is let go of. */
   close(): Promise<void>
 }
@@ -58,7 +66,10 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 }
 
 /** The same from a plan that was read before. */
-export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gateway {
+export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Gateway {
+  let plan = given
+  let quotes: ReadonlyMap<string, QuoteFacts> = new Map()
+  const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
   let url: string | undefined
   const readiness = async (): Promise<ReadinessReport> => {
@@ -70,7 +81,8 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
     own: own ?? healthRoutes(readiness),
     trace: createTrace(),
   }
-  const isSelling = plan.routes.some(({ provider }) => provider)
+  const openOwn = (next: Plan): OwnRoutes =>
+    own ?? (next.routes.some(({ provider }) => provider) ? createPaystileRoutes(next.service) : healthRoutes(readiness))
   const server = createServer(
     {
       headersTimeout: plan.headMs,
@@ -83,13 +95,19 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
   server.maxConnections = plan.connections
   server.keepAliveTimeout = keepAliveMs
   const upgrades = createUpgrades(floor)
-  if (plan.routes.some(({ isWebSocket }) => isWebSocket)) server.on('upgrade', upgrades.listener)
+  const sets = (): readonly RouteSet[] => [...(current ? [current] : []), ...retiring]
+  const takeUpgrades = (): void => {
+    if (plan.routes.some(({ isWebSocket }) => isWebSocket) && server.listenerCount('upgrade') === 0)
+      server.on('upgrade', upgrades.listener)
+  }
 
   return {
     get url() {
       return url
     },
-    plan,
+    get plan() {
+      return plan
+    },
     listen: async () => {
       const circles = await findSelf(plan)
       await listenOn(server, plan)
@@ -102,21 +120,60 @@ export function openGateway(plan: Plan, { routes: own }: GatewayParts = {}): Gat
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      if (!own && isSelling) floor.own = createPaystileRoutes(plan.service)
+      quotes = quoteFactsOf(plan, process.env)
+      floor.own = openOwn(plan)
       floor.find = createFinding(current.routes)
+      takeUpgrades()
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
       await current.start()
       return url
     },
     readiness,
+    reload: async (wanted) => {
+      if (!current || url === undefined) throw new Error('the gateway does not listen')
+      const problems = [...findFixed(plan, wanted, process.env), ...(await findSelf(wanted))]
+      if (problems.length > 0) throw new ConfigurationError(problems)
+      const next = honourQuotes(wanted, quotes, process.env)
+      const opened = openRouteSet(next, openLog(next.service.log))
+      let routes: OwnRoutes | undefined
+      try {
+        routes = openOwn(next)
+        await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
+      } catch (error) {
+        void opened.retire()
+        if (routes !== own) void routes?.close()
+        throw error
+      }
+      const before = { set: current, own: floor.own }
+      plan = next
+      quotes = quoteFactsOf(next, process.env)
+      current = opened
+      floor.find = createFinding(opened.routes)
+      floor.own = routes
+      takeUpgrades()
+      retiring.add(before.set)
+      void before.set.retire().finally(() => retiring.delete(before.set))
+      if (before.own !== routes) await before.own.close()
+    },
     close: async () => {
       url = undefined
       upgrades.close()
-      if (server.listening) await drain(server, ...(current?.paywalls ?? []), floor.own)
+      if (server.listening) await drain(server, ...sets().flatMap(({ paywalls }) => paywalls), floor.own)
       await floor.own.close()
-      await current?.close()
+      await Promise.all(sets().map((set) => set.close()))
     },
   }
+}
+
+/** How long a changed configuration may take to be ready before it is given up. */
+const readyMs = 10_000
+
+async function readyInTime({ ready }: Paywall): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new ConfigurationError(['it is not ready to sell in time'])), readyMs)
+  })
+  await Promise.race([ready(), late]).finally(() => clearTimeout(timer))
 }
 
 /** Longer than the balancers in front keep theirs, so that they never send into a connection that we close. */

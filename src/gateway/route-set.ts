@@ -16,6 +16,8 @@ export interface RouteSet {
   start(): Promise<void>
   /** Lets go of upstreams, once the paywalls are closed. */
   close(): Promise<void>
+  /** Lets go of all of it once the responses that run have ended. */
+  retire(): Promise<void>
 }
 
 const patienceMs = 1_000
@@ -65,5 +67,10 @@ export function openRouteSet(plan: Plan, log: Log): RouteSet {
       await Promise.race([started, late]).finally(() => clearTimeout(timer))
     },
     close: stop,
+    retire: async () => {
+      for (const health of healths.values()) health.stop()
+      await Promise.all(paywalls().map((paywall) => paywall.retire()))
+      await upstreams.retire()
+    },
   }
 }

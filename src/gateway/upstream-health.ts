@@ -102,7 +102,11 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
       }
     },
     start: async () => {
-      timer = setInterval(() => void look(), everyMs)
+      timer = setInterval(() => {
+        // Told again, since a former paywall of the route may have ended meanwhile.
+        tell()
+        void look()
+      }, everyMs)
       timer.unref()
       await look()
     },

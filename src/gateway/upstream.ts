@@ -52,6 +52,8 @@ export const guardedLookup = createLookup()
 export interface Upstreams {
   poolFor(plan: UpstreamPlan): Pool
   close(): Promise<void>
+  /** The same once the requests that run have ended. */
+  retire(): Promise<void>
 }
 
 export function createUpstreams(): Upstreams {
@@ -72,6 +74,9 @@ export function createUpstreams(): Upstreams {
     },
     close: async () => {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))
+    },
+    retire: async () => {
+      await Promise.all([...pools.values()].map((pool) => (pool.destroyed ? undefined : pool.close())))
     },
   }
 }

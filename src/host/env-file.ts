@@ -31,6 +31,32 @@ export function readEnvFile(directory: string): EnvReading {
 
 type Variables = Record<string, string | undefined>
 
+/** Keeps an environment in step with `.env` of a directory while a program runs. */
+export interface EnvFollower {
+  /** Reads the file again. The function returned takes it back. */
+  load(): { readonly reading: EnvReading; undo(): void }
+}
+
+/** What was set before the file was first read is never overruled by it. */
+export function followEnvFile(directory: string, environment: Variables = process.env): EnvFollower {
+  const given = new Set(Object.keys(environment))
+  let loaded: readonly string[] = []
+  return {
+    load: () => {
+      const before = loaded.map((name) => [name, environment[name]] as const)
+      const reading = readEnvFile(directory)
+      const values = reading.kind === 'read' ? reading.values : {}
+      const put = (entries: readonly (readonly [string, string | undefined])[]): void => {
+        for (const name of loaded) delete environment[name]
+        for (const [name, value] of entries) environment[name] = value
+        loaded = entries.map(([name]) => name)
+      }
+      put(Object.entries(values).filter(([name]) => !given.has(name)))
+      return { reading, undo: () => put(before) }
+    },
+  }
+}
+
 /**
  * Puts what `.env` in a directory says into the environment. What is set there already wins, so that a variable given on
  * the command line is never overruled by a file.

@@ -66,7 +66,8 @@ export function openPaywall(options: ProviderOptions): Paywall {
   const paywall = createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
   const { endpoint, scope, description } = config.route
   const name = `the paywall of ${endpoint?.path ?? description ?? scope}`
-  return { ...paywall, close: rememberOpen(paywall.close, { name, log }) }
+  const close = rememberOpen(paywall.close, { name, log })
+  return { ...paywall, close, retire: () => paywall.retire().finally(close) }
 }
 
 /** The provider's own log, kept from secrets, or lines on stderr. */

@@ -42,6 +42,8 @@ export interface Paywall {
   resume(): void
   /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
   close(): Promise<void>
+  /** The same for a paywall that another has replaced, so that no request comes: running responses take their time. */
+  retire(): Promise<void>
   /** What was counted so far, in Prometheus's text format. */
   metrics(): Promise<string>
   /** The public key under the service's receipts, base58. */
@@ -122,6 +124,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     .then(standIn)
     .catch(() => {})
 
+  const letGo = async (): Promise<void> => {
+    deafen()
+    // Nobody is to be alarmed by a route that is gone.
+    if (gate.paused !== undefined) setPause(undefined)
+    await handle.release()
+  }
+
   return {
     enter: (incoming) => {
       if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
@@ -155,8 +164,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       await Promise.race([running.drained(), pause(drainMs)])
       running.breakOff()
       if (running.count() > 0) await Promise.race([running.drained(), pause(giveBackMs)])
-      deafen()
-      await handle.release()
+      await letGo()
+    },
+    retire: async () => {
+      delist()
+      stand?.probe.stop()
+      await running.drained()
+      await letGo()
     },
   }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { useTemporaryHome } from '../harness/shop.ts'
+import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { errorOf, finished, start } from './command.ts'
 import { paystile } from './in-process.ts'
@@ -65,6 +65,47 @@ describe('paystile serve', () => {
     child.kill('SIGTERM')
     expect(await end).toMatchObject({ code: 0, stderr: expect.stringContaining('Stopping') })
   })
+
+  it.each([
+    ['SIGHUP', []],
+    ['--watch', ['--watch']],
+  ] as const)(
+    'takes over a changed file and .env by %s, and goes on with the former where they are wrong',
+    async (how, more) => {
+      const own = mkdtempSync(join(directory, 'reload-'))
+      const put = (content: string, env: string) => {
+        writeFileSync(join(own, '.env'), env, { mode: 0o600 })
+        writeFileSync(join(own, 'paystile.yaml'), content)
+        if (how === 'SIGHUP') child.kill('SIGHUP')
+      }
+      writeFileSync(join(own, '.env'), 'PRICE=0.01\n', { mode: 0o600 })
+      const file = join(own, 'paystile.yaml')
+      writeFileSync(file, text.replace('price: 0.01', `price: "\${PRICE}"`))
+      const child = start(['dist/cli/main.js', 'serve', file, ...more])
+      let notes = ''
+      child.stderr?.on('data', (data) => {
+        notes += String(data)
+      })
+      const end = finished(child)
+      const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
+      const { url } = JSON.parse(line)
+      const price = async () => ((await (await fetch(`${url}/report`)).json()) as { amount?: string }).amount
+      await eventually(price, (found) => found === '0.01', 2_000)
+      put(text.replace('price: 0.01', `price: "\${PRICE}"`), 'PRICE=0.02\n')
+      await eventually(price, (found) => found === '0.02', 2_000)
+      put(text.replace('price: 0.01', 'pirce: 0.03'), 'PRICE=0.03\n')
+      await eventually(
+        () => notes,
+        (words) => /Not reloaded; the former configuration goes on[\s\S]*did you mean price/.test(words),
+        2_000,
+      )
+      expect(await price()).toBe('0.02')
+      put(text.replace('price: 0.01', 'price: 0.04'), '')
+      await eventually(price, (found) => found === '0.04', 2_000)
+      child.kill('SIGTERM')
+      expect((await end).code).toBe(0)
+    },
+  )
 
   it('--port and --host come before the file, and a port in use is told in a sentence', async () => {
     const { port } = upstream.address() as AddressInfo
