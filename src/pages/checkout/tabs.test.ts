@@ -3,8 +3,10 @@ import { joinTabs, type Tabs } from './tabs.ts'
 
 // A run of the tabs ends when every message has been heard and every wait is over: virtual time counts the waits.
 class Channel extends EventTarget {
-  constructor(readonly name: string) {
+  readonly name: string
+  constructor(name: string) {
     super()
+    this.name = name
     channels.push(this)
   }
   postMessage(data: unknown): void {
