@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Challenge } from '../../src/core/challenge.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
 import { adapters, type Handler } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
 import { codeOf, eventually, openShop, readAndReset, useTemporaryHome } from '../harness/shop.ts'
@@ -31,7 +32,8 @@ async function pay(challenge: Challenge): Promise<string> {
 
 const allowanceOf = (response: Response) => response.headers.get('payment-allowance') ?? ''
 
-describe.each(adapters)('%s', (_name, serve) => {
+// In the short form, one adapter of each kind, and not those of the suite about leases.
+describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
   const hello: Handler = () => ({ body: 'hello' })
   const open = async (options: Partial<ProviderOptions>, handler: Handler = hello): Promise<Shop> => {
     const shop = await openShop(world, serve, handler, { watch: false, ...options })

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
+import { cells } from '../harness/length.ts'
 
 interface Run {
   readonly child: ChildProcess
@@ -119,7 +120,9 @@ it('ends with an error that names the part that cannot be opened', async () => {
   expect(said).toContain('bench/parts/server.mjs (hono): Error: no port is free')
 })
 
-it.each(['set up', 'ready'] as const)(
+const states = ['set up', 'ready'] as const
+
+it.each(cells(states, 2, 1))(
   'leaves no process and no file behind at a Ctrl-C, which reaches all processes, while the database is %s',
   async (state) => {
     const run = start(['--only', 'known/replicas'])
@@ -134,7 +137,7 @@ it.each(['set up', 'ready'] as const)(
   },
 )
 
-it.each(['set up', 'ready'] as const)(
+it.each(cells(states, 2))(
   'leaves no process behind when the run itself is killed while the database is %s',
   async (state) => {
     const run = start(['--only', 'known/replicas'])

@@ -43,13 +43,14 @@ function titleOf(fault: Fault, moment: Moment): string {
 
 const faults = [...outages, ...lies]
 type Cell = readonly [title: string, fault: Fault, moment: Moment]
-const cellsOf = (columns: readonly Moment[]): readonly Cell[] => {
+/** Of the short form, `isWhole` has a cell for every fault. */
+const cellsOf = (columns: readonly Moment[], isWhole: boolean): readonly Cell[] => {
   const all = columns.flatMap((moment) =>
     faults.filter((fault) => isFair(fault, moment)).map((fault) => [titleOf(fault, moment), fault, moment] as const),
   )
   const chosen = new Set(cells(all, 11))
   const firsts = new Set(faults.map((fault) => all.find((cell) => cell[1] === fault)))
-  return all.filter((cell) => chosen.has(cell) || firsts.has(cell))
+  return all.filter((cell) => chosen.has(cell) || (isWhole && firsts.has(cell)))
 }
 
 /** Who watches reads the payments of all cells that run beside it, which takes its time: one node and two, at rest and waiting. */
@@ -78,7 +79,7 @@ afterAll(async () => {
 })
 
 it('has a cell for every fault and for every moment', () => {
-  const all = cellsOf(moments)
+  const all = cellsOf(moments, true)
   expect(new Set(all.map(([, fault]) => fault))).toEqual(new Set(faults))
   expect(new Set(all.map(([, , moment]) => moment))).toEqual(new Set(moments))
 })
@@ -87,7 +88,7 @@ describe.each([
   ['a node whose payments are read when their proofs come', false, moments],
   ['a node whose payments are read as they land', true, moments.filter(({ title }) => watched.includes(title))],
 ])('%s', (_title, watch, columns) => {
-  it.concurrent.each(cellsOf(columns))('%s', async (_title, fault, moment) =>
+  it.concurrent.each(cellsOf(columns, !watch))('%s', async (_title, fault, moment) =>
     playCell({ ...theatre, watch }, fault, moment),
   )
 })

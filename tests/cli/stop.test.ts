@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { cells } from '../harness/length.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { type Finished, finished, root } from './command.ts'
 import { paystile } from './in-process.ts'
@@ -68,26 +69,30 @@ async function stopWhileServing(
 }
 
 describe('the demo', () => {
-  it.each([
-    ['SIGTERM', ['SIGTERM']],
+  const signs: readonly (readonly [name: string, signals: readonly NodeJS.Signals[]])[] = [
     // npm passes on what the terminal has sent to all. Two signals of one kind would be one if they come so close.
     ['a signal that comes twice', ['SIGINT', 'SIGTERM']],
-  ] as const)('T122: serves whom it was serving at %s, notes it, and ends with 0', async (_name, signals) => {
-    const first = await runDemo('--keep')
-    const { url } = JSON.parse(first.line)
-    const buy = () => paystile('pay', `${url}/api/moon`, '--json')
-    const { stdout } = await stopWhileServing(first, `${url}/api/moon`, signals, buy)
-    const { status, body, payment } = JSON.parse(stdout)
-    expect([status, body]).toEqual([
-      200,
-      expect.objectContaining({ data: expect.objectContaining({ at: expect.any(String) }) }),
-    ])
-    const second = await runDemo('--keep')
-    const verdict = JSON.parse((await paystile('verify', payment.tx, payment.requestId)).stdout)
-    expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
-    second.child.kill('SIGTERM')
-    expect((await second.end).code).toBe(0)
-  })
+    ['SIGTERM', ['SIGTERM']],
+  ]
+  it.each(cells(signs, 2))(
+    'T122: serves whom it was serving at %s, notes it, and ends with 0',
+    async (_name, signals) => {
+      const first = await runDemo('--keep')
+      const { url } = JSON.parse(first.line)
+      const buy = () => paystile('pay', `${url}/api/moon`, '--json')
+      const { stdout } = await stopWhileServing(first, `${url}/api/moon`, signals, buy)
+      const { status, body, payment } = JSON.parse(stdout)
+      expect([status, body]).toEqual([
+        200,
+        expect.objectContaining({ data: expect.objectContaining({ at: expect.any(String) }) }),
+      ])
+      const second = await runDemo('--keep')
+      const verdict = JSON.parse((await paystile('verify', payment.tx, payment.requestId)).stdout)
+      expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
+      second.child.kill('SIGTERM')
+      expect((await second.end).code).toBe(0)
+    },
+  )
 
   it('ends at once when it is told a second time', async () => {
     const { child, end, line } = await runDemo()
@@ -138,7 +143,7 @@ describe('a program whose drain leaves a paywall out', () => {
 })
 
 describe('examples', () => {
-  it.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'])(
+  it.each(cells(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'], 2))(
     'T122: %s sells to agent.mjs, serves it after a SIGTERM, and ends with 0',
     async (file) => {
       const port = await freePort()

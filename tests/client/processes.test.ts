@@ -8,6 +8,7 @@ import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { Face } from '../harness/face.ts'
+import { cells } from '../harness/length.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createDesk, type Desk } from './desk.ts'
 
@@ -109,7 +110,7 @@ async function stuckNode(passesOn: boolean): Promise<{ node: Face; stuck: Promis
   return { node, stuck }
 }
 
-it.each(['paying', 'sent', 'confirmed'])(
+it.each(cells(['paying', 'sent', 'confirmed'], 2))(
   'T159: killed when %s: the next run goes on, and one payment is made',
   async (stopAt) => {
     const first = start({ stopAt })
@@ -181,7 +182,7 @@ describe('a bundle', () => {
     expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([1, 1])
   })
 
-  it.each(['paying', 'sent'])(
+  it.each(cells(['paying', 'sent'], 2, 1))(
     'whose buyer dies when %s is bought once all the same by those who waited',
     async (stopAt) => {
       const urls = await bundle(5)

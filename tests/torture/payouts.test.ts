@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
-const cycles = size(4, 20)
+const cycles = size(2, 20)
 
 it.each([
   ['one database', '--postgres'],
@@ -11,7 +11,7 @@ it.each([
 ])(
   'T147, T148, T149, T150: two workers on %s are killed behind a hostile node, and everybody is paid once',
   async (_name, flag) => {
-    const tally = await runScript('./payouts.mjs', '--cycles', String(cycles), '--payers', String(size(6, 12)), flag)
+    const tally = await runScript('./payouts.mjs', '--cycles', String(cycles), '--payers', String(size(4, 12)), flag)
     expect(tally).toMatchObject({ isDone: true, doubles: 0, forgotten: 0, misbooked: 0, kills: cycles })
     expect(tally['transactions']).toBeGreaterThan(0)
     expect(tally['payouts']).toBeGreaterThan(size(1, 4))
