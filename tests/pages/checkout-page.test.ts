@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout.ts'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
-import { nextThemes } from '../harness/length.ts'
+import { cells, nextThemes } from '../harness/length.ts'
 import { heading, hurry, offered } from './checkout-eyes.ts'
 import { factsOf, openStage, recipient, requestId, type Stage, signature as tx, viewOf } from './stage.ts'
 
@@ -41,7 +41,7 @@ async function open(more: Partial<CheckoutFacts> = {}): Promise<void> {
 const short = { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' } as const
 
 describe('every state', () => {
-  it.each<[string, Partial<CheckoutFacts>]>([
+  const states: readonly (readonly [name: string, facts: Partial<CheckoutFacts>])[] = [
     ['waiting', {}],
     ['several tokens', { tokens: three }],
     ['mainnet', { network: 'mainnet', chain: 'solana:mainnet' }],
@@ -56,7 +56,8 @@ describe('every state', () => {
     ['expired', { standing: { state: 'expired' } }],
     ['the last minute', { expiresAt: factsOf().now + 50_000 }],
     ['long texts', { seller: `${'host'.repeat(20)}.example`, what: '/x'.repeat(200), tokens: [three[2]] }],
-  ])('%s: accessible, and no wider than a phone', async (_name, more) => {
+  ]
+  it.each(cells(states, 2))('%s: accessible, and no wider than a phone', async (_name, more) => {
     await open(more)
     if (await offered(page)) await page.getByText('Pay by hand').click()
     for (const colorScheme of nextThemes()) {

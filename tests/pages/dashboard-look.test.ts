@@ -1,7 +1,7 @@
 /** The dashboard's look and its sign-in, in a real browser. */
 import { signBytes } from '@solana/kit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { nextThemes } from '../harness/length.ts'
+import { cells, nextThemes } from '../harness/length.ts'
 import { newSigner } from '../harness/world.ts'
 import { contractAnswers } from './contract.ts'
 import { wallet } from './contract-outgoing.ts'
@@ -49,7 +49,7 @@ describe('the look', () => {
   it('fits a phone: nothing is wider than the window', async () => {
     const { page } = await counter.visit('/sign-in', phone)
     await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
-    for (const screen of [...screens, ...drawers]) {
+    for (const screen of cells([...screens, ...drawers], 2)) {
       await page.goto(`${counter.stall.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
@@ -71,7 +71,7 @@ describe('the look', () => {
     const viewer = await counter.visit('/sign-in')
     const { page } = viewer
     await contractAnswers(page)
-    for (const screen of [...screens, ...drawers, '/problems?kind=underpaid']) {
+    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 2, 1)) {
       await page.goto(`${counter.stall.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
