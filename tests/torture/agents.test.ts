@@ -1,0 +1,14 @@
+/** Real agents, killed while they pay. `npm run torture -- --agents` buys 300 resources and kills 60. */
+import { expect, it } from 'vitest'
+import { size } from '../harness/length.ts'
+import { runScript } from './script.ts'
+
+const [purchases, kills] = [size(6, 60), size(2, 12)]
+const flags = ['--purchases', String(purchases), '--kills', String(kills)]
+
+it('T159, T172: agents are killed behind a hostile node, and every resource is paid for once and served', async () => {
+  const tally = await runScript('./agents.mjs', ...flags, '--sqlite')
+  expect(tally).toMatchObject({ isDone: true, doubles: 0, forgotten: 0 })
+  expect(tally['kills']).toBeGreaterThanOrEqual(kills)
+  expect(tally['payments']).toBe(tally['purchases'])
+}, 120_000)
