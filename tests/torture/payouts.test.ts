@@ -9,7 +9,7 @@ it.each([
   ['one database', '--postgres'],
   ['one file', '--sqlite'],
 ])(
-  'T147, T148, T149, T150: two workers on %s are killed behind a hostile node, and everybody is paid once',
+  'T147, T148, T149, T150, T172: two workers on %s are killed behind a hostile node, and everybody is paid once',
   async (_name, flag) => {
     const tally = await runScript('./payouts.mjs', '--cycles', String(cycles), '--payers', String(size(4, 12)), flag)
     expect(tally).toMatchObject({ isDone: true, doubles: 0, forgotten: 0, misbooked: 0, kills: cycles })

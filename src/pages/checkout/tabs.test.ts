@@ -42,7 +42,8 @@ async function opened(tabs: readonly Tabs[], times: readonly number[]): Promise<
   tabs.forEach((tab, index) => {
     setTimeout(() => void tab.mayOpen('tx').then((may) => may && answers.push(index)), times[index])
   })
-  await vi.runAllTimersAsync()
+  // Longer than any message and wait takes.
+  await vi.advanceTimersByTimeAsync(2_000)
   return answers
 }
 
