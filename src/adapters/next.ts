@@ -1,6 +1,7 @@
 /** Next.js route handlers, and any other function from `Request` to `Response`. */
 import { openPaywall } from '../server/assemble.ts'
 import type { ProviderOptions } from '../server/options.ts'
+import { followResponses } from './connection.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
@@ -19,6 +20,7 @@ type Protect = <Call extends readonly unknown[]>(
  */
 export function create402Middleware(options: ProviderOptions): Protect & Lifecycle {
   const paywall = openPaywall(options)
+  followResponses()
   const protect: Protect =
     (handler) =>
     async (request, ...rest) => {

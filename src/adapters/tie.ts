@@ -1,6 +1,6 @@
 /**
  * A response tied to its pass, and watched where it really happens: bytes are counted as they are handed to HTTP, and the
- * payment is settled when the socket has taken the last of them. Handlers do not know of it, so for them `writeHead`,
+ * payment is settled when the socket has taken the last of them, or, of a large body, when it arrived. Handlers do not know of it, so for them `writeHead`,
  * `write` and `end` are wrapped together; who does, like the gateway, calls those of the tie.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
@@ -10,6 +10,7 @@ import type { Wrapping } from '../server/envelope.ts'
 import { emptyBody, wrappingFor } from '../server/envelope.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Beginning, HeaderPairs, Pass } from '../server/pass.ts'
+import { awaitArrival, sessionOf } from './arrival.ts'
 import { breakOff, tearDown } from './break.ts'
 import type { Chunk } from './chunk.ts'
 import { byteLength, bytesOf, callbackIn, encodingIn, isChunk, joinChunks } from './chunk.ts'
@@ -44,6 +45,8 @@ export interface Tie {
   isReplaced: boolean
   /** Hears when the connection to the client is closed, whether or not all was sent. */
   onClose: (() => void) | undefined
+  /** The body has left, and is awaited at the client; called, it counts as arrived. */
+  arrive: (() => void) | undefined
 }
 
 /** Ties a response to its pass for a handler. False when the client has left already, and then there is nobody to serve. */
@@ -89,20 +92,33 @@ export function tieTo(response: ServerResponse, pass: Pass): Tie | undefined {
     isOpened: false,
     isReplaced: false,
     onClose: undefined,
+    arrive: undefined,
   }
+  const session = sessionOf(response)
   const leave = (): void => {
-    pass.end('aborted', tie.bodyBytes)
+    if (!tie.arrive) pass.end('aborted', tie.bodyBytes)
     tie.onClose?.()
   }
-  response.on('finish', () => pass.end(isWhole(tie) ? 'finished' : 'aborted', tie.bodyBytes))
+  // Before Node's own listener, which may close the connection.
+  response.prependListener('finish', () => finish(tie, session))
   response.on('close', leave)
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
   if (socket && !response.socket) {
     socket.once('close', leave)
     response.once('close', () => socket.off('close', leave))
   }
-  pass.onLost(() => tearDown(response))
+  pass.onLost(() => (tie.arrive ? tie.arrive() : tearDown(response)))
   return tie
+}
+
+function finish(tie: Tie, session: ReturnType<typeof sessionOf>): void {
+  const { response, pass, bodyBytes } = tie
+  const isLeft = isWhole(tie)
+  if (isLeft && pass.awaitsArrival(bodyBytes))
+    tie.arrive = awaitArrival(response, session, (hasArrived) =>
+      pass.end(hasArrived ? 'finished' : 'aborted', bodyBytes),
+    )
+  if (!tie.arrive) pass.end(isLeft ? 'finished' : 'aborted', bodyBytes)
 }
 
 /**

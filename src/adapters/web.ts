@@ -1,14 +1,18 @@
 /**
  * Frameworks that speak `Request` and `Response` and hide the socket. The nearest to the response's real end that they
- * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back.
+ * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back. Whether a
+ * large body arrived is seen on Node's own response, where there is one.
  */
+import type { ServerResponse } from 'node:http'
 import { statusHeader } from '../core/delivery.ts'
 import type { Answer, Incoming } from '../core/http.ts'
 import { cacheDirective } from '../core/http.ts'
 import { emptyBody, wrappingFor } from '../server/envelope.ts'
 import type { Gauge } from '../server/gauge.ts'
 import type { Pass } from '../server/pass.ts'
+import { awaitEnd } from './arrival.ts'
 import { readWebBody } from './body.ts'
+import { responseBehind } from './connection.ts'
 
 export function incomingOf(request: Request): Incoming {
   const url = new URL(request.url)
@@ -37,12 +41,13 @@ export function responseOf(answer: Answer): Response {
 export interface Delivery {
   readonly pass: Pass
   readonly method: string
+  readonly response: ServerResponse | undefined
   bodyBytes: number
 }
 
 /** Begins a delivery, which ends when the client leaves. Undefined when it has left already. */
 export function beginDelivery(pass: Pass, { method, signal }: Request): Delivery | undefined {
-  const delivery = { pass, method, bodyBytes: 0 }
+  const delivery = { pass, method, response: responseBehind(), bodyBytes: 0 }
   const leave = (): void => pass.end('aborted', delivery.bodyBytes)
   signal.addEventListener('abort', leave, { once: true })
   if (!signal.aborted) return delivery
@@ -183,7 +188,8 @@ function watch(
         } else {
           controller.close()
           // One that ends before all that was announced leaves the client waiting for the rest.
-          pass.end(delivery.bodyBytes < announced ? 'aborted' : 'finished', delivery.bodyBytes)
+          if (delivery.bodyBytes < announced) pass.end('aborted', delivery.bodyBytes)
+          else finish(delivery)
         }
       } catch (error) {
         pass.end('failed', delivery.bodyBytes)
@@ -197,6 +203,15 @@ function watch(
   }
   // No read-ahead: a chunk is asked for only when the one before was taken.
   return new ReadableStream(stream, { highWaterMark: 0 })
+}
+
+function finish({ pass, response, bodyBytes }: Delivery): void {
+  if (!response || !pass.awaitsArrival(bodyBytes)) {
+    pass.end('finished', bodyBytes)
+    return
+  }
+  const arrive = awaitEnd(response, (hasArrived) => pass.end(hasArrived ? 'finished' : 'aborted', bodyBytes))
+  pass.onLost(arrive)
 }
 
 function setPaidHeader(headers: Headers, name: string, value: string): void {

@@ -1,7 +1,7 @@
 /**
  * What the end of a response means for the payment behind it.
  *
- * A payment is used up by a delivery that really reached the socket's end, and by nothing less. Everything else gives it
+ * A payment is used up by a delivery that really reached the socket's end (a large one: the client), and by nothing less. Everything else gives it
  * back; deliveries that carried body bytes are counted, so that breaking off at the last byte is no free ride.
  */
 import type { Unit } from './allowance.ts'
@@ -12,7 +12,13 @@ export const statusHeader = 'Payment-Status'
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
 
-/** How a response ended: all bytes handed to the network, the client left, or the handler broke or was never asked. */
+/**
+ * A longer body counts as delivered only when its connection shows that it arrived. This much, and no more, any client takes
+ * without reading it: the window with which a connection opens.
+ */
+export const unconfirmedBytes = 65_536
+
+/** How a response ended: all of it was sent, the client left, or the handler broke or was never asked. */
 export type Ending = 'finished' | 'aborted' | 'failed'
 
 export interface Delivery {
@@ -46,4 +52,9 @@ export function consequenceOf(delivery: Delivery): Consequence {
   if (status >= 400) return unit === 'byte' || unit === 'file' ? 'free' : 'count'
   if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'settle'
   return bodyBytes > 0 ? 'count' : 'release'
+}
+
+/** Whether it makes a difference if the client gets a body that was sent. */
+export function dependsOnArrival(sent: Omit<Delivery, 'ending'>): boolean {
+  return consequenceOf({ ...sent, ending: 'finished' }) !== consequenceOf({ ...sent, ending: 'aborted' })
 }

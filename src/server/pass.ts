@@ -8,7 +8,7 @@
 import type { Unit } from '../core/allowance.ts'
 import { formatContentRange, parseContentRange } from '../core/content-range.ts'
 import type { Consequence, Ending } from '../core/delivery.ts'
-import { consequenceOf, statusHeader } from '../core/delivery.ts'
+import { consequenceOf, dependsOnArrival, statusHeader, unconfirmedBytes } from '../core/delivery.ts'
 import type { Answer } from '../core/http.ts'
 import type { TokenCode } from '../core/network.ts'
 import type { Clock, Grant, Ledger, Log } from '../core/ports.ts'
@@ -65,6 +65,8 @@ export interface Pass {
   isAlive(): boolean
   /** Calls back if the lease is lost while the response runs. */
   onLost(callback: () => void): void
+  /** Whether the payment depends on the arrival of the body that was sent, which then has to be awaited before `end`. */
+  awaitsArrival(bodyBytes: number): boolean
   /** Called at the response's end; the first call counts. */
   end(ending: Ending, bodyBytes: number): void
   /** Breaks the response off through no fault of the payer's. */
@@ -165,6 +167,10 @@ export function openPass(parts: PassParts): Pass {
     },
     isAlive,
     onLost: lease.onLost,
+    awaitsArrival: (bodyBytes) => {
+      const sent = gauge?.sent() ?? bodyBytes
+      return sent > unconfirmedBytes && dependsOnArrival({ unit, method, status, bodyBytes: sent })
+    },
     end: (ending, bodyBytes) => {
       if (ended) return
       // Broken off because our lease ran out: our failure, which does not count against the payer.

@@ -37,6 +37,8 @@ export function openWindowPass(sale: Sale): Pass {
     onLost: (callback) => {
       tellLost = callback
     },
+    // Nothing of a window is used up by a response.
+    awaitsArrival: () => false,
     end: (ending, bodyBytes) => {
       if (isEnded) return
       // Broken off by us, it does not count against the payer.

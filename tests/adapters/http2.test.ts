@@ -2,13 +2,14 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ClientHttp2Session, connect, constants, createServer, type Http2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectSocket } from 'node:net'
 import fastify from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { create402Middleware as fastifyHook } from '../../src/adapters/fastify.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { PaywallEvent } from '../../src/server/events.ts'
 import type { ProviderOptions } from '../../src/server/options.ts'
+import { holdQuietTime } from '../harness/quiet-time.ts'
 import { eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
@@ -18,9 +19,54 @@ beforeAll(async () => {
   stand = await createStand()
 })
 afterAll(() => stand.close())
+afterEach(() => void vi.restoreAllMocks())
 
 const big = Buffer.alloc(3_000_000, 97)
 const bodyOf = (url = '') => (url === '/big' ? big : Buffer.from('the secret'))
+
+const frame = (type: number, flags: number, stream: number, payload: Buffer) => {
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(payload.length, 0, 3)
+  head.writeUInt8(type, 3)
+  head.writeUInt8(flags, 4)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, payload])
+}
+const number = (value: number) => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+/** A string in HPACK, of less than 255 bytes or with its length in two bytes. */
+const text = (value: string) =>
+  Buffer.concat([
+    Buffer.from(value.length < 127 ? [value.length] : [127, (value.length - 127) | 128, (value.length - 127) >> 7]),
+    Buffer.from(value),
+  ])
+
+/** A client that takes all at once and answers no PING. Resolves when it has read so many bytes; it then reads no more. */
+async function readRaw(port: number, path: string, proof: string, bytes: number) {
+  const window = 16_000_000
+  const headers = [Buffer.from([0x82, 0x86, 0x04]), text(path), Buffer.from([0x01]), text(`127.0.0.1:${port}`)]
+  const proven = [Buffer.from([0x00]), text('payment-proof'), text(proof)]
+  const socket = connectSocket(port, '127.0.0.1')
+  stand.defer(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+  socket.write(frame(4, 0, 0, Buffer.concat([Buffer.from([0, 4]), number(window)])))
+  socket.write(frame(8, 0, 0, number(window)))
+  socket.write(frame(1, 5, 1, Buffer.concat([...headers, ...proven])))
+  let seen = 0
+  await new Promise<void>((resolve) => {
+    socket.on('data', (chunk) => {
+      seen += chunk.length
+      if (seen < bytes) return
+      socket.pause()
+      resolve()
+    })
+  })
+  return socket
+}
 
 type Open = (options: ProviderOptions) => Promise<Http2Server>
 
@@ -52,14 +98,22 @@ const servers: readonly (readonly [string, Open])[] = [
 describe.each(servers)('%s', (_name, open) => {
   const events: PaywallEvent[] = []
   let session: ClientHttp2Session
+  let port: number
+  /** The proofs of responses that have left. */
+  const left: unknown[] = []
+  const sent = (proof: string) => left.filter((one) => one === proof).length
   beforeAll(async () => {
     const { world, log } = stand
     const [recipient, rpc] = [world.recipient.address, world.localnet.rpcUrl]
     const base = { price: 0.01, token: 'USDC', network: 'localnet', ledger: 'memory:' } as const
     const server = await open({ ...base, recipient, rpc, log, onEvent: (event) => void events.push(event) })
+    server.on('request', (request, response) =>
+      response.once('close', () => left.push(request.headers['payment-proof'])),
+    )
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
-    session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    port = (server.address() as AddressInfo).port
+    session = connect(`http://127.0.0.1:${port}`)
     stand.defer(async () => {
       session.destroy()
       server.close()
@@ -92,7 +146,8 @@ describe.each(servers)('%s', (_name, open) => {
     return mine()
   }
 
-  it('a whole answer settles, and the proof is used', async () => {
+  it('a whole answer settles once the client has read as far, and the proof is used', async () => {
+    holdQuietTime()
     for (const path of ['/small', '/big']) {
       const proof = await buy(path)
       expect((await get(path, proof)).body.length).toBe(bodyOf(path).length)
@@ -107,5 +162,28 @@ describe.each(servers)('%s', (_name, open) => {
     expect(await ended(proof, 1)).toEqual(['count'])
     expect((await get('/big', proof)).body.length).toBe(big.length)
     expect(await ended(proof, 2)).toEqual(['count', 'settle'])
+  })
+
+  it('T117: one whose connection is reset after it was sent counts, and can be had again', async () => {
+    holdQuietTime()
+    const proof = await buy('/big')
+    const socket = await readRaw(port, '/big', proof, 65_536)
+    await expect.poll(() => sent(proof)).toBe(1)
+    socket.resetAndDestroy()
+    expect(await ended(proof, 1)).toEqual(['count'])
+    expect((await get('/big', proof)).body.length).toBe(big.length)
+  })
+
+  it('one settles when its connection is closed, or after a quiet time', async () => {
+    const pass = holdQuietTime()
+    const [first, second] = [await buy('/big'), await buy('/big')]
+    const socket = await readRaw(port, '/big', first, big.length)
+    socket.resume().end()
+    expect(await ended(first, 1)).toEqual(['settle'])
+    await readRaw(port, '/big', second, big.length)
+    await expect.poll(() => sent(second)).toBe(1)
+    expect(await ended(second, 0)).toEqual([])
+    pass()
+    expect(await ended(second, 1)).toEqual(['settle'])
   })
 })

@@ -1,0 +1,292 @@
+/**
+ * A large body is delivered when the connection shows that it arrived, not when the kernel has taken it.
+ *
+ * Most tests hold the quiet time up, so that it passes only when a test says so.
+ */
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
+import { holdQuietTime } from '../harness/quiet-time.ts'
+import { codeOf, type Shop } from '../harness/shop.ts'
+import { createStand, type Stand, txOf } from '../harness/stand.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+afterEach(() => void vi.restoreAllMocks())
+
+const [kilobyte, megabyte] = [1_024, 1_024 * 1_024]
+const piece = new Uint8Array(64 * kilobyte).fill(65)
+const sizes: Readonly<Record<string, number>> = {
+  '/2': 2 * megabyte,
+  '/8': 8 * megabyte,
+  '/64k': 64 * kilobyte,
+  '/missing': 2 * megabyte,
+}
+
+async function* pieces(bytes: number): AsyncGenerator<Uint8Array> {
+  for (let sent = 0; sent < bytes; sent += piece.length) yield piece
+}
+
+/** Sends so many bytes, with their number or, for `?chunked`, without. */
+const sell: Handler = (target): Content => {
+  const [path = '', query] = target.split('?')
+  const size = sizes[path] ?? 0
+  const body = size === 0 ? 'the secret' : pieces(size)
+  const headers = size === 0 || query === 'chunked' ? {} : { 'content-length': String(size) }
+  return { status: path === '/missing' ? 404 : 200, headers, body }
+}
+
+/** The gateway in front of a plain server with the same handler. */
+const serveGateway: Serve = async (options, handler) => {
+  const upstream = createServer(async (request, response) => {
+    const visit = { header: () => undefined, text: async () => '' }
+    const { status = 200, headers = {}, body = '' } = await handler(request.url ?? '/', visit)
+    response.writeHead(status, headers)
+    for await (const chunk of typeof body === 'string' ? [body] : body)
+      if (!response.write(chunk)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+    response.end()
+  })
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  const { price, per, size, prepay, leaseSeconds, waitSeconds, ...rest } = options
+  const route = { path: '/*', price, per, size, prepay, leaseSeconds, waitSeconds }
+  const gateway = createGateway({
+    ...rest,
+    upstream: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+    listen: { port: 0 },
+    routes: [JSON.parse(JSON.stringify(route))],
+  } as Parameters<typeof createGateway>[0])
+  const url = await gateway.listen()
+  const close = async () => {
+    await gateway.close()
+    upstream.closeAllConnections()
+    upstream.close()
+  }
+  const ready = async () => {
+    const report = await gateway.readiness()
+    if (!report.ready) throw new Error(report.why)
+    return report as never
+  }
+  return { url, ready, readiness: gateway.readiness, metrics: async () => '', stop: gateway.close, close }
+}
+
+const places = [...adapters, ['Gateway', serveGateway] as const]
+
+/** A client that can stop reading in the middle of an answer. */
+interface Reader {
+  readonly socket: Socket
+  /** Sends another request on the same connection. */
+  ask(path: string, headers?: Readonly<Record<string, string>>): void
+  /** Resolves when so many bytes have come since it was asked last, and reads no more then. */
+  read(bytes: number): Promise<void>
+  status(): number
+}
+
+async function open(shop: Shop): Promise<Reader> {
+  const { hostname, port } = new URL(shop.url)
+  // It closes when the test says so, and not because the server does.
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  stand.defer(() => socket.destroy())
+  await new Promise((resolve) => socket.once('connect', resolve))
+  socket.pause().on('error', () => {})
+  let [seen, wanted, head] = [0, 0, '']
+  let tell = () => {}
+  socket.on('data', (chunk) => {
+    seen += chunk.length
+    if (head.length < 16) head += chunk.toString('latin1')
+    if (seen < wanted) return
+    socket.pause()
+    tell()
+  })
+  return {
+    socket,
+    ask: (path, headers = {}) => {
+      seen = 0
+      head = ''
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n${lines.join('')}\r\n`)
+    },
+    read: (bytes) =>
+      new Promise((resolve) => {
+        wanted = bytes
+        tell = resolve
+        if (seen >= wanted) resolve()
+        else socket.resume()
+      }),
+    status: () => Number(head.slice(9, 12)),
+  }
+}
+
+/** Time in which a server that need not wait would have settled. */
+const breathe = (times = 2) =>
+  vi.waitFor(
+    () => {
+      times -= 1
+      if (times > 0) throw new Error('not yet')
+    },
+    { interval: 40 },
+  )
+
+const endings = (shop: Shop, proof: string) =>
+  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : []))
+
+/** Asks for a path that was paid for, and reads so much of it; or all of it, and its head. */
+async function take(shop: Shop, proof: string, path: string, bytes = wholeOf(path), headers = {}): Promise<Reader> {
+  const reader = await open(shop)
+  reader.ask(path, { 'Payment-Proof': proof, ...headers })
+  await reader.read(bytes)
+  expect(reader.status()).toBe(200)
+  return reader
+}
+
+const wholeOf = (path: string) => (sizes[path.split('?')[0] ?? ''] ?? 0) + 100
+
+const points: readonly (readonly [string, string, number])[] = [
+  ['after 64 KiB of 2 MiB', '/2', 64 * kilobyte],
+  ['just before the last 64 KiB of 8 MiB', '/8', 8 * megabyte - 64 * kilobyte],
+  ['after 64 KiB of 2 MiB of unknown length', '/2?chunked', 64 * kilobyte],
+]
+const manners: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['kept alive', {}],
+  ['that ends with the response', { Connection: 'close' }],
+]
+
+describe.each(places)('%s', (_name, serve) => {
+  let shop: Shop
+  beforeAll(async () => {
+    shop = await stand.open({}, serve, sell)
+  })
+
+  describe.each(manners)('on a connection %s', (_manner, headers) => {
+    it.each(points)(
+      'T117: a client that is reset %s gets the whole body with the same proof',
+      async (_when, path, at) => {
+        const proof = await shop.buy(stand.payer, path)
+        const reader = await take(shop, proof, path, at, headers)
+        // By now the kernel has taken all that it can.
+        await breathe()
+        reader.socket.resetAndDestroy()
+        await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+        const again = await shop.claim(proof, path)
+        expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([200, sizes[path.split('?')[0] ?? '']])
+      },
+    )
+
+    it('settles a large body at once when its client closes the connection', async () => {
+      holdQuietTime()
+      const proof = await shop.buy(stand.payer, '/2')
+      const reader = await take(shop, proof, '/2', wholeOf('/2'), headers)
+      reader.socket.end()
+      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    })
+
+    it('settles a large body after a quiet time, and lets its client go', async () => {
+      const pass = holdQuietTime()
+      const proof = await shop.buy(stand.payer, '/2')
+      const { socket } = await take(shop, proof, '/2', wholeOf('/2'), headers)
+      await breathe()
+      expect(endings(shop, proof)).toEqual([])
+      expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_in_progress')
+      pass()
+      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+      expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_replay')
+      socket.resetAndDestroy()
+      await breathe()
+      expect(endings(shop, proof)).toEqual(['settle'])
+    })
+  })
+
+  it('settles a large body when the next request comes on its connection, whatever that is for', async () => {
+    holdQuietTime()
+    const proof = await shop.buy(stand.payer, '/2')
+    const reader = await take(shop, proof, '/2')
+    await breathe()
+    expect(endings(shop, proof)).toEqual([])
+    reader.ask('/other')
+    await reader.read(100)
+    expect(reader.status()).toBe(402)
+    await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    // The proof on the connection itself finds its payment settled already.
+    const second = await shop.buy(stand.payer, '/2')
+    const once = await take(shop, second, '/2')
+    await breathe()
+    once.ask('/2', { 'Payment-Proof': second })
+    await once.read(100)
+    expect(once.status()).toBe(409)
+    expect(endings(shop, second)).toEqual(['settle'])
+    once.socket.resetAndDestroy()
+    await breathe()
+    expect(endings(shop, second)).toEqual(['settle'])
+  })
+
+  it('T117: three resets use a payment up', async () => {
+    const proof = await shop.buy(stand.payer, '/2')
+    for (let delivery = 1; delivery <= 3; delivery += 1) {
+      const reader = await take(shop, proof, '/2', 64 * kilobyte)
+      await breathe()
+      reader.socket.resetAndDestroy()
+      await expect.poll(() => endings(shop, proof)).toHaveLength(delivery)
+    }
+    expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_replay')
+  })
+
+  it('settles a small body at once', async () => {
+    holdQuietTime()
+    for (const path of ['/64k', '/secret']) {
+      const proof = await shop.buy(stand.payer, path)
+      await take(shop, proof, path)
+      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    }
+  })
+
+  it('does not wait for an answer whose arrival makes no difference', async () => {
+    holdQuietTime()
+    const proof = await shop.buy(stand.payer, '/missing')
+    const reader = await open(shop)
+    reader.ask('/missing', { 'Payment-Proof': proof })
+    await reader.read(wholeOf('/missing'))
+    await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+  })
+
+  it('keeps the lease while it waits, so nobody else is served', async () => {
+    const leased = await stand.open({ leaseSeconds: 0.3 }, serve, sell)
+    const proof = await leased.buy(stand.payer, '/2')
+    await take(leased, proof, '/2')
+    const codes = new Set<string>()
+    while (endings(leased, proof).length === 0) {
+      codes.add(await codeOf(await leased.claim(proof, '/2')))
+      await breathe()
+    }
+    expect(endings(leased, proof)).toEqual(['settle'])
+    expect([...codes]).toContain('409 payment_in_progress')
+    expect(await codeOf(await leased.claim(proof, '/2'))).toBe('409 payment_replay')
+  })
+
+  it('settles when its lease is lost while it waits, and leaves the connection alone', async () => {
+    const leased = await stand.open({ leaseSeconds: 0.1 }, serve, sell)
+    const proof = await leased.buy(stand.payer, '/2')
+    const reader = await take(leased, proof, '/2')
+    await breathe()
+    expect(endings(leased, proof)).toEqual([])
+    for (const until = performance.now() + 150; performance.now() < until; );
+    await expect.poll(() => endings(leased, proof)).toEqual(['settle'])
+    reader.ask('/other')
+    await reader.read(100)
+    expect(reader.status()).toBe(402)
+  })
+
+  it.each(manners)('T122: stops without waiting for a body on a connection %s', async (_manner, headers) => {
+    const stopping = await stand.open({}, serve, sell)
+    holdQuietTime()
+    const proof = await stopping.buy(stand.payer, '/2')
+    await take(stopping, proof, '/2', wholeOf('/2'), headers)
+    await breathe()
+    expect(endings(stopping, proof)).toEqual([])
+    await stopping.stop()
+    expect(endings(stopping, proof)).toEqual(['settle'])
+  })
+})
