@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { consequenceOf } from './delivery.ts'
+import { consequenceOf, dependsOnArrival } from './delivery.ts'
 
 describe('consequenceOf', () => {
   it.each([
@@ -42,5 +42,19 @@ describe('consequenceOf', () => {
     ['second', 404, 5, 'finished', 'count'],
   ] as const)('of a %s: %s with %i body bytes, %s: %s', (unit, status, bodyBytes, ending, consequence) => {
     expect(consequenceOf({ unit, method: 'GET', status, bodyBytes, ending })).toBe(consequence)
+  })
+})
+
+describe('dependsOnArrival', () => {
+  it.each([
+    ['request', 200, true],
+    ['request', 302, true],
+    ['request', 404, false],
+    ['request', 500, false],
+    ['file', 200, false],
+    ['byte', 200, false],
+    ['second', 200, false],
+  ] as const)('of a %s with status %i: %s', (unit, status, depends) => {
+    expect(dependsOnArrival({ unit, method: 'GET', status, bodyBytes: 100_000 })).toBe(depends)
   })
 })

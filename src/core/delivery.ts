@@ -54,7 +54,11 @@ export function consequenceOf(delivery: Delivery): Consequence {
   return bodyBytes > 0 ? 'count' : 'release'
 }
 
-/** Whether it makes a difference if the client gets a body that was sent. */
+/**
+ * Whether it makes a difference if the client gets a body that was sent. Only of requests: a file may be sent three times
+ * whether or not it arrived, bytes are gone when they were sent, and a window is not used up.
+ */
 export function dependsOnArrival(sent: Omit<Delivery, 'ending'>): boolean {
+  if (sent.unit !== 'request') return false
   return consequenceOf({ ...sent, ending: 'finished' }) !== consequenceOf({ ...sent, ending: 'aborted' })
 }

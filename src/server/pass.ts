@@ -167,10 +167,7 @@ export function openPass(parts: PassParts): Pass {
     },
     isAlive,
     onLost: lease.onLost,
-    awaitsArrival: (bodyBytes) => {
-      const sent = gauge?.sent() ?? bodyBytes
-      return sent > unconfirmedBytes && dependsOnArrival({ unit, method, status, bodyBytes: sent })
-    },
+    awaitsArrival: (bodyBytes) => bodyBytes > unconfirmedBytes && dependsOnArrival({ unit, method, status, bodyBytes }),
     end: (ending, bodyBytes) => {
       if (ended) return
       // Broken off because our lease ran out: our failure, which does not count against the payer.

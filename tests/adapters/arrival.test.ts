@@ -3,14 +3,17 @@
  *
  * Most tests hold the quiet time up, so that it passes only when a test says so.
  */
+import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { codeOf, type Shop } from '../harness/shop.ts'
 import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { proofOf } from '../harness/world.ts'
 
 let stand: Stand
 beforeAll(async () => {
@@ -289,4 +292,85 @@ describe.each(places)('%s', (_name, serve) => {
     await stopping.stop()
     expect(endings(stopping, proof)).toEqual(['settle'])
   })
+})
+
+const secret = 'a-secret-of-the-client-0123456789'
+const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
+
+async function buyClaimed(shop: Shop, path: string): Promise<string> {
+  const challenge = await shop.challenge(path, { 'Payment-Accept': accept })
+  return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer, `; claim=${secret}`)
+}
+
+/** How often an outcome was counted. */
+async function counted(shop: Shop, outcome: string): Promise<number> {
+  const line = new RegExp(`^paystile_requests_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm')
+  return Number(line.exec(await shop.metrics())?.[1] ?? 0)
+}
+
+it('counts a delivery once, and each reset before it', async () => {
+  // Shops on one ledger count together.
+  const shop = await stand.open({ ledger: `sqlite:${join(stand.directory, 'counted.sqlite')}` }, undefined, sell)
+  const proof = await shop.buy(stand.payer, '/2')
+  const reader = await take(shop, proof, '/2', 64 * kilobyte)
+  await breathe()
+  reader.socket.resetAndDestroy()
+  await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+  const whole = await take(shop, proof, '/2')
+  whole.socket.end()
+  await expect.poll(() => endings(shop, proof)).toEqual(['count', 'settle'])
+  await expect.poll(async () => [await counted(shop, 'delivered'), await counted(shop, 'undelivered')]).toEqual([1, 1])
+})
+
+describe('awaits nothing where a reset takes nothing away', () => {
+  beforeEach(() => void holdQuietTime())
+
+  it('of a file, which may be sent three times in any case', async () => {
+    const shop = await stand.open({ per: 'megabyte', price: 0.01, size: 2 * megabyte }, undefined, sell)
+    const proof = await buyClaimed(shop, '/2')
+    for (let time = 1; time <= 3; time += 1) {
+      const reader = await take(shop, proof, '/2', 64 * kilobyte)
+      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('settle'))
+      reader.socket.resetAndDestroy()
+    }
+    expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_replay')
+  })
+
+  it('of bytes bought ahead, each of which is counted once', async () => {
+    const shop = await stand.open({ per: 'megabyte', price: 0.01, prepay: 5 }, undefined, sell)
+    const proof = await buyClaimed(shop, '/2')
+    const reader = await take(shop, proof, '/2', 64 * kilobyte)
+    await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    reader.socket.resetAndDestroy()
+    await breathe()
+    expect(endings(shop, proof)).toEqual(['settle'])
+    const again = await shop.claim(proof, '/2')
+    expect(again.headers.get('payment-allowance')).toContain(`remaining=${5_000_000 - 2 * megabyte};`)
+  })
+
+  it('of a window', async () => {
+    const shop = await stand.open({ per: { seconds: 3_600 } }, undefined, sell)
+    const proof = await buyClaimed(shop, '/2')
+    for (let time = 1; time <= 5; time += 1) {
+      const reader = await take(shop, proof, '/2', 64 * kilobyte)
+      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('settle'))
+      reader.socket.resetAndDestroy()
+    }
+  })
+})
+
+it('bytes of the request itself, which come after an early answer, show nothing', async () => {
+  const shop = await stand.open({}, undefined, sell)
+  holdQuietTime()
+  const challenge = await fetch(`${shop.url}/2`, { method: 'POST' }).then((response) => response.json())
+  const proof = proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+  const reader = await open(shop)
+  reader.socket.write(`POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nPayment-Proof: ${proof}\r\n\r\n`)
+  await reader.read(wholeOf('/2'))
+  await breathe()
+  reader.socket.write('x'.repeat(500))
+  await breathe()
+  expect(endings(shop, proof)).toEqual([])
+  reader.socket.resetAndDestroy()
+  await expect.poll(() => endings(shop, proof)).toEqual(['count'])
 })
