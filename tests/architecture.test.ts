@@ -46,7 +46,18 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'uqr'] },
   // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
   service: { folders: ['core', 'server', 'service'], packages: ['zod', 'hucre'] },
-  adapters: { folders: ['core', 'server', 'service', 'adapters'], packages: ['node:http', 'hono', 'fastify'] },
+  adapters: {
+    folders: ['core', 'server', 'service', 'adapters'],
+    packages: [
+      'node:async_hooks',
+      'node:diagnostics_channel',
+      'node:http',
+      'node:http2',
+      'node:net',
+      'hono',
+      'fastify',
+    ],
+  },
   // Files, sockets and upstreams are its business; ledger and chain come through the paywall.
   gateway: {
     folders: ['core', 'server', 'service', 'adapters', 'gateway'],

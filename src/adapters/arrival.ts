@@ -65,7 +65,7 @@ function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
   let isLast = false
   const end = (hasArrived: boolean): void => {
     clearTimeout(timer)
-    socket.off('data', arrive).off('end', arrive).off('close', close)
+    socket.off('data', arrive).off('close', close)
     Reflect.deleteProperty(socket, 'destroySoon')
     if (isLast) socket.destroySoon()
     tell(hasArrived)
@@ -73,9 +73,9 @@ function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
   const arrive = (): void => end(true)
   const close = (hadError: boolean): void => end(!hadError)
   const timer = setTimeout(arrive, quietMs)
-  socket.once('end', arrive).once('close', close)
-  // Before the parser: the next request may be for the same payment.
-  if (isAsked) socket.prependOnceListener('data', arrive)
+  // A client that closes its side makes Node close the connection.
+  socket.once('close', close)
+  if (isAsked) socket.once('data', arrive)
   // Node would close the connection with this, and then hear no reset. The client gets the same end by half of it.
   socket.destroySoon = () => {
     isLast = true

@@ -1,0 +1,33 @@
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
+import { expect, it } from 'vitest'
+import { awaitArrival } from './arrival.ts'
+
+type Answer = (error: Error | null) => void
+
+/** A session over HTTP/2 whose PINGs the test answers. */
+function openSession() {
+  const pings: Answer[] = []
+  const emitter = Object.assign(new EventEmitter(), { ping: (answer: Answer) => pings.push(answer) })
+  return {
+    emitter,
+    session: emitter as unknown as ServerHttp2Session,
+    answer: (error: Error | null) => pings[0]?.(error),
+  }
+}
+
+it('takes a PING that could not be sent for no sign, and tells once', () => {
+  const { emitter, session, answer } = openSession()
+  const told: boolean[] = []
+  awaitArrival({} as ServerResponse, session, (hasArrived) => told.push(hasArrived))
+  answer(new Error('too many are on their way'))
+  expect(told).toEqual([])
+  emitter.emit('error', new Error('reset'))
+  answer(null)
+  expect(told).toEqual([false])
+})
+
+it('awaits nothing without a connection', () => {
+  expect(awaitArrival({ req: { socket: {} } } as ServerResponse, undefined, () => {})).toBeUndefined()
+})
