@@ -1,6 +1,6 @@
 // Random Solana keys.
 import { generateKeyPairSync } from 'node:crypto'
-import { encodeBase58 } from '../dist/core/base58.js'
+import { encodeBase58 } from '../dist/core/encoding/base58.js'
 
 /** The 64 bytes of a new key. */
 export function createKey() {

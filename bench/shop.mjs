@@ -2,11 +2,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { generateKeyPairSigner } from '@solana/kit'
-import { createWallet } from '../dist/chain/keypair.js'
-import { signPayment } from '../dist/chain/payment.js'
-import { createRpc } from '../dist/chain/rpc.js'
-import { readLifetime } from '../dist/chain/send.js'
-import { createHttpTransport } from '../dist/host/transport.js'
+import { createWallet } from '../dist/chain/keys/keypair.js'
+import { createRpc } from '../dist/chain/rpc/rpc.js'
+import { readLifetime } from '../dist/chain/send/send.js'
+import { signPayment } from '../dist/chain/wallets/payment.js'
+import { createHttpTransport } from '../dist/host/net/transport.js'
 
 /**
  * @typedef {import('./processes.mjs').Part<'server'>} Server
@@ -74,7 +74,7 @@ export async function createPayer(localnet) {
 
   /**
    * @param {string} url
-   * @param {import('../dist/chain/message.js').Lifetime} lifetime
+   * @param {import('../dist/chain/send/message.js').Lifetime} lifetime
    * @param {Record<string, string>} headers
    */
   const pay = async (url, lifetime, headers) => {

@@ -1,5 +1,4 @@
 // `npm run pictures`: the screenshots of README and docs, taken from the running demo, so that they stay true.
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

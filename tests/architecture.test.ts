@@ -95,29 +95,29 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
 }
 /** The only files of server and service that know which implementations there are. */
 const joiners = [
-  'server/assemble.ts',
-  'server/assemble-faucet.ts',
-  'server/assemble-ground.ts',
-  'server/assemble-rates.ts',
-  'server/assemble-settlement.ts',
-  'server/assemble-test-payer.ts',
-  'server/assemble-venue.ts',
-  'server/assemble-verdict.ts',
-  'service/assemble.ts',
-  'service/assemble-developers.ts',
-  'service/assemble-webhooks.ts',
-  'service/assemble-rewards.ts',
+  'compose/paywall.ts',
+  'compose/faucet.ts',
+  'compose/network.ts',
+  'compose/rates.ts',
+  'compose/settlement/settlement.ts',
+  'compose/test-payer.ts',
+  'compose/settlement/venue.ts',
+  'compose/check-payment.ts',
+  'compose/api.ts',
+  'compose/developers.ts',
+  'compose/webhooks.ts',
+  'compose/payouts.ts',
 ]
 const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates', 'venues']
 /** The parts of the client that live on files, and so in Node only. */
 const nodeClient = [
   'client/index.ts',
   'client/agent-wallet.ts',
-  'client/file-journal.ts',
-  'client/journal-binary.ts',
-  'client/journal-schema.ts',
-  'client/download.ts',
-  'client/part-file.ts',
+  'client/journal/file.ts',
+  'client/journal/binary.ts',
+  'client/journal/schema.ts',
+  'client/download/download.ts',
+  'client/download/part-file.ts',
 ]
 
 function isAllowed({ file, to, isLocal }: Import): boolean {
@@ -153,7 +153,7 @@ describe('layers', () => {
   it('finds the imports it is meant to check', () => {
     expect(imports.length).toBeGreaterThan(300)
     expect(imports).toContainEqual({
-      file: 'server/assemble-ground.ts',
+      file: 'compose/network.ts',
       to: 'localnet/index.ts',
       isLocal: true,
       isType: false,
@@ -210,7 +210,7 @@ describe('ways of writing', () => {
   })
 
   it('nobody but the clocks asks for the time', () => {
-    const clocks = ['host/clock.ts', 'localnet/clock.ts', 'pages/look/clock.ts']
+    const clocks = ['host/clock.ts', 'localnet/bank/clock.ts', 'pages/look/clock.ts']
     const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
     expect(asking.filter((file) => !clocks.includes(file))).toEqual([])
   })
@@ -220,7 +220,7 @@ describe('ways of writing', () => {
     const random = /getRandomValues|Math\.random|randomUUID/
     const wrong = files
       .filter((file) => file.startsWith('core/'))
-      .filter((file) => impure.test(codeOf(file)) || (file !== 'core/nonce.ts' && random.test(codeOf(file))))
+      .filter((file) => impure.test(codeOf(file)) || (file !== 'core/encoding/nonce.ts' && random.test(codeOf(file))))
     expect(wrong).toEqual([])
   })
 })

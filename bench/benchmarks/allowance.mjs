@@ -1,7 +1,7 @@
 // The use of an allowance: a bundle presented by a claim or by a signature, and a window, beside the bare framework. No
 // node is asked for any of it (`tests/attacks/allowances.test.ts`).
 import { join } from 'node:path'
-import { formatProof, parseProof, proofText } from '../../dist/core/proof.js'
+import { formatProof, parseProof, proofText } from '../../dist/core/protocol/proof.js'
 import { claimAll, createClaimSecret, openBare, openShop } from '../shop.mjs'
 import { row } from '../statistics.mjs'
 

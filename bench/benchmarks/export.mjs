@@ -1,7 +1,7 @@
 // A million payments exported, and the growth of memory meanwhile, beside a bare SELECT.
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { openSqliteLedger } from '../../dist/ledger/sqlite.js'
+import { openSqliteLedger } from '../../dist/ledger/sqlite/ledger.js'
 import { round } from '../statistics.mjs'
 
 /** The time of the first payment. */

@@ -1,8 +1,7 @@
 // A whole paid request, from its first byte to the last byte of the answer, beside a bare payment with kit.
-
 import { join } from 'node:path'
 import { fetchWith402, initAgentWallet } from '../../dist/client/index.js'
-import { readKeyFile } from '../../dist/host/key-file.js'
+import { readKeyFile } from '../../dist/host/keys/key-file.js'
 import { createKitSender } from '../kit.mjs'
 import { median, round, row, spread } from '../statistics.mjs'
 

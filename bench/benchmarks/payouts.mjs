@@ -3,16 +3,16 @@
 // payouts are final and recorded; theirs until they are confirmed.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { handleFor } from '../../dist/server/assemble.js'
-import { readRoutesConfig } from '../../dist/service/options.js'
+import { readRoutesConfig } from '../../dist/api/options.js'
+import { handleFor } from '../../dist/compose/paywall.js'
 import { createAddress, createKey, readAddress } from '../keys.mjs'
 import { createKitSender } from '../kit.mjs'
 import { createSecret } from '../setting.mjs'
 import { row } from '../statistics.mjs'
 
 /**
- * @typedef {import('../../dist/core/money-out.js').Rewards} Rewards
- * @typedef {import('../../dist/core/money-out.js').Accrual} Accrual
+ * @typedef {import('../../dist/core/payouts/ports.js').Rewards} Rewards
+ * @typedef {import('../../dist/core/payouts/ports.js').Accrual} Accrual
  */
 
 /** Payouts that fit into one transaction, with some to spare. */

@@ -1,7 +1,7 @@
 // An export of payments, or a bare SELECT, in a process of its own: its CPU time, and the growth of its memory.
 import { DatabaseSync } from '@photostructure/sqlite'
-import { openSqliteLedger } from '../../dist/ledger/sqlite.js'
-import { createExports } from '../../dist/service/export.js'
+import { createExports } from '../../dist/api/exports/routes.js'
+import { openSqliteLedger } from '../../dist/ledger/sqlite/ledger.js'
 import { exportedFrom, ledgerParts } from '../benchmarks/export.mjs'
 
 /** @typedef {'baseline' | 'csv' | 'json' | 'xlsx'} Format */

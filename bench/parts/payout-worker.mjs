@@ -1,7 +1,7 @@
 // The worker that pays, as `paystile worker` runs it.
-import { handleFor } from '../../dist/server/assemble.js'
-import { startMoneyOut } from '../../dist/service/assemble-rewards.js'
-import { readRoutesConfig } from '../../dist/service/options.js'
+import { readRoutesConfig } from '../../dist/api/options.js'
+import { startMoneyOut } from '../../dist/compose/payouts.js'
+import { handleFor } from '../../dist/compose/paywall.js'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 

@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { requestOf, sendResponse } from '../../dist/adapters/routes.js'
-import { encodeBase58 } from '../../dist/core/base58.js'
+import { createCursors } from '../../dist/api/analytics/cursor.js'
+import { createStream } from '../../dist/api/analytics/stream.js'
+import { encodeBase58 } from '../../dist/core/encoding/base58.js'
 import { openLedger } from '../../dist/ledger/open.js'
-import { createChanges } from '../../dist/server/changes.js'
-import { createCursors } from '../../dist/service/capture-cursor.js'
-import { createStream } from '../../dist/service/stream.js'
+import { createChanges } from '../../dist/paywall/runtime/changes.js'
 import { clock, createPayment, identity } from '../payment.mjs'
 
 export async function open() {

@@ -1,6 +1,6 @@
 /** Reads a request's body ahead of the handler, who finds it unread. */
 import type { IncomingMessage } from 'node:http'
-import type { BodyReading } from '../core/http.ts'
+import type { BodyReading } from '../core/encoding/http.ts'
 
 const gone: BodyReading = { kind: 'gone' }
 const broken: BodyReading = { kind: 'broken' }

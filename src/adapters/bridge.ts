@@ -1,9 +1,9 @@
 /** Between Node's request and response and the paywall. All Node frameworks go through here, so a rule is kept once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer, Incoming } from '../core/http.ts'
-import type { Entry } from '../server/entering.ts'
-import type { Pass } from '../server/pass.ts'
-import type { Paywall } from '../server/paywall.ts'
+import type { Answer, Incoming } from '../core/encoding/http.ts'
+import type { Pass } from '../paywall/delivery/pass.ts'
+import type { Entry } from '../paywall/handle-request.ts'
+import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
 
 /** Sends a request through the paywall. `fail` takes what should not happen: a defect of ours. */

@@ -1,5 +1,5 @@
 /** The end of a server on Node, in the order in which nobody loses a response. */
-import { hasListeningServer, listOpen } from '../server/open-paywalls.ts'
+import { hasListeningServer, listOpen } from '../compose/open-paywalls.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /** A server of `node:http` or `node:https`, or what a framework makes of one. */

@@ -1,13 +1,13 @@
 /** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler, Next } from 'hono'
-import { openPaywall } from '../server/assemble.ts'
-import type { Entry } from '../server/entering.ts'
-import type { ProviderOptions } from '../server/options.ts'
+import { openPaywall } from '../compose/paywall.ts'
+import type { ProviderOptions } from '../paywall/config/options.ts'
+import type { Entry } from '../paywall/handle-request.ts'
 import { incomingOf as incomingOfNode } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
-import { attachPass } from './tie.ts'
+import { attachPass } from './node-response/metered-response.ts'
 import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
 
 export { drain } from './drain.ts'

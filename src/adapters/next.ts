@@ -1,9 +1,9 @@
 /** Next.js route handlers, and any other function from `Request` to `Response`. */
-import { openPaywall } from '../server/assemble.ts'
-import type { ProviderOptions } from '../server/options.ts'
-import { followResponses } from './connection.ts'
+import { openPaywall } from '../compose/paywall.ts'
+import type { ProviderOptions } from '../paywall/config/options.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
+import { followResponses } from './node-response/current-response.ts'
 import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
 
 type RouteHandler<Call extends readonly unknown[]> = (request: Request, ...rest: Call) => Response | Promise<Response>

@@ -1,11 +1,11 @@
 /** Plain `node:http`: stands in front of a handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { openPaywall } from '../server/assemble.ts'
-import type { ProviderOptions } from '../server/options.ts'
+import { openPaywall } from '../compose/paywall.ts'
+import type { ProviderOptions } from '../paywall/config/options.ts'
 import { enterNode, sendAnswer } from './bridge.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
-import { attachPass } from './tie.ts'
+import { attachPass } from './node-response/metered-response.ts'
 
 export { drain } from './drain.ts'
 

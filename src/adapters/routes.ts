@@ -1,12 +1,12 @@
 /** The service's own addresses for every framework: by `fetch`, and by Node's request and response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { openLog } from '../server/assemble.ts'
-import { rememberOpen } from '../server/open-paywalls.ts'
-import type { Visitor } from '../service/access.ts'
-import { openRoutes } from '../service/assemble.ts'
-import type { RoutesOptions } from '../service/options.ts'
-import { problem } from '../service/problems.ts'
-import type { Routes } from '../service/routes.ts'
+import type { Visitor } from '../api/http/access.ts'
+import { problem } from '../api/http/errors.ts'
+import type { RoutesOptions } from '../api/options.ts'
+import type { Routes } from '../api/router.ts'
+import { openRoutes } from '../compose/api.ts'
+import { rememberOpen } from '../compose/open-paywalls.ts'
+import { openLog } from '../compose/paywall.ts'
 
 /** Who asks: as the server knows it, or Node's own request, from which that can be read. */
 export type VisitInfo = Partial<Visitor> | { readonly incoming: IncomingMessage }

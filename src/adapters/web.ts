@@ -4,15 +4,15 @@
  * large body arrived is seen on Node's own response, where there is one.
  */
 import type { ServerResponse } from 'node:http'
-import { statusHeader } from '../core/delivery.ts'
-import type { Answer, Incoming } from '../core/http.ts'
-import { cacheDirective } from '../core/http.ts'
-import { emptyBody, wrappingFor } from '../server/envelope.ts'
-import type { Gauge } from '../server/gauge.ts'
-import type { Pass } from '../server/pass.ts'
-import { awaitEnd } from './arrival.ts'
+import type { Answer, Incoming } from '../core/encoding/http.ts'
+import { cacheDirective } from '../core/encoding/http.ts'
+import { statusHeader } from '../core/payment/delivery.ts'
+import { emptyBody, wrappingFor } from '../paywall/config/envelope.ts'
+import type { Gauge } from '../paywall/delivery/byte-quota.ts'
+import type { Pass } from '../paywall/delivery/pass.ts'
 import { readWebBody } from './body.ts'
-import { responseBehind } from './connection.ts'
+import { awaitEnd } from './node-response/arrival.ts'
+import { responseBehind } from './node-response/current-response.ts'
 
 export function incomingOf(request: Request): Incoming {
   const url = new URL(request.url)

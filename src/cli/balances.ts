@@ -1,9 +1,9 @@
 /** What a wallet holds, for people to read. */
-import { readFunds } from '../chain/balances.ts'
-import { createRpc } from '../chain/rpc.ts'
-import { formatUnits } from '../core/money.ts'
-import { knownMints, type Network, solDecimals } from '../core/network.ts'
-import { createHttpTransport } from '../host/transport.ts'
+import { readFunds } from '../chain/accounts/balances.ts'
+import { createRpc } from '../chain/rpc/rpc.ts'
+import { formatUnits } from '../core/money/money.ts'
+import { knownMints, type Network, solDecimals } from '../core/money/tokens.ts'
+import { createHttpTransport } from '../host/net/transport.ts'
 import { CommandError, exitCodes } from './output.ts'
 
 /** Decimals by token code. */

@@ -1,7 +1,7 @@
 /** Which chain a command is about. */
-import { isNetwork, type Network, networks } from '../core/network.ts'
+import { isNetwork, type Network, networks } from '../core/money/tokens.ts'
 import { findLocalnet, type LocalnetNote } from '../host/home.ts'
-import type { Environment } from '../server/config.ts'
+import type { Environment } from '../paywall/config/config.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
 /** As the command line says, or the environment; else the chain that runs here, or the real one. */

@@ -1,5 +1,5 @@
 /** Numbers from the command line. */
-import { megabyte, mostBytesAhead } from '../core/allowance.ts'
+import { megabyte, mostBytesAhead } from '../core/payment/allowance.ts'
 import { usage } from './output.ts'
 
 /** A whole number within limits, or undefined when it was not given. */

@@ -1,5 +1,5 @@
 /** Passphrases of key files: from the environment, or typed by a person without being shown. Never from an argument. */
-import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/key-file.ts'
+import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/keys/key-file.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
 /** Of a file that is there. Undefined where none is needed, and where there is nobody to ask. */

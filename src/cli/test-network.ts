@@ -1,7 +1,7 @@
 /** Nodes and chain of a test network, for commands that have no business on mainnet. */
-import { readGenesis } from '../chain/genesis.ts'
-import type { Rpc } from '../chain/rpc.ts'
-import { genesisHashes, type Network, parseNodes, publicNodes } from '../core/network.ts'
+import { readGenesis } from '../chain/rpc/genesis.ts'
+import type { Rpc } from '../chain/rpc/rpc.ts'
+import { genesisHashes, type Network, parseNodes, publicNodes } from '../core/money/tokens.ts'
 import { runningLocalnet } from './network.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 

@@ -1,5 +1,5 @@
 /** A wallet that can be asked about, and signs nothing: for commands that only look. */
-import type { Wallet } from '../chain/keypair.ts'
+import type { Wallet } from '../chain/keys/keypair.ts'
 
 export function watchOnly(address: string): Wallet {
   const refuse = async (): Promise<never> => {

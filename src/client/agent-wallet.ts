@@ -1,9 +1,9 @@
 /** The wallet of an agent, in a key file. */
 import { join } from 'node:path'
-import type { Wallet } from '../chain/keypair.ts'
-import { createWallet } from '../chain/keypair.ts'
+import type { Wallet } from '../chain/keys/keypair.ts'
+import { createWallet } from '../chain/keys/keypair.ts'
 import { homeDirectory } from '../host/home.ts'
-import { makeKeyFile, withKeyFile } from '../host/key-file.ts'
+import { makeKeyFile, withKeyFile } from '../host/keys/key-file.ts'
 
 export interface AgentWallet extends Wallet {
   readonly path: string

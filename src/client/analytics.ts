@@ -1,8 +1,7 @@
 /** SPEC.md's `getAnalytics`: what a service earned, for its owner. Signs in with the wallet where it has to. */
-
-import type { TokenCode } from '../core/network.ts'
-import type { Clock } from '../core/ports.ts'
-import { nearest } from '../core/suggest.ts'
+import { nearest } from '../core/encoding/suggest.ts'
+import type { TokenCode } from '../core/money/tokens.ts'
+import type { Clock } from '../core/ports/index.ts'
 import { readJson } from './read-json.ts'
 import type { SignedIn } from './sign-in.ts'
 import { signInWith } from './sign-in.ts'

@@ -1,18 +1,17 @@
 /**
  * `fetch` that pays: request, 402, check against the policy, pay, resend, response.
  */
-
-import { createHints, shareOrBuy, useKnown } from './allowances.ts'
-import type { Asked } from './asking.ts'
-import { ask, payFor } from './asking.ts'
-import { bring } from './bring.ts'
-import type { ClientParts, Errand } from './errand.ts'
-import { prepare } from './errand.ts'
 import { PaymentError } from './errors.ts'
-import { follow } from './follow.ts'
 import type { ClientOptions } from './options.ts'
 import { readCall } from './options.ts'
 import { candidatesOf } from './policy.ts'
+import { createHints, shareOrBuy, useKnown } from './request/allowances.ts'
+import type { ClientParts, Errand } from './request/paid-request.ts'
+import { prepare } from './request/paid-request.ts'
+import { follow } from './request/recover.ts'
+import { bring } from './request/redeem.ts'
+import type { Asked } from './request/request-challenge.ts'
+import { ask, payFor } from './request/request-challenge.ts'
 
 export interface FetchWith402 {
   (url: string | URL | Request, options: ClientOptions & RequestInit): Promise<Response>

@@ -2,12 +2,12 @@
  * The nodes a payment goes through, checked to be of the chain that the challenge names. A node's address never comes
  * from the challenge: whoever chose it could have a payment signed that is valid on another chain.
  */
-import { readGenesis } from '../chain/genesis.ts'
-import type { Rpc } from '../chain/rpc.ts'
-import { createRpc } from '../chain/rpc.ts'
-import type { Network } from '../core/network.ts'
-import { genesisHashes, publicNodes } from '../core/network.ts'
-import type { Transport } from '../core/ports.ts'
+import { readGenesis } from '../chain/rpc/genesis.ts'
+import type { Rpc } from '../chain/rpc/rpc.ts'
+import { createRpc } from '../chain/rpc/rpc.ts'
+import type { Network } from '../core/money/tokens.ts'
+import { genesisHashes, publicNodes } from '../core/money/tokens.ts'
+import type { Transport } from '../core/ports/index.ts'
 import { PaymentError } from './errors.ts'
 
 export interface NodesParts {

@@ -2,11 +2,9 @@
  * What a client is willing to pay, decided before anything is signed. A server may ask for anything; only this is
  * ever paid.
  */
-
-import { decodeAddress } from '../core/base58.ts'
-import type { Challenge } from '../core/challenge.ts'
-import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money.ts'
-import type { Mint, MintTable, Network, TokenCode } from '../core/network.ts'
+import { decodeAddress } from '../core/encoding/base58.ts'
+import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
+import type { Mint, MintTable, Network, TokenCode } from '../core/money/tokens.ts'
 import {
   checkMints,
   decimalsOf,
@@ -16,9 +14,10 @@ import {
   knownMints,
   mintOf,
   tokenCodes,
-} from '../core/network.ts'
+} from '../core/money/tokens.ts'
+import type { Challenge } from '../core/protocol/challenge.ts'
 import { PaymentError } from './errors.ts'
-import type { Limits } from './journal.ts'
+import type { Limits } from './journal/journal.ts'
 
 /** Amounts by token: decimal text, or a number. */
 export type TokenAmounts = Readonly<Partial<Record<TokenCode, string | number>>>

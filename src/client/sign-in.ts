@@ -1,6 +1,6 @@
 /** Signing in to a service with a wallet, for what only its owner, or the payer, may see. */
-import { encodeBase58 } from '../core/base58.ts'
-import { parseSignIn } from '../core/sign-in-text.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import { parseSignIn } from '../core/service/sign-in-text.ts'
 import { readJson } from './read-json.ts'
 import type { WalletSource } from './wallet.ts'
 import { toWallet } from './wallet.ts'

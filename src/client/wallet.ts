@@ -1,7 +1,7 @@
 /** Anything that can sign, made into a wallet. */
-import type { Wallet } from '../chain/keypair.ts'
-import type { WalletSource as ProgramWallet } from '../chain/wallet-source.ts'
-import { walletFrom } from '../chain/wallet-source.ts'
+import type { Wallet } from '../chain/keys/keypair.ts'
+import type { WalletSource as ProgramWallet } from '../chain/keys/wallet-source.ts'
+import { walletFrom } from '../chain/keys/wallet-source.ts'
 
 /** A connected account of a browser wallet (Wallet Standard), as far as it matters here. */
 export interface StandardWallet {

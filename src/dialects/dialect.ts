@@ -2,10 +2,10 @@
  * A dialect: how challenges, proofs and refusals look on the wire. The paywall knows none of them by name, so another
  * protocol's spelling of the same three things is one more module of this shape.
  */
-import type { ChallengeParts, Offer } from '../core/challenge.ts'
-import type { Refusal } from '../core/errors.ts'
-import type { Answer, Incoming } from '../core/http.ts'
-import type { ProofReading } from '../core/proof.ts'
+import type { Answer, Incoming } from '../core/encoding/http.ts'
+import type { Refusal } from '../core/payment/refusals.ts'
+import type { ChallengeParts, Offer } from '../core/protocol/challenge.ts'
+import type { ProofReading } from '../core/protocol/proof.ts'
 
 export interface Dialect {
   /** Undefined when the request carries no proof in this dialect. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { oneRequest } from '../core/allowance.ts'
-import { knownMints } from '../core/network.ts'
+import { knownMints } from '../core/money/tokens.ts'
+import { oneRequest } from '../core/payment/allowance.ts'
 import { native } from './native.ts'
 
 it('lends its headers to many answers, and lets nobody change them', () => {

@@ -1,8 +1,8 @@
 /** Our own dialect, SPEC.md's: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
-import { prepareChallenge } from '../core/challenge.ts'
-import type { RefusalRow } from '../core/errors.ts'
-import { formatProblem, refusals } from '../core/errors.ts'
-import { parseProof } from '../core/proof.ts'
+import type { RefusalRow } from '../core/payment/refusals.ts'
+import { formatProblem, refusals } from '../core/payment/refusals.ts'
+import { prepareChallenge } from '../core/protocol/challenge.ts'
+import { parseProof } from '../core/protocol/proof.ts'
 import type { Dialect } from './dialect.ts'
 
 const challengeHeaders = Object.freeze({

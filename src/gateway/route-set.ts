@@ -1,13 +1,13 @@
 /** The routes of a plan, open for business: their paywalls, their connections, and the health of their upstreams. */
-import type { Log } from '../core/ports.ts'
-import { openPaywall } from '../server/assemble.ts'
-import type { Paywall } from '../server/paywall.ts'
-import { createOutgoing } from './outgoing.ts'
-import type { Plan, RoutePlan } from './plan.ts'
-import { createProbe } from './probe.ts'
-import type { OpenRoute } from './serve.ts'
-import { createUpstreams } from './upstream.ts'
-import { createUpstreamHealth, type UpstreamHealth } from './upstream-health.ts'
+import { openPaywall } from '../compose/paywall.ts'
+import type { Log } from '../core/ports/index.ts'
+import type { Paywall } from '../paywall/paywall.ts'
+import type { Plan, RoutePlan } from './config/plan.ts'
+import type { OpenRoute } from './proxy/handle-request.ts'
+import { createOutgoing } from './proxy/request-head.ts'
+import { createUpstreams } from './upstream/connections.ts'
+import { createUpstreamHealth, type UpstreamHealth } from './upstream/health.ts'
+import { createProbe } from './upstream/probe.ts'
 
 export interface RouteSet {
   readonly routes: readonly OpenRoute[]

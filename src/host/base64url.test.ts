@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { size } from '../../tests/harness/length.ts'
-import { encodeBase64url } from '../core/base64url.ts'
+import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { createEncoder } from './base64url.ts'
 
 it('writes what the core writes, wherever the bytes lie', () => {

@@ -2,8 +2,8 @@
  * Structured lines on stderr. Values are escaped by JSON and cut, so that nobody writes into the log from outside, and
  * secrets are taken out wherever they stand.
  */
-import type { Facts, Log } from '../core/ports.ts'
-import { createRedact, redactFacts } from '../core/redact.ts'
+import { createRedact, redactFacts } from '../core/encoding/redact.ts'
+import type { Facts, Log } from '../core/ports/index.ts'
 import { createWallClock } from './clock.ts'
 
 const longestValue = 256

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ConfigurationError } from '../core/configuration-error.ts'
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { findRuntimeProblem, oldestNode, type RuntimeGlobals, requireRuntime } from './runtime.ts'
 
 const onNode = (node: string, others: Readonly<Record<string, string>> = {}): RuntimeGlobals => ({

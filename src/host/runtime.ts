@@ -2,7 +2,7 @@
  * Which JavaScript runtimes paystile supports. On Bun, for example, the RPC transport fails: a server would quote prices
  * and take payments that it cannot verify.
  */
-import { ConfigurationError } from '../core/configuration-error.ts'
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
 
 /** The globals that tell runtimes apart. Bun, Deno and Cloudflare Workers also have Node's `process.versions.node`. */
 export interface RuntimeGlobals {

@@ -2,7 +2,7 @@
  * What a ledger remembers about itself, so that it is never opened for another chain's money or with another root secret,
  * under which every pseudonym in it would be a stranger's.
  */
-import type { Network, TokenCode } from '../core/network.ts'
+import type { Network, TokenCode } from '../core/money/tokens.ts'
 
 export interface LedgerIdentity {
   readonly network: Network

@@ -1,18 +1,18 @@
 /** Looks at a ledger as somebody who must not touch it: nothing is made, changed or brought up to date. */
-import { parseLedgerUrl } from '../core/ledger-url.ts'
-import { LedgerUnavailable } from '../core/ports.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import type { KnownIdentity, LedgerInspection } from './inspection.ts'
-import { requireSqlite } from './sqlite-binary.ts'
+import { requireSqlite } from './sqlite/binary.ts'
 
 export async function inspectLedger(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
   const place = parseLedgerUrl(url)
   try {
     if (place?.kind === 'sqlite') {
       await requireSqlite()
-      return await (await import('./inspect-sqlite.ts')).inspectFile(place.path, identity)
+      return await (await import('./sqlite/inspect.ts')).inspectFile(place.path, identity)
     }
-    if (place?.kind === 'postgres') return await (await import('./inspect-postgres.ts')).inspectServer(url, identity)
+    if (place?.kind === 'postgres') return await (await import('./postgres/inspect.ts')).inspectServer(url, identity)
     if (place?.kind === 'memory') return { kind: 'new', facts: { name: 'memory:' } }
     return { kind: 'bad', why: 'the ledger is of no kind this version can keep', facts: { name: 'unknown' } }
   } catch (error) {

@@ -1,10 +1,10 @@
 /** From the `ledger` option to a ledger. */
-import { parseLedgerUrl } from '../core/ledger-url.ts'
-import type { Clock, Ledger } from '../core/ports.ts'
+import type { Clock, Ledger } from '../core/ports/index.ts'
+import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
-import { createMemoryLedger } from './memory.ts'
-import { requireSqlite } from './sqlite-binary.ts'
+import { createMemoryLedger } from './memory/ledger.ts'
+import { requireSqlite } from './sqlite/binary.ts'
 
 export interface LedgerParts {
   readonly clock: Clock
@@ -26,14 +26,14 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
   const place = parseLedgerUrl(url)
   if (place?.kind === 'memory') return createMemoryLedger(parts)
   if (place?.kind === 'postgres') {
-    const { openPostgresLedger } = await import('./postgres.ts')
+    const { openPostgresLedger } = await import('./postgres/ledger.ts')
     const { clock, identity, ownClock } = parts
     return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
   }
   if (place?.kind === 'sqlite') {
     // Loaded here, so that a server with another ledger need not have its binary.
     await requireSqlite()
-    const { openSqliteLedger } = await import('./sqlite.ts')
+    const { openSqliteLedger } = await import('./sqlite/ledger.ts')
     return openSqliteLedger(place.path, parts)
   }
   throw new LedgerConfigurationError(

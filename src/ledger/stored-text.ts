@@ -2,7 +2,7 @@
  * Text as databases can keep it. What others name may be any text, and the text of databases has no NUL and no lone
  * surrogates: so it is escaped as in JSON.
  */
-import type { FrozenRates } from '../core/rates.ts'
+import type { FrozenRates } from '../core/money/rates.ts'
 
 export function formatText(text: string): string {
   return JSON.stringify(text).slice(1, -1)

@@ -1,8 +1,8 @@
 /** The accounts of a new chain: programs and sysvars of the VM, our mock mints, the faucet and the node itself. */
-import { knownMints, type Mint } from '../core/network.ts'
-import { type Account, addressBytesOf, emptyAccount } from './account.ts'
-import { programs, sysvars } from './addresses.ts'
-import type { Vm } from './vm.ts'
+import { knownMints, type Mint } from '../core/money/tokens.ts'
+import { type Account, addressBytesOf, emptyAccount } from './accounts/account.ts'
+import { programs, sysvars } from './accounts/addresses.ts'
+import type { Vm } from './bank/vm.ts'
 
 const faucetLamports = 500_000_000n * 1_000_000_000n
 const nodeLamports = 500n * 1_000_000_000n

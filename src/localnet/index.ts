@@ -3,26 +3,25 @@
  *
  * `network: 'localnet'` runs on this. Clients of a cluster (@solana/kit, @solana/web3.js) work with it unchanged.
  */
-
-import { encodeBase58 } from '../core/base58.ts'
-import { knownMints, type MintTable } from '../core/network.ts'
-import { type Account, emptyAccount } from './account.ts'
-import { programs } from './addresses.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import { knownMints, type MintTable } from '../core/money/tokens.ts'
+import { type Account, emptyAccount } from './accounts/account.ts'
+import { programs } from './accounts/addresses.ts'
 import { type ChainOptions, openChain, usualSlotMs } from './chain.ts'
-import type { Amounts } from './faucet.ts'
-import { serveFaucet } from './faucet-endpoint.ts'
-import { createFaults, type FaultRule, type Faults } from './faults.ts'
+import { serveFaucet } from './faucet/endpoint.ts'
+import type { Amounts } from './faucet/faucet.ts'
 import { listenOnPair } from './listen.ts'
 import { createHttpHandler } from './rpc/http.ts'
 import { createHub } from './rpc/hub.ts'
-import type { Admin, Node } from './rpc/node.ts'
 import { serveSockets } from './rpc/sockets.ts'
+import { createFaults, type FaultRule, type Faults } from './rpc/wire/faults.ts'
+import type { Admin, Node } from './rpc/wire/node.ts'
 
-export type { Account } from './account.ts'
-export { LocalnetDataError } from './data-error.ts'
-export type { Amounts } from './faucet.ts'
-export { FaucetError } from './faucet.ts'
-export type { FaultRule, Faults, Intercept, RpcAnswer } from './faults.ts'
+export type { Account } from './accounts/account.ts'
+export type { Amounts } from './faucet/faucet.ts'
+export { FaucetError } from './faucet/faucet.ts'
+export type { FaultRule, Faults, Intercept, RpcAnswer } from './rpc/wire/faults.ts'
+export { LocalnetDataError } from './store/data-error.ts'
 
 export interface LocalnetOptions extends ChainOptions {
   /** JSON-RPC port, HTTP and WebSocket. The next port is taken too, for WebSockets. Default: a free pair. */

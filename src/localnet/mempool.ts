@@ -4,8 +4,8 @@
  * Normally a transaction runs the moment it arrives. Tests can make it wait for some slots, or get lost, as on a busy
  * cluster; and one that cannot land yet (its payer has no money so far) is tried again while its blockhash is alive.
  */
-import type { Bank, Submission } from './bank.ts'
-import type { Transaction } from './wire.ts'
+import type { Bank, Submission } from './bank/bank.ts'
+import type { Transaction } from './transaction/wire.ts'
 
 export interface Delivery {
   /** Slots a transaction waits before it runs. */

@@ -4,9 +4,7 @@
  * Looking asks nobody and waits for nothing, so that a quote costs no I/O. The age is judged with every look: a token
  * drops out in time even if no question is ever answered again.
  */
-import type { TokenCode } from '../core/network.ts'
-import type { Clock, Log } from '../core/ports.ts'
-import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/rate-feed.ts'
+import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/money/rate-feed.ts'
 import {
   formatRate,
   lapse,
@@ -16,8 +14,10 @@ import {
   rateQuestionMs,
   unreadRate,
   weigh,
-} from '../core/rate-feed.ts'
-import type { RateTable } from '../core/rates.ts'
+} from '../core/money/rate-feed.ts'
+import type { RateTable } from '../core/money/rates.ts'
+import type { TokenCode } from '../core/money/tokens.ts'
+import type { Clock, Log } from '../core/ports/index.ts'
 import type { Readings } from './readings.ts'
 import { readReadings } from './readings.ts'
 

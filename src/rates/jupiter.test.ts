@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brokenAnswers, openPriceServer, type PriceServer } from '../../tests/harness/price-server.ts'
-import { knownMints, splTokenProgram } from '../core/network.ts'
+import { knownMints, splTokenProgram } from '../core/money/tokens.ts'
 import { createJupiterSource, type JupiterParts } from './jupiter.ts'
 
 const solMint = 'So11111111111111111111111111111111111111112'

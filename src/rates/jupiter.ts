@@ -4,14 +4,14 @@
  * It says neither how sure it is nor when a price was made, so that a reading is as old as the question. A mint that
  * is not traded is missing from the answer.
  */
-import { formatNumber, parseDecimal } from '../core/money.ts'
-import type { MintTable } from '../core/network.ts'
-import { solDecimals } from '../core/network.ts'
-import type { Get } from '../core/ports.ts'
-import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
-import { ratedTokens } from '../core/rate-feed.ts'
-import type { Decimal, Json } from './ask.ts'
-import { askObject, isObject, worthOf } from './ask.ts'
+import { formatNumber, parseDecimal } from '../core/money/money.ts'
+import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
+import { ratedTokens } from '../core/money/rate-feed.ts'
+import type { MintTable } from '../core/money/tokens.ts'
+import { solDecimals } from '../core/money/tokens.ts'
+import type { Get } from '../core/ports/index.ts'
+import type { Decimal, Json } from './http-source.ts'
+import { askObject, isObject, worthOf } from './http-source.ts'
 
 export interface JupiterParts {
   readonly get: Get

@@ -4,11 +4,11 @@
  * Pyth tells prices in dollars, each with the width of its publishers' disagreement, a moving average and the second it
  * was made. A token's worth in USDC is its price over that of USDC.
  */
-import type { Get } from '../core/ports.ts'
-import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/rate-feed.ts'
-import { ratedTokens } from '../core/rate-feed.ts'
-import type { Decimal } from './ask.ts'
-import { askObject, isObject, worthOf } from './ask.ts'
+import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
+import { ratedTokens } from '../core/money/rate-feed.ts'
+import type { Get } from '../core/ports/index.ts'
+import type { Decimal } from './http-source.ts'
+import { askObject, isObject, worthOf } from './http-source.ts'
 
 export interface PythParts {
   readonly get: Get

@@ -1,7 +1,7 @@
 /** What a source answered, checked: it may be a provider's own code, and say anything. */
-import { isTokenCode, type TokenCode } from '../core/network.ts'
-import type { RateReading, RateRefusal } from '../core/rate-feed.ts'
-import { isObject } from './ask.ts'
+import type { RateReading, RateRefusal } from '../core/money/rate-feed.ts'
+import { isTokenCode, type TokenCode } from '../core/money/tokens.ts'
+import { isObject } from './http-source.ts'
 
 export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
 

@@ -1,9 +1,9 @@
 /** What a desk and its customers have, asked of the nodes: nobody is promised what is not there. */
-import { readFunds } from '../chain/balances.ts'
-import type { ExchangeTerms } from '../chain/exchange.ts'
-import { readGenesis } from '../chain/genesis.ts'
-import { readNumber } from '../chain/look.ts'
-import type { Rpc } from '../chain/rpc.ts'
+import { readFunds } from '../chain/accounts/balances.ts'
+import { readGenesis } from '../chain/rpc/genesis.ts'
+import type { Rpc } from '../chain/rpc/rpc.ts'
+import { readNumber } from '../chain/send/signature-state.ts'
+import type { ExchangeTerms } from '../chain/wallets/rfq-swap.ts'
 
 export interface StockParts {
   readonly rpc: Rpc

@@ -5,9 +5,9 @@
  * Only those two are taken whose amounts stand at fixed places before the route. In older ones the amounts stand behind it,
  * where an instruction that is longer than its program reads could show other amounts than count.
  */
-import type { ForeignInstruction } from '../chain/swap.ts'
-import { findTokenAccount, wrappedSol } from '../chain/tokens.ts'
-import type { Mint } from '../core/network.ts'
+import { findTokenAccount, wrappedSol } from '../chain/accounts/programs.ts'
+import type { ForeignInstruction } from '../chain/wallets/swap.ts'
+import type { Mint } from '../core/money/tokens.ts'
 
 export const jupiterProgram = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4'
 

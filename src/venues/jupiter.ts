@@ -4,22 +4,22 @@
  * Of its answer only that instruction is used, once it is known to be the swap that was ordered (`jupiter-rules.ts`). The
  * transaction around it is ours, and is tried out before it is signed.
  */
-import { readFunds } from '../chain/balances.ts'
-import { type Fields, isFields } from '../chain/json.ts'
-import { readLookupTables } from '../chain/lookup-tables.ts'
-import { readLifetime } from '../chain/send.ts'
-import type { ForeignInstruction } from '../chain/swap.ts'
-import { composeSwap } from '../chain/swap.ts'
-import { wrappedSol } from '../chain/tokens.ts'
-import { decodeAddress } from '../core/base58.ts'
-import type { Signing } from '../core/courier.ts'
-import type { Get } from '../core/ports.ts'
-import type { Post } from '../core/sheets.ts'
-import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/venue.ts'
-import { askVenue, readAmount } from './answers.ts'
-import type { VenueParts } from './finishing.ts'
-import { finish, openingRent, priorityOf } from './finishing.ts'
+import { readFunds } from '../chain/accounts/balances.ts'
+import { wrappedSol } from '../chain/accounts/programs.ts'
+import { readLookupTables } from '../chain/read/lookup-tables.ts'
+import { type Fields, isFields } from '../chain/rpc/json.ts'
+import { readLifetime } from '../chain/send/send.ts'
+import type { ForeignInstruction } from '../chain/wallets/swap.ts'
+import { composeSwap } from '../chain/wallets/swap.ts'
+import { decodeAddress } from '../core/encoding/base58.ts'
+import type { Signing } from '../core/payouts/outgoing-wallet.ts'
+import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/payouts/venue.ts'
+import type { Get } from '../core/ports/index.ts'
+import type { Post } from '../core/ports/sheets.ts'
+import type { VenueParts } from './exchange-transaction.ts'
+import { finish, openingRent, priorityOf } from './exchange-transaction.ts'
 import { findSwapFault } from './jupiter-rules.ts'
+import { askVenue, readAmount } from './responses.ts'
 
 export interface JupiterParts extends VenueParts {
   readonly get: Get

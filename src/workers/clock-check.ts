@@ -2,8 +2,8 @@
  * Compares the server's clock with the chain's time. Prices end by the one and payments land by the other, so a server
  * whose clock is wrong must not sell: it would refuse the payments.
  */
-import type { Meter } from '../core/metrics.ts'
-import type { ChainTime, Clock, ClockCheck, Log } from '../core/ports.ts'
+import type { Meter } from '../core/encoding/metrics.ts'
+import type { ChainTime, Clock, ClockCheck, Log } from '../core/ports/index.ts'
 
 export interface ClockCheckParts {
   /** The time of the node that is furthest ahead. Undefined where no node tells. */

@@ -3,10 +3,10 @@
  * when three looks on different days found that they do not, it ends. A host that cannot be asked has said nothing: only its
  * time runs out. Every server may do this, and one of them does.
  */
-import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/developers.ts'
-import { dayMs, verificationDays } from '../core/developers.ts'
-import type { Verification } from '../core/money-out.ts'
-import type { Clock, Log, Shelf } from '../core/ports.ts'
+import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/payouts/developers.ts'
+import { dayMs, verificationDays } from '../core/payouts/developers.ts'
+import type { Verification } from '../core/payouts/ports.ts'
+import type { Clock, Log, Shelf } from '../core/ports/index.ts'
 
 export interface DeveloperCheckParts {
   readonly book: Pick<DeveloperBook, 'all' | 'prolong' | 'end'>

@@ -2,9 +2,9 @@
  * Follows payments until the chain can no longer take them back. Writing down the same end twice changes nothing, so
  * every server may do this.
  */
-import { encodeBase58 } from '../core/base58.ts'
-import type { Meter } from '../core/metrics.ts'
-import type { Chain, Conclusion, Journal, Log } from '../core/ports.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import type { Meter } from '../core/encoding/metrics.ts'
+import type { Chain, Conclusion, Journal, Log } from '../core/ports/index.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 

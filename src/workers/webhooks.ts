@@ -5,11 +5,11 @@
  * under a lease while it is sent, and a process that dies leaves it to the others, who send it under the same id. Each
  * address has a queue of its own, so that one that is slow or gone holds up no other.
  */
-import { encodeBase58 } from '../core/base58.ts'
-import type { Meter } from '../core/metrics.ts'
-import type { Books, Capture, Clock, Log, Notice, Notices, Posted } from '../core/ports.ts'
-import type { Webhook, WebhookMessage } from '../core/webhooks.ts'
-import { formatWebhook, retryDelay } from '../core/webhooks.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import type { Meter } from '../core/encoding/metrics.ts'
+import type { Books, Capture, Clock, Log, Notice, Notices, Posted } from '../core/ports/index.ts'
+import type { Webhook, WebhookMessage } from '../core/service/webhooks.ts'
+import { formatWebhook, retryDelay } from '../core/service/webhooks.ts'
 
 export interface WebhooksParts {
   readonly notices: Notices

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseReceipt } from '../../src/core/receipt.ts'
+import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
 import { isLong } from '../harness/length.ts'
 import { codeOf, eventually, openShop, readAndReset, type Shop, useTemporaryHome } from '../harness/shop.ts'

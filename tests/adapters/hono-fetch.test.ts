@@ -2,8 +2,8 @@
 import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/hono.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
-import type { PaywallEvent } from '../../src/server/events.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
 

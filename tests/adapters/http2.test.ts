@@ -1,5 +1,4 @@
 /** Over HTTP/2 too, a delivery is what came to its end on the stream. */
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ClientHttp2Session, connect, constants, createServer, type Http2Server } from 'node:http2'
 import { type AddressInfo, connect as connectSocket } from 'node:net'
@@ -7,8 +6,8 @@ import fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { create402Middleware as fastifyHook } from '../../src/adapters/fastify.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
-import type { PaywallEvent } from '../../src/server/events.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { PaywallEvent } from '../../src/paywall/config/events.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'

@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
 import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'

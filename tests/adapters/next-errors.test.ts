@@ -2,7 +2,7 @@
 // @isolated: other files load an adapter that replaces `Response`.
 import { expect, it, onTestFinished } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, proofOf } from '../harness/world.ts'
 

@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { createStand, expectRefused, type Stand } from '../harness/stand.ts'
 
 let stand: Stand

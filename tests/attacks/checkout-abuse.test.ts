@@ -6,15 +6,15 @@ import { address, type Instruction, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
 import {
   type CheckoutOrder,
   type CheckoutState,
   formatOrder,
   type Preparation,
   type Sending,
-} from '../../src/core/checkout.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+} from '../../src/core/checkout/messages.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Serve } from '../harness/adapters.ts'
 import { signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'

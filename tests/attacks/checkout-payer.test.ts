@@ -1,7 +1,7 @@
 /** What could cost a person at the checkout their money, without anybody stealing it. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { CheckoutFacts } from '../../src/core/checkout.ts'
+import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
 import type { Stand } from '../harness/stand.ts'

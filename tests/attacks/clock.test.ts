@@ -1,17 +1,17 @@
 /** A server whose clock is wrong sells nothing, and honours what was paid. The chain is right, and the server's clock is not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
-import type { Clock } from '../../src/core/ports.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
-import { createPayRoute } from '../../src/service/pay.ts'
+import { createPayRoute } from '../../src/api/public/pay.ts'
+import type { Clock } from '../../src/core/ports/index.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { openHouse } from '../api/house.ts'
 import { timeOff } from '../harness/face.ts'
 import { type Bench, signedBy, type Till } from '../harness/heist.ts'
 import { eventually } from '../harness/shop.ts'
 import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
-import { openHouse } from '../service/house.ts'
 
 let stand: Stand
 beforeAll(async () => {

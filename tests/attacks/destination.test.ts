@@ -8,8 +8,8 @@ import {
   getSyncNativeInstruction,
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decodeAddress, encodeBase58 } from '../../src/core/base58.ts'
-import { type Mint, splTokenProgram, token2022Program } from '../../src/core/network.ts'
+import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move, moveBetween } from '../harness/mint.ts'

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { eventually, type Shop } from '../harness/shop.ts'

@@ -1,7 +1,7 @@
 /** 1F: other spellings of a path. What a router lets through to the handler has passed the paywall; the rest is nobody's. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { ask } from '../harness/raw.ts'
 import { type App, routers } from '../harness/routers.ts'
 import { createStand, type Stand } from '../harness/stand.ts'

@@ -1,7 +1,7 @@
 /** 1F: the header and the bytes around it, as raw as a socket takes them, at every adapter. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'

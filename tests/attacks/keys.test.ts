@@ -5,15 +5,15 @@ import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { stringify } from 'yaml'
 import { initAgentWallet } from '../../src/client/index.ts'
-import { encodeBase58 } from '../../src/core/base58.ts'
-import * as keyFile from '../../src/host/key-file.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import * as keyFile from '../../src/host/keys/key-file.ts'
 import { create402Middleware, createPaystileRoutes } from '../../src/index.ts'
 import { runHere } from '../cli/in-process.ts'
 import { createStand, expectServed, type Stand } from '../harness/stand.ts'
 import { newSigner } from '../harness/world.ts'
 
 vi.mock('node:crypto', async (load) => (await import('../harness/quick-scrypt.ts')).quickScrypt(load))
-vi.mock('../../src/host/key-file.ts', { spy: true })
+vi.mock('../../src/host/keys/key-file.ts', { spy: true })
 
 const { makeKeyFile, readKeyFile, viewKeyFile } = keyFile
 const passphrase = 'correct horse battery'

@@ -14,7 +14,7 @@ import {
   getUnwrapLamportsInstruction,
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decodeAddress } from '../../src/core/base58.ts'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { type Bench, createBench, expectNothing, type Till } from '../harness/heist.ts'
 import { instruction, succeed, u32, u64 } from '../harness/message.ts'
 import { deployPuppet, type Puppet } from '../harness/puppet.ts'

@@ -8,8 +8,8 @@ import {
   type KeyPairSigner,
 } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { decodeAddress, decodeSignature } from '../../src/core/base58.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
+import { decodeAddress, decodeSignature } from '../../src/core/encoding/base58.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { instruction, land, succeed, u32 } from '../harness/message.ts'
 import { auxiliary, createMint, extensions, mintTo, move } from '../harness/mint.ts'

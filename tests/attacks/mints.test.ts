@@ -1,9 +1,9 @@
 /** Tokens that are not on chain as they are configured: nothing is sold for them. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Challenge } from '../../src/core/challenge.ts'
-import { token2022Program } from '../../src/core/network.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import { token2022Program } from '../../src/core/money/tokens.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Served } from '../harness/adapters.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'

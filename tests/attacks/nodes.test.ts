@@ -3,7 +3,7 @@
  * has paid is told to come again, never to pay again.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { RefusalCode } from '../../src/core/errors.ts'
+import type { RefusalCode } from '../../src/core/payment/refusals.ts'
 import type { FaultRule } from '../../src/localnet/index.ts'
 import { type Behaviour, bend } from '../harness/face.ts'
 import type { Shop } from '../harness/shop.ts'

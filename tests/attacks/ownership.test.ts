@@ -9,7 +9,7 @@ import {
   getTransferInstruction,
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { splTokenProgram } from '../../src/core/network.ts'
+import { splTokenProgram } from '../../src/core/money/tokens.ts'
 import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, createMint, move, moveBetween } from '../harness/mint.ts'

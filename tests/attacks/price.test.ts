@@ -1,7 +1,7 @@
 /** Prices as providers write them: charged exactly as written, or refused before anything is sold. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { type Bench, createBench, type Till } from '../harness/heist.ts'
 
 let bench: Bench

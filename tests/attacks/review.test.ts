@@ -1,11 +1,10 @@
 /** Found in review: proofs that are relayed, logged, or vouched for by a liar, and answers that cost nothing. */
-
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
-import { decodeSignature } from '../../src/core/base58.ts'
+import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
 import { type Attempt, type Bench, createBench, price, signedBy, type Till } from '../harness/heist.ts'
 import { signMessage, succeed } from '../harness/message.ts'

@@ -1,7 +1,7 @@
 /** T172: what became of a transaction, told by several nodes behind one address, each with a lag of its own. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { fateOf } from '../../src/chain/send.ts'
-import type { SignedBytes } from '../../src/core/courier.ts'
+import { fateOf } from '../../src/chain/send/send.ts'
+import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { atRandom, type Backends, byMethod, createRandom, placeBackends } from '../harness/backends.ts'
 import { size } from '../harness/length.ts'
 import { createOffice, type Office, signedIn, transfer } from './office.ts'

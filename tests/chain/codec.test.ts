@@ -8,8 +8,8 @@ import {
 } from '@solana/kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeTransaction, type Transaction, verifySignatures } from '../../src/chain/transaction.ts'
-import { encodeBase58 } from '../../src/core/base58.ts'
+import { decodeTransaction, type Transaction, verifySignatures } from '../../src/chain/read/decode.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { size } from '../harness/length.ts'
 
 type KitMessage = Parameters<ReturnType<typeof getCompiledTransactionMessageEncoder>['encode']>[0]

@@ -1,11 +1,10 @@
 /** Transactions and node answers made by hand, for what no honest chain would produce. */
-
-import { readEffect } from '../../src/chain/effects.ts'
-import { memoProgram } from '../../src/chain/tokens.ts'
-import type { Instruction, Lookup, Transaction } from '../../src/chain/transaction.ts'
-import { decodeAddress, encodeBase58 } from '../../src/core/base58.ts'
-import { splTokenProgram } from '../../src/core/network.ts'
-import type { Effect } from '../../src/core/verify.ts'
+import { memoProgram } from '../../src/chain/accounts/programs.ts'
+import type { Instruction, Lookup, Transaction } from '../../src/chain/read/decode.ts'
+import { readEffect } from '../../src/chain/read/effects.ts'
+import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { splTokenProgram } from '../../src/core/money/tokens.ts'
+import type { Effect } from '../../src/core/payment/verify.ts'
 
 export const keyOf = (byte: number) => new Uint8Array(32).fill(byte)
 export const nameOf = (byte: number) => encodeBase58(keyOf(byte))

@@ -1,9 +1,9 @@
 /** Where people receive tokens, made by the real programs. */
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findTokenAccount, systemProgram } from '../../src/chain/tokens.ts'
-import { decodeAddress } from '../../src/core/base58.ts'
-import { type Mint, token2022Program } from '../../src/core/network.ts'
+import { findTokenAccount, systemProgram } from '../../src/chain/accounts/programs.ts'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, type Extension, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'

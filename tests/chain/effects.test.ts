@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { memoProgram, memoPrograms } from '../../src/chain/tokens.ts'
-import { splTokenProgram } from '../../src/core/network.ts'
-import type { Effect } from '../../src/core/verify.ts'
+import { memoProgram, memoPrograms } from '../../src/chain/accounts/programs.ts'
+import { splTokenProgram } from '../../src/core/money/tokens.ts'
+import type { Effect } from '../../src/core/payment/verify.ts'
 import {
   balance,
   bytes,

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { fetchTransport } from '../../src/chain/fetch-transport.ts'
+import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
 
 let server: Server
 let url: string

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SignedPayment } from '../../src/chain/payment.ts'
-import { submit } from '../../src/chain/send.ts'
-import { encodeBase58 } from '../../src/core/base58.ts'
+import { submit } from '../../src/chain/send/send.ts'
+import type { SignedPayment } from '../../src/chain/wallets/payment.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { createWorld, honest, NodeError, type NodeScript, type World } from './world.ts'
 
 let world: World

@@ -8,10 +8,10 @@ import {
   getTransferInstruction,
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findTokenAccount, memoProgram, systemProgram } from '../../src/chain/tokens.ts'
-import { decodeAddress } from '../../src/core/base58.ts'
-import { splTokenProgram } from '../../src/core/network.ts'
-import { type Effect, judge, type Quote } from '../../src/core/verify.ts'
+import { findTokenAccount, memoProgram, systemProgram } from '../../src/chain/accounts/programs.ts'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { splTokenProgram } from '../../src/core/money/tokens.ts'
+import { type Effect, judge, type Quote } from '../../src/core/payment/verify.ts'
 import { instruction, type SendOptions, send, signerOf } from './sender.ts'
 import { createWorld, type World } from './world.ts'
 

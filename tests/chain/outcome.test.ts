@@ -1,7 +1,7 @@
 /** What became of a payout, told by nodes that lag, forget, lie or speak for another chain. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SignedBytes } from '../../src/core/courier.ts'
+import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { createOffice, type Office, signedIn, transfer } from './office.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 

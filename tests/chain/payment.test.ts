@@ -1,13 +1,13 @@
 import { decompileTransactionMessage, getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
-import { type PaymentOrder, signPayment } from '../../src/chain/payment.ts'
-import { findTokenAccount, memoProgram, systemProgram } from '../../src/chain/tokens.ts'
-import { decodeTransaction, verifySignatures } from '../../src/chain/transaction.ts'
-import { encodeBase58 } from '../../src/core/base58.ts'
-import { splTokenProgram, token2022Program } from '../../src/core/network.ts'
-import { judge } from '../../src/core/verify.ts'
-import { createVerifier } from '../../src/host/ed25519.ts'
+import { findTokenAccount, memoProgram, systemProgram } from '../../src/chain/accounts/programs.ts'
+import { createWallet, type Wallet } from '../../src/chain/keys/keypair.ts'
+import { decodeTransaction, verifySignatures } from '../../src/chain/read/decode.ts'
+import { type PaymentOrder, signPayment } from '../../src/chain/wallets/payment.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
+import { judge } from '../../src/core/payment/verify.ts'
+import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { instruction, send, signerOf } from './sender.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -169,7 +169,7 @@ describe('under Token-2022', () => {
   })
 
   async function bytesOf(address: string): Promise<Uint8Array> {
-    const { decodeAddress } = await import('../../src/core/base58.ts')
+    const { decodeAddress } = await import('../../src/core/encoding/base58.ts')
     return decodeAddress(address) ?? new Uint8Array()
   }
 

@@ -19,7 +19,7 @@ import {
   setTransactionMessageLoadedAccountsDataSizeLimit,
   signTransactionMessageWithSigners,
 } from '@solana/kit'
-import { confirm, type Fate, readLifetime } from '../../src/chain/send.ts'
+import { confirm, type Fate, readLifetime } from '../../src/chain/send/send.ts'
 import type { World } from './world.ts'
 
 export interface SendOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { memoProgram, systemProgram } from '../../src/chain/tokens.ts'
-import { encodeBase58 } from '../../src/core/base58.ts'
-import { splTokenProgram, token2022Program } from '../../src/core/network.ts'
+import { memoProgram, systemProgram } from '../../src/chain/accounts/programs.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
 import {
   bytes,
   destination,

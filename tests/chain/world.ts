@@ -1,14 +1,14 @@
 /** A localnet, some wallets, and nodes that can be made to lie: each address below is a node of its own before it. */
-import { createWallet, type Wallet } from '../../src/chain/keypair.ts'
-import { type PaymentOrder, type SignedPayment, signPayment } from '../../src/chain/payment.ts'
-import { createRpc, type Rpc } from '../../src/chain/rpc.ts'
-import { confirm, readLifetime, submit } from '../../src/chain/send.ts'
-import { type ChainParts, createChain } from '../../src/chain/solana.ts'
-import type { Chain, Log, Reading, Transport } from '../../src/core/ports.ts'
-import type { Effect } from '../../src/core/verify.ts'
+import { createWallet, type Wallet } from '../../src/chain/keys/keypair.ts'
+import { type ChainParts, createChain } from '../../src/chain/read/chain.ts'
+import { createRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
+import { confirm, readLifetime, submit } from '../../src/chain/send/send.ts'
+import { type PaymentOrder, type SignedPayment, signPayment } from '../../src/chain/wallets/payment.ts'
+import type { Effect } from '../../src/core/payment/verify.ts'
+import type { Chain, Log, Reading, Transport } from '../../src/core/ports/index.ts'
 import { createWallClock } from '../../src/host/clock.ts'
-import { createVerifier } from '../../src/host/ed25519.ts'
-import { createHttpTransport } from '../../src/host/transport.ts'
+import { createVerifier } from '../../src/host/keys/ed25519.ts'
+import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
 
 export interface Question {

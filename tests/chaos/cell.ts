@@ -5,8 +5,8 @@
  * a payment by whatever way it likes; what it must never do stays the same.
  */
 import { expect } from 'vitest'
-import type { Challenge } from '../../src/core/challenge.ts'
-import { type RefusalCode, refusals } from '../../src/core/errors.ts'
+import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Served } from '../harness/adapters.ts'
 import type { Face } from '../harness/face.ts'
 import { anyAddress, eventually } from '../harness/shop.ts'

@@ -4,7 +4,7 @@
  */
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import { getTransferCheckedInstructionDataEncoder } from '@solana-program/token'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { post, type Signed, signMessage } from '../harness/message.ts'
 import { memo, proofOf, type World } from '../harness/world.ts'
 

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { requestOf, sendResponse } from '../../src/adapters/routes.ts'
-import { makeKeyFile, viewKeyFile } from '../../src/host/key-file.ts'
-import { createSites } from '../../src/service/sites.ts'
+import { createSites } from '../../src/api/auth/origins.ts'
+import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
+import { type Host, openHost, setUpDevelopers } from '../api/developer-stage.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { type Host, openHost, setUpDevelopers } from '../service/developer-stage.ts'
 import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()

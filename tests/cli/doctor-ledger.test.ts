@@ -2,10 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createRpc } from '../../src/chain/rpc.ts'
+import { createRpc } from '../../src/chain/rpc/rpc.ts'
 import { checkClock } from '../../src/cli/doctor/clock.ts'
-import { genesisHashes } from '../../src/core/network.ts'
-import { createHttpTransport } from '../../src/host/transport.ts'
+import { genesisHashes } from '../../src/core/money/tokens.ts'
+import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { startPostgres } from '../harness/postgres.mjs'
 import {
   broken,

@@ -1,8 +1,8 @@
 /** The doctor on rewards: step by step from no key to a wallet that can pay. */
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createWallet } from '../../src/chain/keypair.ts'
-import { makeKeyFile, withKeyFile } from '../../src/host/key-file.ts'
+import { createWallet } from '../../src/chain/keys/keypair.ts'
+import { makeKeyFile, withKeyFile } from '../../src/host/keys/key-file.ts'
 import { newSigner } from '../harness/world.ts'
 import { directory, examine, settings, trouble, troubles, useClinic, world, write } from './clinic.ts'
 

@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { openDesk } from '../../src/cli/desk.ts'
-import { makeKeyFile, viewKeyFile } from '../../src/host/key-file.ts'
+import { openDesk } from '../../src/cli/operator/desk.ts'
+import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import { quiet } from '../venues/scene.ts'
 import {
   directory,

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { askAll, type Prompts } from '../../src/cli/init/questions.ts'
+import { askAll, type Prompts } from '../../src/cli/setup/init-questions.ts'
 import { fetchWith402, initAgentWallet } from '../../src/client/index.ts'
-import { readKeyring } from '../../src/core/keys.ts'
-import { readPlanFile } from '../../src/gateway/file.ts'
+import { readKeyring } from '../../src/core/protocol/keyring.ts'
+import { readPlanFile } from '../../src/gateway/config/file.ts'
 import { openGateway } from '../../src/gateway/gateway.ts'
 import { loadEnvFile } from '../../src/host/env-file.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
@@ -103,8 +103,8 @@ describe('without a person', () => {
     // The USDC account of the wallet above: what people copy from an explorer by mistake.
     ['--recipient', '@ata', 'but a token account'],
   ])('refuses %s %s and writes nothing', async (flag, value, words) => {
-    const { findTokenAccount } = await import('../../src/chain/tokens.ts')
-    const { knownMints } = await import('../../src/core/network.ts')
+    const { findTokenAccount } = await import('../../src/chain/accounts/programs.ts')
+    const { knownMints } = await import('../../src/core/money/tokens.ts')
     const usdc = knownMints.mainnet.USDC
     const given = value === '@ata' && usdc ? await findTokenAccount(wallet, usdc.address, usdc.tokenProgram) : value
     const end = await run('--yes', flag, given)

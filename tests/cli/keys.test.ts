@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { encodeBase58 } from '../../src/core/base58.ts'
-import { makeKeyFile, readKeyFile, viewKeyFile } from '../../src/host/key-file.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { makeKeyFile, readKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { runHere } from './in-process.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { chooseNetwork, runningLocalnet } from '../../src/cli/network.ts'
-import { parseNodes } from '../../src/core/network.ts'
+import { parseNodes } from '../../src/core/money/tokens.ts'
 import { announceLocalnet, findLocalnet, usualLedger, withdrawLocalnet } from '../../src/host/home.ts'
 
 let home: string

@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { fetchTransport } from '../../src/chain/fetch-transport.ts'
-import { createRpc } from '../../src/chain/rpc.ts'
-import { fateOf } from '../../src/chain/send.ts'
+import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
+import { createRpc } from '../../src/chain/rpc/rpc.ts'
+import { fateOf } from '../../src/chain/send/send.ts'
 import { createFetchWith402 } from '../../src/client/fetch.ts'
-import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
-import { createMemoryJournal } from '../../src/client/journal.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
+import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import { createNodes } from '../../src/client/nodes.ts'
 import { processName } from '../../src/host/alive.ts'
 import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
@@ -122,7 +122,7 @@ it('T159: a payment is not dead because one node said so beforehand', async () =
     { commitment: 'confirmed' },
   ])
   const rpc = createRpc({ urls: [world.localnet.rpcUrl], transport: fetchTransport })
-  const { signPayment } = await import('../../src/chain/payment.ts')
+  const { signPayment } = await import('../../src/chain/wallets/payment.ts')
   const { toWallet } = await import('../../src/client/wallet.ts')
   const order = {
     blockhash: value.blockhash,

@@ -1,9 +1,9 @@
 /** 1K: budgets, which no number of calls at once and no number of processes exceeds. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
-import { createMemoryJournal, type Journal } from '../../src/client/journal.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
+import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createDesk, type Desk, expectError } from './desk.ts'
 

@@ -1,8 +1,8 @@
 /** 1K: a node that speaks for another chain than before. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/stand.ts'
 import { createWorld, type World } from '../harness/world.ts'

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import { PaymentError, type PaymentErrorCode } from '../../src/client/errors.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
-import { createMemoryJournal } from '../../src/client/journal.ts'
+import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
 
 export interface Desk extends Stand {

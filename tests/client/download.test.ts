@@ -13,12 +13,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { DownloadOptions, Progress } from '../../src/client/download.ts'
-import { openFileJournal } from '../../src/client/file-journal.ts'
+import type { DownloadOptions, Progress } from '../../src/client/download/download.ts'
+import { openPartFile } from '../../src/client/download/part-file.ts'
 import { DownloadError, downloadWith402, fetchWith402 } from '../../src/client/index.ts'
-import { openPartFile } from '../../src/client/part-file.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
 import { processName } from '../../src/host/alive.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createDesk, type Desk, expectError } from './desk.ts'
 import { answer, createVolume, type Line, noise, openLine, readToTheEnd, serveVolume, type Volume } from './library.ts'
@@ -337,7 +337,7 @@ describe('what is free', () => {
 
   it('is left to a second copy of the client in this process that is at it', async () => {
     vi.resetModules()
-    const copy = await import('../../src/client/part-file.ts')
+    const copy = await import('../../src/client/download/part-file.ts')
     expect(copy.openPartFile).not.toBe(openPartFile)
     const held = await copy.openPartFile(path, 'http://localhost/file')
     await expect(openPartFile(path, 'http://localhost/file')).rejects.toMatchObject({ code: 'file_busy' })

@@ -1,8 +1,8 @@
 /** 1K: payments whose fate is in doubt. While one can still land, no other is made. */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
 import { placeBackends } from '../harness/backends.ts'
 import type { Shop } from '../harness/shop.ts'
 import { buy, createDesk, type Desk, expectError } from './desk.ts'

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openFileJournal } from '../../src/client/file-journal.ts'
-import { createMemoryJournal, type Intent, type Journal } from '../../src/client/journal.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
+import { createMemoryJournal, type Intent, type Journal } from '../../src/client/journal/journal.ts'
 import { processName } from '../../src/host/alive.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'paystile-journal-'))

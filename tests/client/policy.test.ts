@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PaymentErrorCode } from '../../src/client/errors.ts'
-import { openFileJournal } from '../../src/client/file-journal.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
-import { createMemoryJournal } from '../../src/client/journal.ts'
+import { openFileJournal } from '../../src/client/journal/file.ts'
+import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
-import type { Challenge } from '../../src/core/challenge.ts'
-import { knownMints, type Mint, token2022Program } from '../../src/core/network.ts'
+import { knownMints, type Mint, token2022Program } from '../../src/core/money/tokens.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
 
 let desk: Desk

@@ -219,7 +219,13 @@ it('of downloads into one place that begin at once in several processes, one get
   for (let round = 0; round < rounds; round += 2)
     writeFileSync(join(directory, `${round}.part.json`), '{"url":"http://localhost/","holder":"999999999:1"}')
   const claimant = fileURLToPath(new URL('./claimant.mjs', import.meta.url))
-  const args = [claimant, join(root, 'dist/client/part-file.js'), directory, String(Date.now() + 1_500), String(rounds)]
+  const args = [
+    claimant,
+    join(root, 'dist/client/download/part-file.js'),
+    directory,
+    String(Date.now() + 1_500),
+    String(rounds),
+  ]
   const outputs = await Promise.all(Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args)))
   const got = outputs.flatMap(({ stdout }) => stdout.trim().split('\n').filter(Boolean))
   expect(got.sort()).toEqual(Array.from({ length: rounds }, (_, round) => String(round)).sort())

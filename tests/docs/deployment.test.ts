@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readYaml } from '../../src/gateway/file.ts'
-import { readPlan } from '../../src/gateway/plan.ts'
-import { endpoints } from '../../src/service/endpoints.ts'
+import { endpoints } from '../../src/api/http/paths.ts'
+import { readYaml } from '../../src/gateway/config/file.ts'
+import { readPlan } from '../../src/gateway/config/plan.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

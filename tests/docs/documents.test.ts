@@ -3,16 +3,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import * as answers from '../../src/api/answers.ts'
+import { problems } from '../../src/api/http/errors.ts'
+import { endpoints } from '../../src/api/http/paths.ts'
+import { pageQuery, seriesQuery, verifyBody } from '../../src/api/queries.ts'
 import { exitCodes } from '../../src/cli/output.ts'
 import { paymentErrorCodes } from '../../src/client/errors.ts'
-import { type RefusalRow, refusals } from '../../src/core/errors.ts'
-import { metrics } from '../../src/core/metrics.ts'
-import { readPlan } from '../../src/gateway/plan.ts'
-import { configSchema, routeSchema } from '../../src/gateway/schema.ts'
-import * as answers from '../../src/service/answers.ts'
-import { endpoints } from '../../src/service/endpoints.ts'
-import { problems } from '../../src/service/problems.ts'
-import { pageQuery, seriesQuery, verifyBody } from '../../src/service/queries.ts'
+import { metrics } from '../../src/core/encoding/metrics.ts'
+import { type RefusalRow, refusals } from '../../src/core/payment/refusals.ts'
+import { readPlan } from '../../src/gateway/config/plan.ts'
+import { configSchema, routeSchema } from '../../src/gateway/config/schema.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -66,7 +66,7 @@ describe('docs/configuration.md', () => {
   }
 
   it.each([
-    ['src/server/options.ts', 'ProviderOptions'],
+    ['src/paywall/config/options.ts', 'ProviderOptions'],
     ['src/client/options.ts', 'ClientOptions'],
     ['src/client/policy.ts', 'PolicyOptions'],
   ])('names every option of %s', (file, name) => {
@@ -91,7 +91,7 @@ describe('docs/api.md', () => {
   })
 
   it.each([
-    ['src/server/events.ts', '### Events of `onEvent`'],
+    ['src/paywall/config/events.ts', '### Events of `onEvent`'],
     ['src/client/options.ts', "### Events of the client's `onEvent`"],
   ])('lists every event of %s with its members', (file, heading) => {
     const section = text.split(heading)[1]?.split('\n#')[0] ?? ''
@@ -134,7 +134,7 @@ describe('docs/analytics.md', () => {
   })
 
   it('names every option of createPaystileRoutes', () => {
-    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/service/options.ts'))?.[0] ?? ''
+    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/api/options.ts'))?.[0] ?? ''
     const options = [...source.matchAll(/\| '(\w+)'|^ {2}readonly (\w+)\??:/gm)].map(([, one, other]) => one ?? other)
     expect(options.length).toBeGreaterThan(15)
     expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])
@@ -142,7 +142,7 @@ describe('docs/analytics.md', () => {
 })
 
 describe('docs/metrics.md', () => {
-  it('lists every metric as src/core/metrics.ts has it', () => {
+  it('lists every metric as src/core/encoding/metrics.ts has it', () => {
     const listed = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.+) \|$/gm)]
     expect(listed.map(([, name, kind, help]) => [name, kind, help])).toEqual(
       Object.entries(metrics).map(([name, [kind, help]]) => [name, kind, help]),

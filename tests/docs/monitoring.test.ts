@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { refusals } from '../../src/core/errors.ts'
-import { type Metric, metrics } from '../../src/core/metrics.ts'
-import { usageEvents } from '../../src/core/ports.ts'
+import { type Metric, metrics } from '../../src/core/encoding/metrics.ts'
+import { refusals } from '../../src/core/payment/refusals.ts'
+import { usageEvents } from '../../src/core/ports/index.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -1,17 +1,17 @@
 /** The vectors of `docs/protocol.md` are what the code does. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { decodeAddress, encodeBase58 } from '../../src/core/base58.ts'
-import { encodeBase64url } from '../../src/core/base64url.ts'
-import { readKeyring } from '../../src/core/keys.ts'
-import { prepareMac } from '../../src/core/mac.ts'
-import { createPseudonyms } from '../../src/core/privacy.ts'
-import { formatProof, hashClaim, parseProof, proofText } from '../../src/core/proof.ts'
-import { formatReceipt, isReceiptGenuine, parseReceipt, receiptText } from '../../src/core/receipt.ts'
-import { isAuthentic, openRequest, sealContext } from '../../src/core/request-id.ts'
-import { createTags } from '../../src/core/tags.ts'
-import { createIdentity, createVerifier } from '../../src/host/ed25519.ts'
-import { createSealer } from '../../src/host/seal.ts'
+import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
+import { prepareMac } from '../../src/core/encoding/hmac.ts'
+import { readKeyring } from '../../src/core/protocol/keyring.ts'
+import { formatProof, hashClaim, parseProof, proofText } from '../../src/core/protocol/proof.ts'
+import { createPseudonyms } from '../../src/core/protocol/pseudonyms.ts'
+import { formatReceipt, isReceiptGenuine, parseReceipt, receiptText } from '../../src/core/protocol/receipt.ts'
+import { isAuthentic, openRequest, sealContext } from '../../src/core/protocol/request-id.ts'
+import { createTags } from '../../src/core/protocol/tags.ts'
+import { createIdentity, createVerifier } from '../../src/host/keys/ed25519.ts'
+import { createSealer } from '../../src/host/keys/seal.ts'
 
 const vectors = JSON.parse(readFileSync(new URL('../../docs/vectors.json', import.meta.url), 'utf8'))
 const reading = readKeyring(vectors.secret)

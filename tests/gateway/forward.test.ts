@@ -1,6 +1,6 @@
 /** What goes through a gateway, and what does not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { parseReceipt } from '../../src/core/receipt.ts'
+import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { ask, sendRaw } from '../harness/raw.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/stand.ts'

@@ -1,6 +1,6 @@
 /** A gateway that takes over another configuration while it runs. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { planFor } from '../../src/gateway/plan.ts'
+import { planFor } from '../../src/gateway/config/plan.ts'
 import { codeOf } from '../harness/shop.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
 import { createScene, type Gate, type Scene } from './scene.ts'

@@ -8,8 +8,8 @@ import {
   getMintToInstruction,
   getTransferCheckedInstruction,
 } from '@solana-program/token'
-import { decodeAddress } from '../../src/core/base58.ts'
-import { type Mint, splTokenProgram, token2022Program } from '../../src/core/network.ts'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
 import { instruction, succeed, u64 } from './message.ts'
 import { newSigner, type World } from './world.ts'
 

@@ -1,7 +1,7 @@
 /** The port of notices in memory, with the clock in the test's hand, and a receiver of webhooks that behaves as told. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Clock, Notice, NoticeKind, Notices } from '../../src/core/ports.ts'
+import type { Clock, Notice, NoticeKind, Notices } from '../../src/core/ports/index.ts'
 
 export interface Desk extends Notices {
   readonly rows: Map<string, Notice & { due: number }>

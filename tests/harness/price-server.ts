@@ -1,7 +1,7 @@
 /** A price service on this machine, which answers whatever a test wants it to. */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createHttpTransport } from '../../src/host/transport.ts'
+import { createHttpTransport } from '../../src/host/net/transport.ts'
 
 export interface PriceServer {
   readonly url: string

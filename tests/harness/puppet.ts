@@ -10,7 +10,7 @@ import {
   isWritableRole,
   type TransactionSigner,
 } from '@solana/kit'
-import type { Intercept } from '../../src/localnet/faults.ts'
+import type { Intercept } from '../../src/localnet/rpc/wire/faults.ts'
 import { writePuppet } from './marionette.ts'
 import { assembleProgram } from './sbpf.ts'
 import { newSigner, type World } from './world.ts'

@@ -6,7 +6,7 @@ import {
   type KeyPairSigner,
   partiallySignTransaction,
 } from '@solana/kit'
-import type { CheckoutFacts, Preparation } from '../../src/core/checkout.ts'
+import type { CheckoutFacts, Preparation } from '../../src/core/checkout/messages.ts'
 import type { World } from './world.ts'
 import { memo } from './world.ts'
 

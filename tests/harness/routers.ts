@@ -14,7 +14,7 @@ import { create402Middleware as fastifyMiddleware } from '../../src/adapters/fas
 import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.ts'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 
 export interface App {
   readonly url: string

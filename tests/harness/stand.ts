@@ -1,10 +1,10 @@
 /** A chain, a customer, and as many shops as an attack needs; with the three ways in which a claim can end. */
 import type { KeyPairSigner } from '@solana/kit'
 import { expect } from 'vitest'
-import { type RefusalCode, refusals } from '../../src/core/errors.ts'
-import type { Log } from '../../src/core/ports.ts'
+import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
+import type { Log } from '../../src/core/ports/index.ts'
 import type { LocalnetOptions } from '../../src/localnet/index.ts'
-import type { ProviderOptions } from '../../src/server/options.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'
 import { createFace, type Face } from './face.ts'
 import { openShop, type Shop, useTemporaryHome } from './shop.ts'

@@ -1,7 +1,13 @@
 /** A browser without its screen: it asks for pages, keeps their cookies, and speaks as the page's script does. */
-import type { CheckoutFacts, CheckoutOrder, CheckoutState, Preparation, Sending } from '../../src/core/checkout.ts'
-import { formatOrder } from '../../src/core/checkout.ts'
-import { cookieName } from '../../src/core/ticket.ts'
+import { cookieName } from '../../src/core/checkout/cookie.ts'
+import type {
+  CheckoutFacts,
+  CheckoutOrder,
+  CheckoutState,
+  Preparation,
+  Sending,
+} from '../../src/core/checkout/messages.ts'
+import { formatOrder } from '../../src/core/checkout/messages.ts'
 import { eventually } from './shop.ts'
 
 export interface Visitor {

@@ -2,7 +2,6 @@
  * A chain with people on it. Payments are built with kit itself and not with our own builder, so that a mistake we make
  * on both sides does not look right.
  */
-
 import { generateKeyPairSync } from 'node:crypto'
 import {
   type Address,
@@ -22,8 +21,8 @@ import {
 } from '@solana/kit'
 import { getTransferSolInstruction } from '@solana-program/system'
 import { findAssociatedTokenPda, getTransferCheckedInstruction } from '@solana-program/token'
-import type { Challenge } from '../../src/core/challenge.ts'
-import type { Mint } from '../../src/core/network.ts'
+import type { Mint } from '../../src/core/money/tokens.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../src/localnet/index.ts'
 
 export const memoV3 = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'

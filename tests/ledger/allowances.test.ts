@@ -7,7 +7,7 @@
 import { equal } from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Unit } from '../../src/core/allowance.ts'
+import type { Unit } from '../../src/core/payment/allowance.ts'
 import { size } from '../harness/length.ts'
 import type { Deed, Goods } from './stand.ts'
 import { createStand, deeds, mishaps } from './stand.ts'

@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, it, onTestFinished } from 'vitest'
-import type { TokenCode } from '../../src/core/network.ts'
+import type { TokenCode } from '../../src/core/money/tokens.ts'
 import type {
   Books,
   Capture,
@@ -15,8 +15,8 @@ import type {
   Problem,
   Sighting,
   Sum,
-} from '../../src/core/ports.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
+} from '../../src/core/ports/index.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
 import { bytes, dispatchesOf } from './dues.ts'
 import type { TestClock } from './payments.ts'

@@ -1,7 +1,7 @@
 /** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
 import { afterEach, beforeEach } from 'vitest'
-import type { Consequence } from '../../src/core/delivery.ts'
-import type { Books, Grant, Journal, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
+import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { Books, Grant, Journal, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/index.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, takeOf } from './payments.ts'
 import type { OpenShelf, Shelf } from './stores.ts'

@@ -1,6 +1,6 @@
 /** A model of what is owed that knows nothing of sums: it keeps every share, and where it is. */
 import { equal } from 'node:assert/strict'
-import type { Accrual, PayeeName, PayoutLine } from '../../src/core/money-out.ts'
+import type { Accrual, PayeeName, PayoutLine } from '../../src/core/payouts/ports.ts'
 
 interface Share extends PayeeName {
   readonly number: number

@@ -1,12 +1,12 @@
 /** Several servers at once on one database, and several connections on one file: of two that want the same, one gets it. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/money-out.ts'
-import type { Ledger } from '../../src/core/ports.ts'
-import { LedgerUnavailable } from '../../src/core/ports.ts'
+import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/payouts/ports.ts'
+import type { Ledger } from '../../src/core/ports/index.ts'
+import { LedgerUnavailable } from '../../src/core/ports/index.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import type { Database } from '../../src/ledger/postgres-database.ts'
-import { openDatabase } from '../../src/ledger/postgres-database.ts'
-import { hexOf } from '../../src/ledger/postgres-rows.ts'
+import type { Database } from '../../src/ledger/postgres/database.ts'
+import { openDatabase } from '../../src/ledger/postgres/database.ts'
+import { hexOf } from '../../src/ledger/postgres/rows.ts'
 import { postgresServer } from '../harness/database.ts'
 import {
   accrualOf,

@@ -3,10 +3,10 @@
  * tampered with is found.
  */
 import { describe, expect, it } from 'vitest'
-import { encodeBase58 } from '../../src/core/base58.ts'
-import type { PayeeName } from '../../src/core/money-out.ts'
-import type { Ledger } from '../../src/core/ports.ts'
-import { formatRefund } from '../../src/core/refunds.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import type { PayeeName } from '../../src/core/payouts/ports.ts'
+import { formatRefund } from '../../src/core/payouts/refunds.ts'
+import type { Ledger } from '../../src/core/ports/index.ts'
 import {
   accrualOf,
   accrue,

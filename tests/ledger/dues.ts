@@ -1,5 +1,6 @@
 /** Accruals, lines and plans for the tests of what is owed and what goes out. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { FrozenRates } from '../../src/core/money/rates.ts'
 import type {
   Accrual,
   Dispatch,
@@ -10,10 +11,9 @@ import type {
   PayoutLine,
   Planning,
   Rewards,
-} from '../../src/core/money-out.ts'
-import type { Ledger } from '../../src/core/ports.ts'
-import type { FrozenRates } from '../../src/core/rates.ts'
-import type { RewardRole } from '../../src/core/rewards.ts'
+} from '../../src/core/payouts/ports.ts'
+import type { RewardRole } from '../../src/core/payouts/rewards.ts'
+import type { Ledger } from '../../src/core/ports/index.ts'
 import { startOfTests } from './payments.ts'
 
 export const rates: FrozenRates = {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
-import { openSqliteLedger } from '../../src/ledger/sqlite.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { createTestClock, identity } from './payments.ts'
 import { createFolder } from './stores.ts'
 

@@ -1,6 +1,6 @@
 /** What somebody outside is to be told: written with what it tells of, once, and given to one teller at a time. */
 import { describe, expect, it } from 'vitest'
-import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports.ts'
+import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports/index.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'

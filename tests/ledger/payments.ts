@@ -1,6 +1,6 @@
 /** Payments, clocks and identities for the tests of the ledger. */
 import { randomBytes } from 'node:crypto'
-import type { Clock, PaymentRecord, Sighting, Take } from '../../src/core/ports.ts'
+import type { Clock, PaymentRecord, Sighting, Take } from '../../src/core/ports/index.ts'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 
 export interface TestClock extends Clock {

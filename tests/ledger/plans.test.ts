@@ -1,9 +1,9 @@
 /** How the databases find what the books are asked for: by an index, so that ten million payments take no longer than ten. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { captureStatuses, problemKinds } from '../../src/core/ports.ts'
-import { createSqliteLedger } from '../../src/ledger/sqlite.ts'
-import { openSqliteFile } from '../../src/ledger/sqlite-file.ts'
+import { captureStatuses, problemKinds } from '../../src/core/ports/index.ts'
+import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
+import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { accrualOf, planOf } from './dues.ts'
 import { newPath } from './files.ts'
 import { createPayment, createTestClock, startOfTests, takeOf } from './payments.ts'

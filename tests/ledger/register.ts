@@ -4,7 +4,7 @@
  * It shares no code with the ledger. Of time it knows only that a call judged leases at some millisecond between its
  * beginning and its end: a deadline is a span, and everything that saw a lease alive or lapsed narrows it.
  */
-import type { Consequence } from '../../src/core/delivery.ts'
+import type { Consequence } from '../../src/core/payment/delivery.ts'
 
 export type Asked =
   | {

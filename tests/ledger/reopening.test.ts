@@ -1,9 +1,9 @@
 /** What a ledger still knows when it is opened again, by the version that wrote it or by the first that sells files. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
-import type { Allowance } from '../../src/core/allowance.ts'
-import type { Ledger } from '../../src/core/ports.ts'
-import { steps } from '../../src/ledger/migrations.ts'
+import type { Allowance } from '../../src/core/payment/allowance.ts'
+import type { Ledger } from '../../src/core/ports/index.ts'
+import { steps } from '../../src/ledger/sqlite/migrations.ts'
 import { granted } from './desk.ts'
 import { newPath, open } from './files.ts'
 import type { Kept } from './old-places.ts'

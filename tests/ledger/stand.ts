@@ -5,10 +5,10 @@
  * has a lease renewed while bytes under it are not accounted for. Only in a crash does it forget what it has sent.
  */
 import { equal, ok } from 'node:assert/strict'
-import type { Unit } from '../../src/core/allowance.ts'
-import type { Consequence } from '../../src/core/delivery.ts'
-import type { Grant } from '../../src/core/ports.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import type { Unit } from '../../src/core/payment/allowance.ts'
+import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { Grant } from '../../src/core/ports/index.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { createPayment, createTestClock } from './payments.ts'
 
 /** What it may do, with which stream, and how much or where. */

@@ -6,8 +6,8 @@
  * Of a file it counts every position by itself.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Consequence } from '../../src/core/delivery.ts'
-import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports.ts'
+import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/index.ts'
 
 interface Seen {
   readonly fence: bigint

@@ -1,9 +1,9 @@
 /** A chain that runs for long: idle slots cost nothing, history stays, memory does not run away. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { buildTransaction, computeUnitLimit, transferSol } from '../../src/localnet/build.ts'
 import { type Chain, openChain } from '../../src/localnet/chain.ts'
-import { keypairFrom, newSecret } from '../../src/localnet/signature.ts'
-import { decodeTransaction } from '../../src/localnet/wire.ts'
+import { buildTransaction, computeUnitLimit, transferSol } from '../../src/localnet/transaction/build.ts'
+import { keypairFrom, newSecret } from '../../src/localnet/transaction/signature.ts'
+import { decodeTransaction } from '../../src/localnet/transaction/wire.ts'
 
 let chain: Chain
 beforeAll(async () => {

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildTransaction } from '../../src/localnet/build.ts'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
-import { keypairFrom, newSecret } from '../../src/localnet/signature.ts'
+import { buildTransaction } from '../../src/localnet/transaction/build.ts'
+import { keypairFrom, newSecret } from '../../src/localnet/transaction/signature.ts'
 import { build, client, frozen, memo, newWallet, pay } from './client.ts'
 
 const sol = 1_000_000_000n

@@ -1,12 +1,12 @@
 /** Webhooks from the notice to the receiver, over real sockets, with the time in the test's hand. */
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createMeter } from '../../src/core/metrics.ts'
-import type { Capture, Facts, NoticeKind } from '../../src/core/ports.ts'
-import { noticeKinds } from '../../src/core/ports.ts'
-import type { Webhook } from '../../src/core/webhooks.ts'
-import { nameWebhook } from '../../src/core/webhooks.ts'
-import { createWebhookPoster } from '../../src/host/webhooks.ts'
+import { createMeter } from '../../src/core/encoding/metrics.ts'
+import type { Capture, Facts, NoticeKind } from '../../src/core/ports/index.ts'
+import { noticeKinds } from '../../src/core/ports/index.ts'
+import type { Webhook } from '../../src/core/service/webhooks.ts'
+import { nameWebhook } from '../../src/core/service/webhooks.ts'
+import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks, type WebhooksParts, type WebhooksWorker } from '../../src/workers/webhooks.ts'
 import { createDesk, createReceiver, type Desk, type Receiver } from '../harness/notices.ts'
 

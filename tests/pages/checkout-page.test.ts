@@ -1,7 +1,7 @@
 /** The checkout page in a real browser: what it says of itself and of what it hears, for every state. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout.ts'
+import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout/messages.ts'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
 import { cells, nextThemes } from '../harness/length.ts'
 import { heading, hurry, offered } from './checkout-eyes.ts'

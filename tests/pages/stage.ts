@@ -10,11 +10,11 @@ import type {
   CheckoutView,
   Preparation,
   Sending,
-} from '../../src/core/checkout.ts'
-import { checkoutHeader, parseOrder } from '../../src/core/checkout.ts'
-import { knownMints, mintOf, type TokenCode } from '../../src/core/network.ts'
+} from '../../src/core/checkout/messages.ts'
+import { checkoutHeader, parseOrder } from '../../src/core/checkout/messages.ts'
+import { knownMints, mintOf, type TokenCode } from '../../src/core/money/tokens.ts'
 import { readPage } from '../../src/host/pages.ts'
-import { renderCheckout } from '../../src/server/checkout-page.ts'
+import { renderCheckout } from '../../src/paywall/checkout/page.ts'
 
 export const requestId = 'AQEBZvxnIAAAA4QRIjNEVWZ3iJkAESIzRFVmd4iZqrvM3e7_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka'
 export const recipient = 'GfEsNwVbqJcDwR1vLDVZ4aQ1TcW3RkqPHmZq2Ao8iYbT'

@@ -3,9 +3,9 @@
  * leave and come back, and deaths, pauses and outages in between. Afterwards the story is judged from outside.
  */
 import { createHash } from 'node:crypto'
-import type { Clock, Grant, Ledger, PaymentRecord } from '../../src/core/ports.ts'
-import { LedgerUnavailable } from '../../src/core/ports.ts'
-import { openPass } from '../../src/server/pass.ts'
+import type { Clock, Grant, Ledger, PaymentRecord } from '../../src/core/ports/index.ts'
+import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import { openPass } from '../../src/paywall/delivery/pass.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'
 import type { CreateStore } from './stores.ts'

@@ -3,17 +3,17 @@
  * delay and lag. On the chain every conversion happens once, and in the end nothing is left above the threshold.
  */
 import { describe, expect, it } from 'vitest'
-import type { ConversionAbout } from '../../src/core/conversion.ts'
-import { parseConversion, usualConversionLimits } from '../../src/core/conversion.ts'
-import type { Outcome, SignedBytes } from '../../src/core/courier.ts'
-import { createMeter } from '../../src/core/metrics.ts'
-import type { Dispatches } from '../../src/core/money-out.ts'
-import { knownMints } from '../../src/core/network.ts'
-import { testRates } from '../../src/core/rates.ts'
-import type { Effect } from '../../src/core/verify.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
-import type { Converter } from '../../src/workers/settlement.ts'
-import { createSettlement } from '../../src/workers/settlement.ts'
+import { createMeter } from '../../src/core/encoding/metrics.ts'
+import { testRates } from '../../src/core/money/rates.ts'
+import { knownMints } from '../../src/core/money/tokens.ts'
+import type { Effect } from '../../src/core/payment/verify.ts'
+import type { ConversionAbout } from '../../src/core/payouts/conversion.ts'
+import { parseConversion, usualConversionLimits } from '../../src/core/payouts/conversion.ts'
+import type { Outcome, SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
+import type { Dispatches } from '../../src/core/payouts/ports.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
+import type { Converter } from '../../src/workers/payouts/settlement.ts'
+import { createSettlement } from '../../src/workers/payouts/settlement.ts'
 import { size } from '../harness/length.ts'
 
 const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(150, 1_000))

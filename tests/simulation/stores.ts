@@ -1,6 +1,6 @@
 /** The store under simulation, and two that are broken on purpose, to prove that the simulation would notice. */
-import type { Clock, Ledger } from '../../src/core/ports.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
+import type { Clock, Ledger } from '../../src/core/ports/index.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Schedule } from './schedule.ts'
 
 export type CreateStore = (schedule: Schedule) => Ledger

@@ -1,6 +1,6 @@
 /** What the quote says of tokens that take a fee, and of wallets that cannot receive little. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Mint } from '../../src/core/network.ts'
+import type { Mint } from '../../src/core/money/tokens.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
 import { memo, newSigner, proofOf } from '../harness/world.ts'

@@ -1,11 +1,11 @@
 /** Payments that earn somebody something, on the chain and in the ledger, all the time: made, final, registered, delivered. */
 import { generateKeyPairSigner } from '@solana/kit'
-import { fetchTransport } from '../../dist/chain/fetch-transport.js'
-import { createWallet } from '../../dist/chain/keypair.js'
-import { signPayment } from '../../dist/chain/payment.js'
-import { createRpc } from '../../dist/chain/rpc.js'
-import { readLifetime, submit } from '../../dist/chain/send.js'
-import { decodeAddress, decodeSignature } from '../../dist/core/base58.js'
+import { createWallet } from '../../dist/chain/keys/keypair.js'
+import { fetchTransport } from '../../dist/chain/rpc/fetch-transport.js'
+import { createRpc } from '../../dist/chain/rpc/rpc.js'
+import { readLifetime, submit } from '../../dist/chain/send/send.js'
+import { signPayment } from '../../dist/chain/wallets/payment.js'
+import { decodeAddress, decodeSignature } from '../../dist/core/encoding/base58.js'
 
 const everyMs = 200
 const lines = 6

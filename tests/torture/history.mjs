@@ -1,7 +1,7 @@
 /** Everything the ledger ever committed, kept by triggers in the database itself: no process can forget to tell of it. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
-import { encodeBase58 } from '../../dist/core/base58.js'
+import { encodeBase58 } from '../../dist/core/encoding/base58.js'
 
 const milliseconds = 'extract(epoch FROM clock_timestamp()) * 1000'
 const inPostgres = `

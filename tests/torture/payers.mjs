@@ -1,11 +1,11 @@
 /** The load: payments in waves, each of them claimed on several servers at the same moment until somebody has it. */
 import { Agent, request } from 'node:http'
 import { generateKeyPairSigner } from '@solana/kit'
-import { fetchTransport } from '../../dist/chain/fetch-transport.js'
-import { createWallet } from '../../dist/chain/keypair.js'
-import { signPayment } from '../../dist/chain/payment.js'
-import { createRpc } from '../../dist/chain/rpc.js'
-import { readLifetime, submit } from '../../dist/chain/send.js'
+import { createWallet } from '../../dist/chain/keys/keypair.js'
+import { fetchTransport } from '../../dist/chain/rpc/fetch-transport.js'
+import { createRpc } from '../../dist/chain/rpc/rpc.js'
+import { readLifetime, submit } from '../../dist/chain/send/send.js'
+import { signPayment } from '../../dist/chain/wallets/payment.js'
 
 const payers = 2
 const wave = 8

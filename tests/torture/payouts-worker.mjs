@@ -1,8 +1,8 @@
 // One worker of the payouts' torture: `payouts-worker.mjs <options as JSON>`. It starts, waits for its turn, and then shares
 // out and pays without a pause until it is killed.
-import { handleFor } from '../../dist/server/assemble.js'
-import { startMoneyOut } from '../../dist/service/assemble-rewards.js'
-import { readRoutesConfig } from '../../dist/service/options.js'
+import { readRoutesConfig } from '../../dist/api/options.js'
+import { startMoneyOut } from '../../dist/compose/payouts.js'
+import { handleFor } from '../../dist/compose/paywall.js'
 
 const { notes: _notes, key, ...options } = JSON.parse(process.argv[2] ?? '{}')
 const silent = { info: () => {}, warn: () => {}, error: () => {} }

@@ -1,26 +1,26 @@
 /** The settlement worker on a real chain, with a real desk and a ledger. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createCourier } from '../../src/chain/courier.ts'
-import type { Wallet } from '../../src/chain/keypair.ts'
-import type { ConversionAbout, ConversionRules } from '../../src/core/conversion.ts'
+import type { Wallet } from '../../src/chain/keys/keypair.ts'
+import { createCourier } from '../../src/chain/wallets/outgoing-wallet.ts'
+import { createMeter } from '../../src/core/encoding/metrics.ts'
+import { testRates } from '../../src/core/money/rates.ts'
+import type { ConversionAbout, ConversionRules } from '../../src/core/payouts/conversion.ts'
 import {
   conversionLane,
   parseConversion,
   settlementBeats,
   usualConversionLimits,
   usualSolKept,
-} from '../../src/core/conversion.ts'
-import { createMeter } from '../../src/core/metrics.ts'
-import type { Dispatch } from '../../src/core/money-out.ts'
-import type { Ledger, Shelf } from '../../src/core/ports.ts'
-import { LedgerUnavailable } from '../../src/core/ports.ts'
-import { testRates } from '../../src/core/rates.ts'
-import type { Venue } from '../../src/core/venue.ts'
-import { createVerifier } from '../../src/host/ed25519.ts'
-import { createSealer } from '../../src/host/seal.ts'
-import { createMemoryLedger } from '../../src/ledger/memory.ts'
-import type { Converter, SettlementParts } from '../../src/workers/settlement.ts'
-import { createSettlement } from '../../src/workers/settlement.ts'
+} from '../../src/core/payouts/conversion.ts'
+import type { Dispatch } from '../../src/core/payouts/ports.ts'
+import type { Venue } from '../../src/core/payouts/venue.ts'
+import type { Ledger, Shelf } from '../../src/core/ports/index.ts'
+import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import { createVerifier } from '../../src/host/keys/ed25519.ts'
+import { createSealer } from '../../src/host/keys/seal.ts'
+import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
+import type { Converter, SettlementParts } from '../../src/workers/payouts/settlement.ts'
+import { createSettlement } from '../../src/workers/payouts/settlement.ts'
 import { openTrade, quiet, type Trade } from './scene.ts'
 
 let trade: Trade

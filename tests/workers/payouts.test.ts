@@ -1,8 +1,8 @@
 /** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Courier } from '../../src/core/courier.ts'
-import type { PayoutLimits } from '../../src/workers/payout-limits.ts'
-import { preview } from '../../src/workers/payout-plan.ts'
+import type { Courier } from '../../src/core/payouts/outgoing-wallet.ts'
+import type { PayoutLimits } from '../../src/workers/payouts/limits.ts'
+import { preview } from '../../src/workers/payouts/plan.ts'
 import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
 
 let office: Office

@@ -1,5 +1,5 @@
 /** A picture that nobody else has: drawn from the signature of the payment that bought it. */
-import { decodeSignature } from '../../core/base58.ts'
+import { decodeSignature } from '../../core/encoding/base58.ts'
 
 const size = 640
 const centre = size / 2

@@ -1,9 +1,9 @@
 /** Other customers of the demo: they buy something now and then, so that there is something to see on the dashboard. */
-import { createWallet } from '../../chain/keypair.ts'
+import { createWallet } from '../../chain/keys/keypair.ts'
 import { fetchWith402 } from '../../client/index.ts'
-import { createMemoryJournal } from '../../client/journal.ts'
-import { tokenCodes } from '../../core/network.ts'
-import type { OwnChain } from '../chains.ts'
+import { createMemoryJournal } from '../../client/journal/journal.ts'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import type { OwnChain } from '../local-chain.ts'
 import { resources } from './resources.ts'
 
 const guests = ['ada', 'blaise', 'carl'] as const

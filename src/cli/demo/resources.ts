@@ -1,10 +1,10 @@
 /** What the demo sells. */
-import type { TokenCode } from '../../core/network.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
 import { drawArt } from './art.ts'
 import { moonCalendar } from './calendar.ts'
 import { moonAt } from './moon.ts'
-import { playPage } from './play.ts'
 import { makeSudoku } from './sudoku.ts'
+import { playPage } from './sudoku-page.ts'
 
 export interface Resource {
   readonly name: string

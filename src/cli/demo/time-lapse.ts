@@ -1,8 +1,8 @@
 /** Seven days in a minute: customers buy, then the chain's clock jumps some hours, again and again. */
-import type { OwnChain } from '../chains.ts'
+import type { OwnChain } from '../local-chain.ts'
 import type { Terminal } from '../output.ts'
 import { inviteGuests } from './crowd.ts'
-import { dayOf } from './words.ts'
+import { dayOf } from './messages.ts'
 
 const turns = 24
 const secondsPerTurn = (7 * 86_400) / turns

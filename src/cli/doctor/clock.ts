@@ -1,6 +1,6 @@
 /** Whether the time by which payments are judged is the chain's. */
-import { readLatestTime } from '../../chain/time.ts'
-import type { Network } from '../../core/network.ts'
+import { readLatestTime } from '../../chain/rpc/time.ts'
+import type { Network } from '../../core/money/tokens.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { boundMs, measure } from '../../workers/clock-check.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'

@@ -1,10 +1,10 @@
 /** The nodes: whether each answers, for which chain, how fast, how far it is, and whether it pushes. */
-import { readGenesis } from '../../chain/genesis.ts'
-import { isFields, readCount } from '../../chain/json.ts'
-import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc.ts'
-import { genesisHashes, type Network } from '../../core/network.ts'
-import type { Transport } from '../../core/ports.ts'
-import { connectSocket, socketUrlsOf } from '../../host/sockets.ts'
+import { readGenesis } from '../../chain/rpc/genesis.ts'
+import { isFields, readCount } from '../../chain/rpc/json.ts'
+import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc/rpc.ts'
+import { genesisHashes, type Network } from '../../core/money/tokens.ts'
+import type { Transport } from '../../core/ports/index.ts'
+import { connectSocket, socketUrlsOf } from '../../host/net/sockets.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'nodes'

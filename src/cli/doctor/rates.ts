@@ -1,9 +1,8 @@
 /** Whether every accepted token has a rate now. */
-
-import type { Get } from '../../core/ports.ts'
+import { shareRates } from '../../compose/rates.ts'
+import type { Get } from '../../core/ports/index.ts'
 import { createWallClock } from '../../host/clock.ts'
-import { shareRates } from '../../server/assemble-rates.ts'
-import type { RouteConfig } from '../../server/config.ts'
+import type { RouteConfig } from '../../paywall/config/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'rates'

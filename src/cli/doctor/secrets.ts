@@ -1,8 +1,8 @@
 /** The secret, the file it is kept in, and keys. Nothing of them is repeated. */
 import { join } from 'node:path'
-import { readKeyring } from '../../core/keys.ts'
+import { readKeyring } from '../../core/protocol/keyring.ts'
 import { envFileName } from '../../host/env-file.ts'
-import { passphraseVariable, readKeyFile } from '../../host/key-file.ts'
+import { passphraseVariable, readKeyFile } from '../../host/keys/key-file.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Subject } from './subject.ts'
 

@@ -1,13 +1,13 @@
 /** Where payments are recorded: whether it opens, is the right one, keeps what it acknowledges, and has room. */
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { parseLedgerUrl } from '../../core/ledger-url.ts'
-import type { TokenCode } from '../../core/network.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
 import { localLedgerFile, localnetDirectory } from '../../host/home.ts'
 import { inspectLedger } from '../../ledger/inspect.ts'
 import type { LedgerFacts } from '../../ledger/inspection.ts'
-import type { ServiceConfig } from '../../server/config.ts'
-import { bytesText } from '../allowance-words.ts'
+import type { ServiceConfig } from '../../paywall/config/config.ts'
+import { bytesText } from '../allowance-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'ledger'

@@ -1,12 +1,12 @@
 /** What the doctor looks at: a gateway's file, or the environment of those who mount the middleware themselves. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigurationError } from '../../core/configuration-error.ts'
-import { fileNames, readPlanFile } from '../../gateway/file.ts'
-import type { Plan } from '../../gateway/plan.ts'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
+import type { Plan } from '../../gateway/config/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'
-import { type Config, type Environment, fromEnvironment, readConfig } from '../../server/config.ts'
-import type { ProviderOptions } from '../../server/options.ts'
+import { type Config, type Environment, fromEnvironment, readConfig } from '../../paywall/config/config.ts'
+import type { ProviderOptions } from '../../paywall/config/options.ts'
 
 export interface Subject {
   /** Undefined where only the environment is looked at. */

@@ -2,10 +2,10 @@
 import http from 'node:http'
 import https from 'node:https'
 import { createServer } from 'node:net'
-import type { Network } from '../../core/network.ts'
-import type { Plan, UpstreamPlan } from '../../gateway/plan.ts'
-import { isSelf } from '../../gateway/self.ts'
-import { endpoints } from '../../service/endpoints.ts'
+import { endpoints } from '../../api/http/paths.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Plan, UpstreamPlan } from '../../gateway/config/plan.ts'
+import { isSelf } from '../../gateway/config/self.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const timeoutMs = 5_000

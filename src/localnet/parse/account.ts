@@ -1,8 +1,8 @@
 /** Account data in the form `jsonParsed`, for the programs everybody knows. */
-import type { Account } from '../account.ts'
-import { programs, sysvars } from '../addresses.ts'
-import { readLookupTable } from '../lookup-table.ts'
-import { nonceBytes, readNonce } from '../nonce.ts'
+import type { Account } from '../accounts/account.ts'
+import { programs, sysvars } from '../accounts/addresses.ts'
+import { nonceBytes, readNonce } from '../bank/nonce.ts'
+import { readLookupTable } from '../transaction/lookup-table.ts'
 import { cursorOver, Unparsable } from './cursor.ts'
 import { parseSysvar } from './sysvar.ts'
 import { type Lookup, parseTokenAccount } from './token-account.ts'

@@ -1,5 +1,5 @@
 /** Reads the little-endian fields of instructions and accounts one after the other. */
-import { encodeBase58 } from '../../core/base58.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
 
 /** The data ends before the field does, or holds what the field cannot. */
 export class Unparsable extends Error {}

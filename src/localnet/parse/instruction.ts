@@ -1,8 +1,8 @@
 /** Instructions in the form `jsonParsed`: what they mean where the program is known, their parts where it is not. */
-import { encodeBase58 } from '../../core/base58.ts'
-import { memoPrograms, programs } from '../addresses.ts'
-import type { Role } from '../roles.ts'
-import type { Instruction } from '../wire.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { memoPrograms, programs } from '../accounts/addresses.ts'
+import type { Role } from '../transaction/roles.ts'
+import type { Instruction } from '../transaction/wire.ts'
 import { type Cursor, cursorOver, decodeText, Unparsable } from './cursor.ts'
 import { parseLookupTable, parseSystem } from './system.ts'
 import { parseAssociatedToken, parseToken } from './token-instruction.ts'

@@ -1,5 +1,5 @@
 /** Sysvars in the form `jsonParsed`. */
-import { sysvars } from '../addresses.ts'
+import { sysvars } from '../accounts/addresses.ts'
 import { type Cursor, cursorOver } from './cursor.ts'
 
 const readers: Readonly<Record<string, readonly [type: string, read: (cursor: Cursor) => unknown]>> = {

@@ -1,7 +1,7 @@
 /** Mints, token accounts and multisigs in the form `jsonParsed`. */
-import type { Account } from '../account.ts'
-import { tokenPartiesOf } from '../accounts.ts'
-import { readMint, uiAmount } from '../token.ts'
+import type { Account } from '../accounts/account.ts'
+import { tokenPartiesOf } from '../accounts/accounts.ts'
+import { readMint, uiAmount } from '../transaction/token-balances.ts'
 import { cursorOver } from './cursor.ts'
 import { extensionsOf, formatExtension } from './extension.ts'
 

@@ -1,5 +1,5 @@
 /** Instructions of the token programs and of the associated token account program. */
-import { uiAmount } from '../token.ts'
+import { uiAmount } from '../transaction/token-balances.ts'
 import { type Cursor, decodeText, Unparsable } from './cursor.ts'
 import { extensionNames } from './extension.ts'
 import { follow, type Parsed, type Recipe } from './recipe.ts'

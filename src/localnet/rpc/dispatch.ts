@@ -1,16 +1,16 @@
 /** From a request's text to an answer's text: single calls and batches, as JSON-RPC 2.0 has them. */
-import { accountMethods } from './accounts.ts'
-import { adminMethods } from './admin.ts'
-import { blockMethods } from './blocks.ts'
-import { clusterMethods } from './cluster.ts'
-import { invalidRequest, methodNotFound, parseError, RpcError } from './errors.ts'
-import { historyMethods } from './history.ts'
-import { parseJson } from './json.ts'
-import type { Method, Methods, Node } from './node.ts'
-import { readParams, requireParams } from './params.ts'
-import { submitMethods } from './submit.ts'
-import { supplyMethods } from './supply.ts'
-import { tokenMethods } from './tokens.ts'
+import { accountMethods } from './methods/accounts.ts'
+import { adminMethods } from './methods/admin.ts'
+import { blockMethods } from './methods/blocks.ts'
+import { clusterMethods } from './methods/cluster.ts'
+import { historyMethods } from './methods/history.ts'
+import { submitMethods } from './methods/submit.ts'
+import { supplyMethods } from './methods/supply.ts'
+import { tokenMethods } from './methods/tokens.ts'
+import { invalidRequest, methodNotFound, parseError, RpcError } from './wire/errors.ts'
+import { parseJson } from './wire/json.ts'
+import type { Method, Methods, Node } from './wire/node.ts'
+import { readParams, requireParams } from './wire/params.ts'
 
 const methods: ReadonlyMap<string, Method> = new Map(
   Object.entries<Method>({

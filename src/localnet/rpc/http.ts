@@ -1,10 +1,10 @@
 /** The node's HTTP face: JSON-RPC on `/`, `GET /health`, `POST /faucet`. Loopback only. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FaultRule, FaultState } from '../faults.ts'
 import { type Answer, answerError, call, type Request, readBody, readRequest } from './dispatch.ts'
-import { invalidRequest } from './errors.ts'
-import { stringifyJson } from './json.ts'
-import type { Node } from './node.ts'
+import { invalidRequest } from './wire/errors.ts'
+import type { FaultRule, FaultState } from './wire/faults.ts'
+import { stringifyJson } from './wire/json.ts'
+import type { Node } from './wire/node.ts'
 
 const maxBodyBytes = 50 * 1024
 const maxBatch = 1000

@@ -1,8 +1,7 @@
 /** Keeps all subscriptions, and turns what happens on the chain into notifications. */
-import type { Bank } from '../bank.ts'
-import type { TransactionRecord } from '../history.ts'
-import type { Commitment, View } from '../view.ts'
-import type { Node } from './node.ts'
+import type { Bank } from '../bank/bank.ts'
+import type { Commitment, View } from '../bank/commitment.ts'
+import type { TransactionRecord } from '../bank/history.ts'
 import {
   accountNotice,
   logsNotice,
@@ -12,6 +11,7 @@ import {
   signatureNotice,
   type Topic,
 } from './subscriptions.ts'
+import type { Node } from './wire/node.ts'
 
 export type Push = (method: string, params: { readonly result: unknown; readonly subscription: number }) => void
 

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { createFaults } from '../faults.ts'
 import type { Hub } from './hub.ts'
 import { type Sockets, serveSockets } from './sockets.ts'
+import { createFaults } from './wire/faults.ts'
 
 const ended: number[] = []
 const hub: Hub = {

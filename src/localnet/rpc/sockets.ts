@@ -1,14 +1,14 @@
 /** WebSockets: one JSON-RPC conversation each, with subscriptions. Slow and dead ones are ended. */
 import type { Server } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { FaultState } from '../faults.ts'
 import { type Answer, answerError, readBody, readRequest } from './dispatch.ts'
-import { invalidParams, methodNotFound } from './errors.ts'
 import { isLocal } from './http.ts'
 import type { Hub } from './hub.ts'
-import { stringifyJson } from './json.ts'
-import { readInteger, readParams, requireParams } from './params.ts'
 import { readTopic } from './subscriptions.ts'
+import { invalidParams, methodNotFound } from './wire/errors.ts'
+import type { FaultState } from './wire/faults.ts'
+import { stringifyJson } from './wire/json.ts'
+import { readInteger, readParams, requireParams } from './wire/params.ts'
 
 const maxSubscriptions = 1_000
 const maxMessageBytes = 64 * 1024

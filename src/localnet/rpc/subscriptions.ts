@@ -1,14 +1,14 @@
 /** What clients can subscribe to, and when they are told. One hub serves all sockets. */
-import type { Account } from '../account.ts'
-import type { TransactionRecord } from '../history.ts'
-import type { Commitment, View } from '../view.ts'
-import { type AccountFormat, readAccountFormat } from './account-data.ts'
-import { type Filter, matchesFilters, readFilters } from './account-filters.ts'
-import { accountFormatter } from './accounts.ts'
-import { type BlockFormat, formatBlock, mentions, readBlockFormat } from './block-data.ts'
-import { invalidParams } from './errors.ts'
-import type { Node } from './node.ts'
-import { type Config, readAddress, readBoolean, readCommitment, readConfig, readSignature } from './params.ts'
+import type { Account } from '../accounts/account.ts'
+import type { Commitment, View } from '../bank/commitment.ts'
+import type { TransactionRecord } from '../bank/history.ts'
+import { type AccountFormat, readAccountFormat } from './methods/account-data.ts'
+import { type Filter, matchesFilters, readFilters } from './methods/account-filters.ts'
+import { accountFormatter } from './methods/accounts.ts'
+import { type BlockFormat, formatBlock, mentions, readBlockFormat } from './methods/block-data.ts'
+import { invalidParams } from './wire/errors.ts'
+import type { Node } from './wire/node.ts'
+import { type Config, readAddress, readBoolean, readCommitment, readConfig, readSignature } from './wire/params.ts'
 
 export type Topic =
   | {

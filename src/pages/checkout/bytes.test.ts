@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { encodeBase58 } from '../../core/base58.ts'
-import { encodeBase64url } from '../../core/base64url.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import { fromBase64, signatureOf, toBase58, toBase64url } from './bytes.ts'
-import { pauseAfter } from './rhythm.ts'
+import { pauseAfter } from './polling.ts'
 
 const bytes = fc.uint8Array({ maxLength: 1_300 })
 

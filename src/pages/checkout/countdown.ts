@@ -1,5 +1,5 @@
 /** The time that is left, by the service's clock. */
-import type { CheckoutFacts } from '../../core/checkout.ts'
+import type { CheckoutFacts } from '../../core/checkout/messages.ts'
 import { monotonic } from '../look/clock.ts'
 import { find, say } from './screen.ts'
 

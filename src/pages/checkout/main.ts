@@ -1,18 +1,18 @@
 /** The checkout page's script: the page itself is written by the server, and this brings it to life. */
 import './checkout.css'
-import type { CheckoutFacts, CheckoutState } from '../../core/checkout.ts'
-import { isPayable, openedElsewhere } from '../../core/checkout-words.ts'
+import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
+import { isPayable, openedElsewhere } from '../../core/checkout/texts.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
+import * as words from './messages.ts'
+import { isEnded, isHeldBack, isOffered, type Scene, tell } from './page-state.ts'
 import { pay, payWithTestMoney, type Till } from './payment.ts'
-import { type Heard, keepAsking } from './rhythm.ts'
-import { isEnded, isHeldBack, isOffered, type Scene, tell } from './scene.ts'
+import { type Heard, keepAsking } from './polling.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
 import { joinTabs } from './tabs.ts'
-import { startChoice } from './view.ts'
+import { startChoice } from './token-choice.ts'
 import { type Purse, watchWallets } from './wallets.ts'
-import * as words from './words.ts'
 
 const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
 const { requestId } = facts

@@ -7,12 +7,12 @@ import type {
   CheckoutToken,
   Preparation,
   Sending,
-} from '../../core/checkout.ts'
-import type { Notice } from '../../core/checkout-words.ts'
+} from '../../core/checkout/messages.ts'
+import type { Notice } from '../../core/checkout/texts.ts'
 import { fromBase64, signatureOf, toBase58, toBase64url } from './bytes.ts'
+import * as words from './messages.ts'
 import { type Answer, ask } from './service.ts'
 import { isDeclined, type Purse, sends, signs } from './wallets.ts'
-import * as words from './words.ts'
 
 export interface Till {
   readonly facts: CheckoutFacts

@@ -1,6 +1,6 @@
 /** What is seen: the notice, the wallets' buttons, and where the keyboard goes when something disappears. */
 import type { WalletAccount } from '@wallet-standard/base'
-import type { Notice } from '../../core/checkout-words.ts'
+import type { Notice } from '../../core/checkout/texts.ts'
 import { iconOf, type Purse } from './wallets.ts'
 
 export function find<T extends Element = HTMLElement>(id: string): T {

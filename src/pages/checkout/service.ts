@@ -1,6 +1,6 @@
 /** Asks the service, at the address of the page itself. */
-import type { CheckoutOrder } from '../../core/checkout.ts'
-import { checkoutHeader, formatOrder } from '../../core/checkout.ts'
+import type { CheckoutOrder } from '../../core/checkout/messages.ts'
+import { checkoutHeader, formatOrder } from '../../core/checkout/messages.ts'
 
 export type Answer<T> =
   | { readonly kind: 'answer'; readonly value: T }

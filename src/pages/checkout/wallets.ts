@@ -4,7 +4,7 @@ import type {
   SolanaSignTransactionFeature,
 } from '@solana/wallet-standard-features'
 import type { Wallet, WalletAccount } from '@wallet-standard/base'
-import type { CheckoutFacts } from '../../core/checkout.ts'
+import type { CheckoutFacts } from '../../core/checkout/messages.ts'
 
 interface Connecting {
   readonly 'standard:connect': { connect(): Promise<{ readonly accounts: readonly WalletAccount[] }> }

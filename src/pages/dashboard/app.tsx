@@ -7,11 +7,11 @@ import { forgetRows, listen } from './data/live.ts'
 import { watchReadiness } from './data/readiness.ts'
 import { place, type Screen } from './data/route.ts'
 import { access, turn } from './data/session.ts'
-import { KeysHelp } from './parts/keys.tsx'
-import { PaymentDrawer } from './parts/payment.tsx'
-import { Shell } from './parts/shell.tsx'
-import { Skeleton } from './parts/states.tsx'
+import { KeysHelp } from './dialogs/keyboard.tsx'
+import { PaymentDrawer } from './dialogs/payment.tsx'
+import { Skeleton } from './elements/states.tsx'
 import { Home } from './screens/home.tsx'
+import { Shell } from './screens/shell.tsx'
 
 /** Fetched when they are first wanted: home is what most people open. */
 const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentType>>> = {

@@ -4,7 +4,7 @@ import { App } from './app.tsx'
 import { startRouting } from './data/route.ts'
 import { learnService, learnSession } from './data/session.ts'
 import { startSettings } from './data/settings.ts'
-import { startKeys } from './parts/keys.tsx'
+import { startKeys } from './dialogs/keyboard.tsx'
 
 startSettings()
 startRouting()

@@ -1,5 +1,5 @@
 /** What the service answers, as this page reads it. Parts marked optional came later: an older service has none of them. */
-import type { Network, TokenCode } from '../../../core/network.ts'
+import type { Network, TokenCode } from '../../../core/money/tokens.ts'
 import type { Refund, Refundable } from './outgoing.ts'
 
 export type Status = 'Pending' | 'Verified' | 'Expired'

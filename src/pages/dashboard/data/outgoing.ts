@@ -1,6 +1,6 @@
 /** What the service answers of money that goes out, as this page reads it. */
-import type { TokenCode } from '../../../core/network.ts'
-import type { RewardRole } from '../../../core/rewards.ts'
+import type { TokenCode } from '../../../core/money/tokens.ts'
+import type { RewardRole } from '../../../core/payouts/rewards.ts'
 
 export type OutState = 'planned' | 'signed' | 'landed' | 'dropped'
 

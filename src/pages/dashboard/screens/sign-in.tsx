@@ -12,7 +12,7 @@ import {
   signInWithWallet,
   watchWallets,
 } from '../data/wallets.ts'
-import { Command } from '../parts/copy.tsx'
+import { Command } from '../elements/copy.tsx'
 
 export function SignIn() {
   const wallets = useSignal<readonly Signer[]>([])

@@ -1,0 +1,51 @@
+/**
+ * Where a page of the feed ended, as text that tells nothing.
+ *
+ * The place in the list is a transaction, and the feed names none (who knows it can look up the payer): so the cursor is
+ * sealed. Its tag is a MAC of the place and also the nonce of the key stream, so equal places have equal cursors and a
+ * changed one is not opened.
+ */
+import { signatureBytes } from '../../core/encoding/base58.ts'
+import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
+import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
+import type { CaptureMark } from '../../core/ports/index.ts'
+
+export interface Cursors {
+  write(mark: CaptureMark): string
+  /** Undefined for what this service did not write. */
+  read(text: string): CaptureMark | undefined
+}
+
+const tagBytes = 16
+const placeBytes = 8 + signatureBytes
+
+/** `key` is for the service's own addresses: `keyring.serviceKey`. */
+export function createCursors(key: Uint8Array): Cursors {
+  const macFor = (purpose: string) => prepareMac(key, padToBlock(new TextEncoder().encode(purpose)))
+  const [tagOf, streamOf] = [macFor('cursor tag'), macFor('cursor stream')]
+
+  /** Seals and opens: the same twice is as it was. */
+  const veil = (place: Uint8Array, tag: Uint8Array): Uint8Array => {
+    const blocks = [0, 1, 2].map((number) => streamOf(Uint8Array.of(...tag, number)))
+    return place.map((byte, index) => byte ^ (blocks[index >> 5]?.[index & 31] ?? 0))
+  }
+
+  return {
+    write: ({ at, tx }) => {
+      const place = new Uint8Array(placeBytes)
+      new DataView(place.buffer).setFloat64(0, at)
+      place.set(tx, 8)
+      const tag = tagOf(place).slice(0, tagBytes)
+      return encodeBase64url(Uint8Array.of(...tag, ...veil(place, tag)))
+    },
+    read: (text) => {
+      if (text.length > 200) return undefined
+      const bytes = decodeBase64url(text)
+      if (bytes?.length !== tagBytes + placeBytes) return undefined
+      const tag = bytes.subarray(0, tagBytes)
+      const place = veil(bytes.subarray(tagBytes), tag)
+      if (!equalBytes(tag, tagOf(place).subarray(0, tagBytes))) return undefined
+      return { at: new DataView(place.buffer).getFloat64(0), tx: place.slice(8) }
+    },
+  }
+}

@@ -1,0 +1,146 @@
+/** `GET /analytics/{id}`: one payment with the five checks of SPEC.md, and its course from the chain to the last delivery. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { parseRefund } from '../../core/payouts/refunds.ts'
+import type { NothingWhy } from '../../core/payouts/rewards.ts'
+import type { Capture, History } from '../../core/ports/index.ts'
+import type { DecimalsOf, WentOut } from './format.ts'
+import { formatShared, revenueTokenOf } from './format.ts'
+import { feedRecordOf, wentOutOf } from './records.ts'
+import type { BooksParts } from './reports.ts'
+
+type Check = 'passed' | 'failed' | 'unchecked'
+export const timelineEvents = [
+  ...(['paid', 'seen', 'registered', 'delivered', 'undelivered', 'finalized', 'reverted', 'late'] as const),
+  ...(['shared', 'unshared', 'refunding', 'refunded'] as const),
+] as const
+
+interface Step {
+  readonly at: number | undefined
+  readonly event: (typeof timelineEvents)[number]
+  readonly note?: string
+  /** Of what went out. */
+  readonly amount?: string
+  readonly token?: TokenCode
+  readonly tx?: string
+}
+
+/** `namesTransactions` for an owner who is signed in. */
+export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
+  const history = await parts.books.history(tx)
+  if (!history) return undefined
+  const { capture, required, claimableUntil } = history
+  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), wentOutOf(parts, [capture])])
+  const decimals = parts.decimalsOf(capture.token)
+  const until = standing?.usableUntil ?? (claimableUntil || undefined)
+  return {
+    ...feedRecordOf(parts, capture, await revenueTokenOf(parts.books), wentOut),
+    ...(namesTransactions && { tx: encodeBase58(capture.tx) }),
+    required: required === undefined || decimals === undefined ? '' : formatUnits(required, decimals),
+    checks: checksOf(history),
+    timeline: timelineOf(history, outgoingSteps(wentOut, parts.decimalsOf, namesTransactions)).map(
+      ({ at, ...step }) => ({ at: textOf(at), ...step }),
+    ),
+    usableUntil: textOf(until),
+    allowance: standing ? { unit: standing.allowance.unit, amount: String(standing.allowance.amount) } : null,
+    remaining: standing ? String(standing.remaining) : null,
+  }
+}
+
+function textOf(time: number | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString()
+}
+
+/** A registered payment has passed all of them once. Whether a payment was used is known only when it is registered. */
+function checksOf({ capture, required, isShown }: History): Readonly<Record<string, Check>> {
+  const { state, request, units } = capture
+  if (!isShown)
+    return { exists: 'unchecked', recipient: 'unchecked', amount: 'unchecked', memo: 'unchecked', unused: 'unchecked' }
+  const isRegistered = state === 'confirmed' || state === 'finalized'
+  const amount = required === undefined ? 'unchecked' : units >= required ? 'passed' : 'failed'
+  return {
+    exists: state === 'reverted' ? 'failed' : 'passed',
+    recipient: 'passed',
+    amount,
+    memo: request === '' ? 'failed' : 'passed',
+    unused: isRegistered ? 'passed' : 'unchecked',
+  }
+}
+
+/** `outgoing` is what went out of it. */
+function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
+  const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
+  if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
+  // A proof may come before the watcher has seen the payment.
+  const begin: readonly Step[] = [
+    { at: capture.at, event: 'paid' },
+    ...(seenAt === undefined ? [] : [{ at: Math.min(seenAt, registeredAt ?? seenAt), event: 'seen' as const }]),
+  ]
+  const end: readonly Step[] = [
+    ...(registeredAt === undefined
+      ? []
+      : [{ at: registeredAt, event: capture.state === 'late' ? ('late' as const) : ('registered' as const) }]),
+    ...deliveries(history),
+    ...(undeliveredAt === undefined
+      ? []
+      : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response brought nothing.' }]),
+    ...(isConcluded(capture) ? [{ at: concludedAt, event: capture.state }] : []),
+    ...outgoing,
+  ]
+  return [...begin, ...inOrder(end)]
+}
+
+const unsharedNotes: Readonly<Record<NothingWhy, string>> = {
+  other_recipient: 'It went to a wallet whose payments are not shared out.',
+  no_partner: 'No partner has its endpoint.',
+  insider: 'Who paid it is one of those who would earn.',
+  too_little: 'It is too little to be shared.',
+  not_delivered: 'Nothing of it was delivered.',
+}
+
+function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, namesTransactions: boolean) {
+  const steps: Step[] = []
+  if (shared?.why === '')
+    steps.push({ at: shared.at, event: 'shared', amount: formatShared(shared, decimalsOf), token: 'NATIVE' })
+  else if (shared) steps.push({ at: shared.at, event: 'unshared', note: unsharedNotes[shared.why] })
+  if (!refund) return steps
+  const { units, reason, ...facts } = parseRefund(refund.about)
+  const token = facts.token as TokenCode
+  const decimals = decimalsOf(token)
+  const what = {
+    amount: decimals === undefined ? '' : formatUnits(units, decimals),
+    token,
+    ...(reason === 'surplus' && { note: 'What was paid too much.' }),
+  }
+  steps.push({ at: refund.at, event: 'refunding', ...what })
+  if (refund.state !== 'landed') return steps
+  const tx = namesTransactions ? refund.signed?.signature : undefined
+  return [...steps, { at: refund.changedAt, event: 'refunded' as const, ...what, ...(tx !== undefined && { tx }) }]
+}
+
+function isConcluded(capture: Capture): capture is Capture & { readonly state: 'finalized' | 'reverted' } {
+  return capture.state === 'finalized' || capture.state === 'reverted'
+}
+
+function deliveries({ capture, deliveredAt, deliveredLast }: History): readonly Step[] {
+  if (deliveredAt === undefined)
+    // Of a version that did not write down when. A window counts as delivered from the start.
+    return capture.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []
+  const first: Step = { at: deliveredAt, event: 'delivered' }
+  if (deliveredLast === undefined || deliveredLast === deliveredAt) return [first]
+  return [
+    { ...first, note: 'The first response.' },
+    { at: deliveredLast, event: 'delivered', note: 'The last response.' },
+  ]
+}
+
+/** By time; what has none stays behind what it follows. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  let last = Number.NEGATIVE_INFINITY
+  const keyed = steps.map((step) => {
+    last = step.at ?? last
+    return { step, key: last }
+  })
+  return keyed.sort((one, other) => one.key - other.key).map(({ step }) => step)
+}

@@ -1,0 +1,49 @@
+/** `GET /analytics/payers`: who paid, under pseudonyms, with what they paid in the period. */
+import type { PayerMark } from '../../core/ports/index.ts'
+import type { PayersQuery } from '../queries.ts'
+import type { Cursors } from './cursor.ts'
+import { revenueTokenOf } from './format.ts'
+import type { BooksParts } from './reports.ts'
+import { amountsBy, ceilTo, floorTo, formatRevenue, total } from './reports.ts'
+
+const dayMs = 86_400_000
+const usualDays = 30
+const mostDays = 366
+
+export type PayersReading =
+  | { readonly kind: 'payers'; readonly answer: object }
+  | { readonly kind: 'too_long'; readonly why: string }
+
+/** By whole days, to which the period is widened; the answer says to which. */
+export async function readPayers(parts: BooksParts, query: PayersQuery): Promise<PayersReading> {
+  const { order, limit, cursor } = query
+  const to = ceilTo(query.to ?? Math.max(parts.clock.now(), (query.from ?? 0) + 1), dayMs)
+  const from = floorTo(query.from ?? to - usualDays * dayMs, dayMs)
+  if (to - from > mostDays * dayMs) {
+    const days = (to - from) / dayMs
+    return { kind: 'too_long', why: `that would be ${days} days; ask for a period of at most ${mostDays} days` }
+  }
+  const revenueToken = await revenueTokenOf(parts.books)
+  const page = await parts.books.payers({ from, to, order, most: limit, ...(cursor && { after: cursor }) })
+  const payers = page.payers.map(({ payer, sums, first, last }) => ({
+    payer,
+    payments: total(sums, ({ payments }) => payments),
+    ...formatRevenue(sums),
+    ...amountsBy(parts, sums),
+    first: new Date(first).toISOString(),
+    last: new Date(last).toISOString(),
+  }))
+  const ends = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+  const next = page.next ? writePayerCursor(parts.cursors, page.next) : null
+  return { kind: 'payers', answer: { revenueToken, ...ends, payers, next } }
+}
+
+/** What somebody paid and their pseudonym are in the list in any case; a payment is not. */
+function writePayerCursor(cursors: Cursors, mark: PayerMark): string {
+  return 'worth' in mark ? `${mark.worth}~${mark.payer}` : cursors.write(mark)
+}
+
+export function readPayerCursor(cursors: Cursors, text: string): PayerMark | undefined {
+  const [, worth, payer] = /^(-?\d{1,40})~([\w-]{1,128})$/.exec(text) ?? []
+  return worth === undefined || payer === undefined ? cursors.read(text) : { worth: BigInt(worth), payer }
+}

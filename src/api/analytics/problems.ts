@@ -1,0 +1,117 @@
+/** `GET /analytics/problems`: payments that somebody has to look after, each with what it means and what to do. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { Dispatch } from '../../core/payouts/ports.ts'
+import { judgeRefund } from '../../core/payouts/refunds.ts'
+import type { Problem, ProblemKind } from '../../core/ports/index.ts'
+import { pageOf } from '../http/paging.ts'
+import type { ProblemsQuery } from '../queries.ts'
+import type { RewardsParts } from '../rewards/view.ts'
+import { formatRefundDispatch } from '../rewards/view.ts'
+import { revenueTokenOf } from './format.ts'
+import { feedRecordOf, wentOutOf } from './records.ts'
+import type { BooksParts } from './reports.ts'
+
+/** How many of each kind are counted. */
+const mostCounted = 1_000
+
+export interface ProblemsView {
+  /** For an owner who is signed in. */
+  readonly namesTransactions: boolean
+  /** Undefined where the ledger keeps nothing of what goes out. */
+  readonly rewards: Pick<RewardsParts, 'mints'> | undefined
+}
+
+export async function readProblems(
+  parts: BooksParts,
+  query: ProblemsQuery,
+  { namesTransactions, rewards }: ProblemsView,
+) {
+  const { books, cursors, clock } = parts
+  const { kind, cursor, limit } = query
+  const asked = { most: limit + 1, ...(kind && { kind }), ...(cursor && { after: cursor }) }
+  const [revenueToken, counts, found] = await Promise.all([
+    revenueTokenOf(books),
+    books.countProblems(mostCounted),
+    books.problems(asked),
+  ])
+  const { shown, last } = pageOf(found, limit)
+  const now = clock.now()
+  const captures = shown.map(({ capture }) => capture)
+  const wentOut = await wentOutOf(parts, captures)
+  const records = shown.map((problem, index) => {
+    const decimals = parts.decimalsOf(problem.capture.token)
+    const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
+    return {
+      ...feedRecordOf(parts, problem.capture, revenueToken, wentOut[index]),
+      kind: problem.kind,
+      ...(problem.required !== undefined && { required: amount(problem.required) }),
+      received: amount(problem.capture.units),
+      ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
+      ...wordsOf(problem, now),
+      ...(rewards && refundOf(rewards, problem, wentOut[index]?.refund, amount, now)),
+    }
+  })
+  return { counts, records, next: last ? cursors.write(last.capture) : null }
+}
+
+type Amount = (units: bigint) => string
+
+/** The refund there is, or what one would send back. */
+function refundOf(
+  rewards: Pick<RewardsParts, 'mints'>,
+  { capture, required }: Problem,
+  dispatch: Dispatch | undefined,
+  amount: Amount,
+  now: number,
+) {
+  if (dispatch) {
+    const { payment: _payment, ...refund } = formatRefundDispatch(rewards, dispatch)
+    return { refund }
+  }
+  const ruling = judgeRefund({ capture, required }, now)
+  if (ruling.kind === 'refused') return {}
+  return { refundable: { token: capture.token, amount: amount(ruling.units), reason: ruling.reason } }
+}
+
+interface Words {
+  readonly note: string
+  readonly next: string
+}
+
+const refund = 'Send it back to who paid, unless you agree on something else.'
+
+function wordsOf({ kind, capture, until, required }: Problem, now: number): Words {
+  const isOpen = until >= now
+  const words: Readonly<Record<ProblemKind, () => Words>> = {
+    underpaid: () => ({ note: 'Less was paid than its requestId asks for, so it buys nothing.', next: refund }),
+    late: () => ({ note: 'It was paid or claimed after its time was over, so it bought nothing.', next: refund }),
+    surplus: () =>
+      required !== undefined && capture.units > required
+        ? { note: 'More was paid than was asked for.', next: 'Send back what is too much.' }
+        : { note: 'Its requestId was paid for by another payment, too.', next: refund },
+    undelivered: () =>
+      isOpen
+        ? {
+            note: 'It was accepted, and nothing was delivered yet.',
+            next: 'See why the resource failed: the payer can still ask again.',
+          }
+        : { note: 'It was accepted, and nothing was delivered before its time was over.', next: refund },
+    unmatched: () => ({
+      note: 'It bears no requestId of this service, so nobody knows what it is for.',
+      next: 'Find out who sent it and what for, or send it back.',
+    }),
+    unclaimed: () =>
+      isOpen
+        ? {
+            note: 'It was paid in time, and no proof of it was brought yet.',
+            next: 'Wait: the payer can still claim it. Send it back if the payer asks for that, as after losing the cookie that opens it.',
+          }
+        : { note: 'It was paid in time, and no proof of it was ever brought.', next: refund },
+    reverted: () => ({
+      note: 'The chain took it back: what was delivered for it was not paid.',
+      next: 'Watch who it was, or require finality before delivery.',
+    }),
+  }
+  return words[kind]()
+}

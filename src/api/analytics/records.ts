@@ -1,0 +1,67 @@
+/** Payments as records, a page at a time: what went out of them is looked up for all of a page together. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Dispatches, Rewards } from '../../core/payouts/ports.ts'
+import { refundLane } from '../../core/payouts/refunds.ts'
+import type { Capture, Ledger } from '../../core/ports/index.ts'
+import type { Cursors } from './cursor.ts'
+import type { CaptureRecord, DecimalsOf, WentOut } from './format.ts'
+import { formatCapture, withoutTransactions } from './format.ts'
+
+/** Where it is kept what went out. */
+export interface Outgoing {
+  readonly rewards: Pick<Rewards, 'shared'>
+  readonly dispatches: Pick<Dispatches, 'inLanes'>
+}
+
+/** Undefined where the ledger keeps nothing of what goes out. */
+export function outgoingOf({ rewards, dispatches }: Pick<Ledger, 'rewards' | 'dispatches'>): Outgoing | undefined {
+  return rewards && dispatches && { rewards, dispatches }
+}
+
+export interface RecordParts {
+  readonly decimalsOf: DecimalsOf
+  readonly outgoing?: Outgoing | undefined
+}
+
+/** Of each payment, in their order: two look-ups by key for all of them. */
+export async function wentOutOf(
+  { outgoing }: Pick<RecordParts, 'outgoing'>,
+  captures: readonly Pick<Capture, 'tx'>[],
+): Promise<readonly WentOut[]> {
+  if (!outgoing || captures.length === 0) return captures.map(() => ({}))
+  const [shared, refunds] = await Promise.all([
+    outgoing.rewards.shared(captures.map(({ tx }) => tx)),
+    outgoing.dispatches.inLanes(captures.map(({ tx }) => refundLane(encodeBase58(tx)))),
+  ])
+  return captures.map((_, index) => ({ shared: shared[index], refund: refunds[index] }))
+}
+
+export async function recordsOf(
+  parts: RecordParts,
+  captures: readonly Capture[],
+  revenueToken: TokenCode,
+): Promise<readonly CaptureRecord[]> {
+  const wentOut = await wentOutOf(parts, captures)
+  return captures.map((capture, index) => formatCapture(capture, parts.decimalsOf, revenueToken, wentOut[index]))
+}
+
+/** Records of the feed: no transaction in them. */
+export async function feedRecordsOf(
+  parts: RecordParts & { readonly cursors: Cursors },
+  captures: readonly Capture[],
+  revenueToken: TokenCode,
+) {
+  const wentOut = await wentOutOf(parts, captures)
+  return captures.map((capture, index) => feedRecordOf(parts, capture, revenueToken, wentOut[index]))
+}
+
+export function feedRecordOf(
+  { cursors, decimalsOf }: Pick<RecordParts, 'decimalsOf'> & { readonly cursors: Cursors },
+  capture: Capture,
+  revenueToken: TokenCode,
+  wentOut: WentOut | undefined,
+) {
+  const record = formatCapture(capture, decimalsOf, revenueToken, wentOut)
+  return { id: cursors.write(capture), ...withoutTransactions(record) }
+}

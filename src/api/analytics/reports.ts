@@ -1,0 +1,294 @@
+/** What payments come to, as people read it. Sums come from the rollups, so they cost the same however many payments there are. */
+import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import { worthDecimals } from '../../core/money/valuation.ts'
+import type {
+  Books,
+  Capture,
+  CaptureQuery,
+  Clock,
+  EndpointSum,
+  Journal,
+  Ledger,
+  Period,
+  Point,
+  Sum,
+  Usage,
+  UsageEvent,
+} from '../../core/ports/index.ts'
+import { usageEvents } from '../../core/ports/index.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import { pageOf } from '../http/paging.ts'
+import type { PageQuery, SeriesQuery } from '../queries.ts'
+import type { Cursors } from './cursor.ts'
+import { revenueTokenOf } from './format.ts'
+import type { RecordParts } from './records.ts'
+import { feedRecordsOf } from './records.ts'
+
+export interface BooksParts extends RecordParts {
+  readonly books: Books
+  readonly journal: Journal | undefined
+  readonly clock: Clock
+  readonly cursors: Cursors
+  /** Has what was counted until now written down. */
+  readonly flush: () => Promise<void>
+  /** The pseudonym of a requestId. */
+  readonly nameOf: (requestId: string) => string
+  /** Of a wallet. */
+  readonly payerOf: (wallet: Uint8Array) => string
+  readonly peek: Ledger['peek']
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** Endpoints whose sums are looked at; a path may hold anything, so there may be very many. */
+export const mostEndpoints = 1_000
+const linesPerView = 100
+const mostPoints = 2_000
+
+/** The list, and unless a page of it was asked for, what the period came to. */
+export async function readAnalytics(parts: BooksParts, query: PageQuery) {
+  const { books } = parts
+  const { view, cursor, order, limit, from, to, endpoint, token, status, state, payer, q } = query
+  const wants = (one: PageQuery['view']): boolean =>
+    view === undefined ? one === 'records' || cursor === undefined : view === one
+  const period = wholeHours(query)
+  const revenueToken = await revenueTokenOf(books)
+  const page = { from, to, endpoint, token, status, state, payer, after: cursor }
+  const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
+  const asked = { ...given, order, most: limit + 1 }
+  const captures = wants('records') ? await search(parts, asked, q) : []
+  const { shown, last } = pageOf(captures, limit)
+  const needsEndpoints = wants('usage') || wants('revenue')
+  if (wants('usage')) await parts.flush()
+  const [usage, endpoints, sums] = await Promise.all([
+    wants('usage') ? books.usage(period) : [],
+    needsEndpoints ? books.endpoints(period, mostEndpoints) : [],
+    wants('tokens') ? books.sums(period) : [],
+  ])
+  const lines = linesOf(endpoints, usage)
+  return {
+    revenueToken,
+    ...formatPeriod(period),
+    ...(wants('records') && {
+      records: await feedRecordsOf(parts, shown, revenueToken),
+      next: last ? parts.cursors.write(last) : null,
+    }),
+    ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),
+    ...(wants('revenue') && {
+      revenue: lines
+        .filter(({ sums }) => sums.length > 0)
+        .sort((one, other) => compare(other.revenue, one.revenue))
+        .slice(0, linesPerView)
+        .map((line) => revenueLine(parts, line)),
+    }),
+    ...(wants('tokens') && { tokens: tokenLines(parts, sums) }),
+  }
+}
+
+/** What somebody looks for by name: the first that it may be, and that there is. */
+async function search(parts: BooksParts, query: CaptureQuery, q: string | undefined): Promise<readonly Capture[]> {
+  for (const names of q === undefined ? [{}] : meaningsOf(parts, q)) {
+    if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
+    const found = await parts.books.captures({ ...query, ...names })
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function meaningsOf(parts: BooksParts, q: string): readonly Pick<CaptureQuery, 'tx' | 'request' | 'payer'>[] {
+  const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
+  if (tx) return [{ tx }]
+  if (openRequest(q)) return [{ request: parts.nameOf(q) }]
+  const wallet = decodeAddress(q)
+  return wallet ? [{ payer: parts.payerOf(wallet) }] : [{ request: q }, { payer: q }]
+}
+
+export type SeriesReading =
+  | { readonly kind: 'series'; readonly series: object }
+  | { readonly kind: 'too_long'; readonly why: string }
+
+/** Every hour or day of the period, also those in which nothing was paid. */
+export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise<SeriesReading> {
+  const { step, endpoint } = query
+  const stepMs = step === 'hour' ? hourMs : dayMs
+  const usualMs = step === 'hour' ? dayMs : 30 * dayMs
+  const to = ceilTo(query.to ?? Math.max(parts.clock.now(), (query.from ?? 0) + 1), stepMs)
+  const from = floorTo(query.from ?? to - usualMs, stepMs)
+  const count = (to - from) / stepMs
+  if (count > mostPoints) {
+    const most = step === 'hour' ? `${mostPoints} hours, or for step=day` : `${mostPoints} days`
+    return { kind: 'too_long', why: `that would be ${count} points; ask for a period of at most ${most}` }
+  }
+  const found = await parts.books.series({ from, to, step, ...(endpoint !== undefined && { endpoint }) })
+  const byTime = new Map<number, Point[]>()
+  for (const point of found) byTime.set(point.at, [...(byTime.get(point.at) ?? []), point])
+  const points = Array.from({ length: count }, (_, index) => {
+    const at = from + index * stepMs
+    const sums = byTime.get(at) ?? []
+    return {
+      at: new Date(at).toISOString(),
+      payments: total(sums, ({ payments }) => payments),
+      ...formatRevenue(sums),
+      unvalued: total(sums, ({ unvalued }) => unvalued),
+      ...amountsBy(parts, sums),
+    }
+  })
+  const revenueToken = await revenueTokenOf(parts.books)
+  const ends = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+  return { kind: 'series', series: { step, ...ends, endpoint: endpoint ?? null, revenueToken, points } }
+}
+
+/** Sums are kept by the hour, so a period is widened to whole ones; the answer says to which. */
+export function wholeHours({
+  from,
+  to,
+}: {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}): Period {
+  return {
+    ...(from !== undefined && { from: floorTo(from, hourMs) }),
+    ...(to !== undefined && { to: ceilTo(to, hourMs) }),
+  }
+}
+
+export function formatPeriod({ from, to }: Period) {
+  const text = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString())
+  return { from: text(from), to: text(to) }
+}
+
+export const floorTo = (at: number, step: number): number => Math.floor(at / step) * step
+export const ceilTo = (at: number, step: number): number => Math.ceil(at / step) * step
+
+/** What an endpoint sold and how often it was asked. */
+interface Line {
+  readonly endpoint: string
+  readonly sums: Sum[]
+  readonly usage: Partial<Record<UsageEvent, number>>
+  payments: number
+  /** Net of refunds. */
+  revenue: bigint
+  calls: number
+}
+
+/** By calls, most first: payments, and further uses of what they bought. */
+export function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
+  const lines = new Map<string, Line>()
+  const lineOf = (endpoint: string): Line => {
+    const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, revenue: 0n, calls: 0 }
+    lines.set(endpoint, line)
+    return line
+  }
+  for (const sum of sums) {
+    const line = lineOf(sum.endpoint)
+    line.sums.push(sum)
+    line.payments += sum.payments
+    line.revenue += netOf(sum)
+    line.calls += sum.payments
+  }
+  for (const { endpoint, event, count } of usage) {
+    const line = lineOf(endpoint)
+    line.usage[event] = (line.usage[event] ?? 0) + count
+    if (event === 'reused') line.calls += count
+  }
+  const byName = (one: Line, other: Line) => compare(one.endpoint, other.endpoint)
+  return [...lines.values()].sort((one, other) => other.calls - one.calls || byName(one, other))
+}
+
+function usageLine({ endpoint, calls, payments, usage }: Line) {
+  const counts = Object.fromEntries(usageEvents.map((event) => [event, usage[event] ?? 0]))
+  return { endpoint, calls, payments, ...counts }
+}
+
+function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {
+  return {
+    endpoint,
+    payments,
+    ...formatRevenue(sums),
+    unvalued: total(sums, ({ unvalued }) => unvalued),
+    ...amountsBy(parts, sums),
+  }
+}
+
+const shareDecimals = 4
+
+function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
+  // A token of which more was sent back than was received has no share.
+  const gainOf = (some: readonly Sum[]): bigint => {
+    const net = some.reduce((sum, one) => sum + netOf(one), 0n)
+    return net > 0n ? net : 0n
+  }
+  const ownOf = (token: TokenCode): readonly Sum[] => sums.filter((sum) => sum.token === token)
+  const whole = tokenCodes.reduce((sum, token) => sum + gainOf(ownOf(token)), 0n)
+  return tokenCodes.map((token) => {
+    const own = ownOf(token)
+    const worth = gainOf(own)
+    const { received, sentBack } = amountsBy(parts, own)
+    return {
+      token,
+      payments: total(own, ({ payments }) => payments),
+      received: received[token],
+      sentBack: sentBack[token],
+      ...formatRevenue(own),
+      unvalued: total(own, ({ unvalued }) => unvalued),
+      share: whole === 0n ? '0' : formatUnits((worth * 10n ** BigInt(shareDecimals)) / whole, shareDecimals),
+    }
+  })
+}
+
+/** What came in and what was sent back, in each token. */
+export function amountsBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]) {
+  return {
+    received: amountBy(parts, sums, ({ received }) => received),
+    sentBack: amountBy(parts, sums, ({ refunded }) => refunded),
+  }
+}
+
+/** What was kept of each token. */
+export function keptBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]): Record<TokenCode, string> {
+  return amountBy(parts, sums, ({ received, refunded }) => received - refunded)
+}
+
+/** All three keys always. Empty where there is an amount and the service does not know the decimals of its token. */
+function amountBy(
+  { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
+  sums: readonly Sum[],
+  of: (sum: Sum) => bigint,
+): Record<TokenCode, string> {
+  const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
+  for (const token of tokenCodes) {
+    const units = sums.filter((sum) => sum.token === token).reduce((all, sum) => all + of(sum), 0n)
+    const decimals = decimalsOf(token)
+    if (units !== 0n) amounts[token] = decimals === undefined ? '' : formatUnits(units, decimals)
+  }
+  return amounts
+}
+
+/** Revenue is what was earned less what was sent back; both stand beside it. */
+export function formatRevenue(sums: readonly Sum[]) {
+  const textOf = (of: (sum: Sum) => bigint): string =>
+    formatUnits(
+      sums.reduce((all, sum) => all + of(sum), 0n),
+      worthDecimals,
+    )
+  return {
+    revenue: textOf(netOf),
+    gross: textOf(({ worth }) => worth),
+    refunded: textOf(({ refundedWorth }) => refundedWorth),
+  }
+}
+
+function netOf({ worth, refundedWorth }: Sum): bigint {
+  return worth - refundedWorth
+}
+
+export function total<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0)
+}
+
+function compare<Value extends bigint | string>(one: Value, other: Value): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

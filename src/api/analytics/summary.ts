@@ -1,0 +1,58 @@
+/** `GET /api/analytics`: SPEC.md's summary, and how the period before it was. */
+import type { Period, Sum, Usage, UsageEvent } from '../../core/ports/index.ts'
+import type { SummaryQuery } from '../queries.ts'
+import { revenueTokenOf } from './format.ts'
+import type { BooksParts } from './reports.ts'
+import { formatPeriod, formatRevenue, keptBy, linesOf, mostEndpoints, total, wholeHours } from './reports.ts'
+
+const topEndpoints = 10
+/** How many of what is open now are counted. */
+const mostCounted = 1_000
+
+export async function readSummary(parts: BooksParts, query: SummaryQuery) {
+  const { books, journal } = parts
+  const period = wholeHours(query)
+  await parts.flush()
+  const before = periodBefore(period)
+  const [revenueToken, sums, endpoints, usage, pending, unclaimed, previous] = await Promise.all([
+    revenueTokenOf(books),
+    books.sums(period),
+    books.endpoints(period, mostEndpoints),
+    books.usage(period),
+    books.captures({ status: 'pending', order: 'latest', most: mostCounted }),
+    journal?.unclaimed(mostCounted) ?? [],
+    before && Promise.all([books.sums(before), books.usage(before)]),
+  ])
+  return {
+    currencyBreakdown: keptBy(parts, sums),
+    topEndpoints: linesOf(endpoints, usage)
+      .filter(({ calls }) => calls > 0)
+      .slice(0, topEndpoints)
+      .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, ...formatRevenue(sums) })),
+    revenueToken,
+    ...totalsOf(sums, usage),
+    unvalued: total(sums, ({ unvalued }) => unvalued),
+    ...formatPeriod(period),
+    ...(previous && { previous: totalsOf(...previous) }),
+    pending: pending.length,
+    // As in the list: what bears no requestId of ours is money sent to the wallet for other reasons.
+    unclaimed: unclaimed.filter(({ request }) => request !== '').length,
+  }
+}
+
+function totalsOf(sums: readonly Sum[], usage: readonly Usage[]) {
+  const countOf = (event: UsageEvent): number =>
+    total(
+      usage.filter((one) => one.event === event),
+      ({ count }) => count,
+    )
+  const payments = total(sums, (sum) => sum.payments)
+  const funnel = { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') }
+  const { revenue: totalRevenue, gross, refunded } = formatRevenue(sums)
+  return { totalRevenue, gross, refunded, payments, funnel }
+}
+
+/** Of the same length, where it has one. */
+function periodBefore({ from, to }: Period): Period | undefined {
+  return from === undefined || to === undefined ? undefined : { from: from - (to - from), to: from }
+}

@@ -1,0 +1,301 @@
+/** What the service's own addresses answer, as `/openapi.json` shows it. Tests hold every answer against these. */
+import { z } from 'zod'
+import { networks, tokenCodes } from '../core/money/tokens.ts'
+import { units } from '../core/payment/allowance.ts'
+import { refusals } from '../core/payment/refusals.ts'
+import { captureStatuses, problemKinds } from '../core/ports/index.ts'
+import { timelineEvents } from './analytics/detail.ts'
+import { feedStatuses } from './analytics/format.ts'
+import { states } from './queries.ts'
+import { refund, refundable } from './rewards/answers.ts'
+
+const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
+const token = z.enum(tokenCodes)
+const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
+const count = z.int().min(0)
+const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
+const revenue = {
+  revenue: decimal.meta({ description: 'What was earned less what was sent back; may be negative.' }),
+  gross: decimal.meta({ description: 'What was earned.' }),
+  refunded: decimal.meta({ description: 'What was sent back, at the time of the refund.' }),
+}
+const amounts = { received: byToken, sentBack: byToken.meta({ description: 'Refunds, by token.' }) }
+const period = { from: moment.nullable(), to: moment.nullable() }
+
+export const feedRecord = z
+  .strictObject({
+    id: z.string().meta({ description: 'Names this record at this service; a cursor, too.' }),
+    timestamp: moment,
+    requestId: z.string().meta({ description: 'Keyed hash.' }),
+    payer: z.string().meta({ description: 'Pseudonym; empty where it is not known.' }),
+    endpoint: z.string(),
+    token,
+    amount: decimal,
+    worth: decimal,
+    revenueToken: token,
+    status: z.enum(Object.values(feedStatuses)),
+    verification: z.enum(captureStatuses),
+    state: z.enum(states),
+    delivery: z.enum(['none', 'some', 'all']),
+    recipient: z.string(),
+    shared: z.string().meta({ description: 'In NATIVE, to all together; empty as long as it is not shared out.' }),
+    refundedAt: z.string().meta({ description: 'RFC 3339, UTC: when a refund was final; empty until then.' }),
+    refunded: decimal.meta({ description: 'What was sent back, in the token; empty where nothing was.' }),
+    revenue: decimal.meta({ description: 'What it adds to the revenue: its worth less what was sent back.' }),
+  })
+  .meta({ id: 'FeedRecord' })
+
+const check = z.enum(['passed', 'failed', 'unchecked'])
+const forOwners = z.string().optional().meta({ description: 'Only for an owner who is signed in.' })
+const timelineEntry = z.strictObject({
+  at: moment.nullable(),
+  event: z.enum(timelineEvents),
+  note: z.string().optional(),
+  amount: decimal.optional().meta({ description: 'What was shared out or sent back.' }),
+  token: token.optional(),
+  tx: forOwners,
+})
+
+export const detail = feedRecord
+  .extend({
+    tx: forOwners,
+    required: decimal.meta({ description: 'What was asked for, in the token that was paid with.' }),
+    checks: z.strictObject({ exists: check, recipient: check, amount: check, memo: check, unused: check }),
+    timeline: z.array(timelineEntry),
+    usableUntil: moment.nullable().meta({ description: 'Or claimable until, where it is not claimed yet.' }),
+    allowance: z.strictObject({ unit: z.enum(units), amount: decimal }).nullable(),
+    remaining: decimal.nullable(),
+  })
+  .meta({ id: 'PaymentDetail' })
+
+export const payers = z
+  .strictObject({
+    revenueToken: token,
+    from: moment,
+    to: moment,
+    payers: z.array(
+      z.strictObject({
+        payer: z.string().meta({ description: 'Pseudonym.' }),
+        payments: count,
+        ...revenue,
+        ...amounts,
+        first: moment,
+        last: moment,
+      }),
+    ),
+    next: z.string().nullable().meta({ description: 'The cursor of the next page.' }),
+  })
+  .meta({ id: 'Payers' })
+
+export const problemList = z
+  .strictObject({
+    counts: z.record(z.enum(problemKinds), count).meta({ description: 'Of each kind, up to 1,000.' }),
+    records: z.array(
+      feedRecord.extend({
+        kind: z.enum(problemKinds),
+        required: decimal.optional(),
+        received: decimal,
+        tx: forOwners,
+        note: z.string().meta({ description: 'What it means.' }),
+        next: z.string().meta({ description: 'What to do.' }),
+        refundable: refundable
+          .optional()
+          .meta({ description: 'What of it can be sent back now; `POST /api/refunds`.' }),
+        refund: refund.omit({ payment: true }).optional().meta({ description: 'How it is sent back, or was.' }),
+      }),
+    ),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Problems' })
+
+const usageLine = z.strictObject({
+  endpoint: z.string(),
+  calls: count.meta({ description: 'Payments, and further uses of what they bought.' }),
+  payments: count,
+  challenged: count,
+  free: count,
+  refused: count,
+  reused: count,
+  delivered: count,
+  undelivered: count,
+})
+const revenueLine = z.strictObject({
+  endpoint: z.string(),
+  payments: count,
+  ...revenue,
+  unvalued: count.meta({ description: 'Payments that had no rate, and so are in no revenue.' }),
+  ...amounts,
+})
+const tokenLine = z.strictObject({
+  token,
+  payments: count,
+  received: decimal,
+  sentBack: decimal,
+  ...revenue,
+  unvalued: count,
+  share: decimal.meta({ description: 'Of the revenue, 0 to 1; 0 where more was sent back than received.' }),
+})
+
+export const analytics = z
+  .strictObject({
+    revenueToken: token,
+    ...period,
+    records: z.array(feedRecord).optional(),
+    next: z.string().nullable().optional().meta({ description: 'The cursor of the next page.' }),
+    usage: z.array(usageLine).optional(),
+    revenue: z.array(revenueLine).optional(),
+    tokens: z.array(tokenLine).optional(),
+  })
+  .meta({ id: 'Analytics' })
+
+const funnel = z.strictObject({ challenged: count, paid: count, delivered: count })
+export const summary = z
+  .strictObject({
+    totalRevenue: revenue.revenue,
+    gross: revenue.gross,
+    refunded: revenue.refunded,
+    currencyBreakdown: byToken.meta({ description: 'Received amounts less refunds.' }),
+    topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, ...revenue })),
+    revenueToken: token,
+    payments: count,
+    unvalued: count,
+    ...period,
+    funnel,
+    previous: z
+      .strictObject({ totalRevenue: decimal, gross: decimal, refunded: decimal, payments: count, funnel })
+      .optional()
+      .meta({ description: 'The period of the same length before, where `from` and `to` are given.' }),
+    pending: count.meta({ description: 'Payments that can still be claimed, now; up to 1,000 are counted.' }),
+    unclaimed: count.meta({ description: 'Payments on chain that no proof was accepted for, now; up to 1,000.' }),
+  })
+  .meta({ id: 'AnalyticsSummary' })
+
+export const series = z
+  .strictObject({
+    step: z.enum(['hour', 'day']),
+    from: moment,
+    to: moment,
+    endpoint: z.string().nullable(),
+    revenueToken: token,
+    points: z.array(z.strictObject({ at: moment, payments: count, ...revenue, unvalued: count, ...amounts })),
+  })
+  .meta({ id: 'Series' })
+
+export const verification = z
+  .strictObject({
+    valid: z.boolean(),
+    status: z.enum(captureStatuses),
+    code: z.enum(Object.keys(refusals) as [keyof typeof refusals]).optional(),
+    detail: z.string().optional(),
+    retryable: z.boolean(),
+    requestId: z.string(),
+    checks: z.strictObject({
+      exists: check,
+      recipient: check,
+      amount: check,
+      memo: check,
+      unused: check,
+      unexpired: check,
+      sealed: check,
+    }),
+    recipient: z.string().optional(),
+    payer: z.string().optional(),
+    token: token.optional(),
+    received: decimal.optional(),
+    slot: count.optional(),
+    paidAt: moment.optional(),
+    claimableUntil: moment.optional(),
+  })
+  .meta({ id: 'Verification' })
+
+const developerLine = {
+  host: z.string(),
+  wallet: z.string(),
+  from: moment,
+  until: moment.meta({ description: 'Unless its document is seen to name the wallet until then.' }),
+}
+export const developer = z.strictObject(developerLine).meta({ id: 'Developer' })
+export const developerRevoked = z
+  .strictObject({ host: z.string(), wallet: z.string(), revoked: z.literal(true) })
+  .meta({ id: 'DeveloperRevoked' })
+export const developers = z
+  .strictObject({
+    service: z.string().nullable().meta({ description: 'The origin that messages name.' }),
+    id: z.string().meta({ description: 'The id that documents may name instead.' }),
+    network: z.enum(networks),
+    genesis: z.string(),
+    time: moment.meta({ description: 'By the clock of the service, which messages are compared with.' }),
+    developers: z.array(z.strictObject(developerLine)),
+    hosts: z.array(z.string()).optional().meta({ description: 'Hosts that can be verified; only for an owner.' }),
+  })
+  .meta({ id: 'Developers' })
+
+export const readiness = z
+  .strictObject({
+    ready: z.boolean(),
+    offered: z.array(token),
+    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
+    why: z.array(z.string()),
+  })
+  .meta({ id: 'Readiness' })
+export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
+
+const wallet = z.string().meta({ description: 'The wallet that is signed in.' })
+const owner = z.boolean().meta({ description: 'Whether it may read what the service earns.' })
+export const signInMessage = z
+  .strictObject({ message: z.string(), nonce: z.string(), expiresAt: moment })
+  .meta({ id: 'SignInMessage' })
+export const session = z
+  .strictObject({
+    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
+    expiresAt: moment,
+    wallet,
+    owner,
+  })
+  .meta({ id: 'Session' })
+export const signedIn = z
+  .union([
+    z.strictObject({ signedIn: z.literal(true), wallet, owner, expiresAt: moment }),
+    z.strictObject({ signedIn: z.literal(false) }),
+  ])
+  .meta({ id: 'SignedIn' })
+export const signedOut = z.strictObject({ signedOut: z.boolean() }).meta({ id: 'SignedOut' })
+
+const offer = z.strictObject({
+  methods: z.array(z.string()),
+  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
+  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
+  token,
+  per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
+  acceptedMints: z.array(token),
+  recipient: z.string(),
+  scope: z.string(),
+  description: z.string().optional(),
+})
+
+export const wellKnown = z
+  .strictObject({
+    version: z.literal(1),
+    service: z.string(),
+    network: z.enum(networks),
+    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
+    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
+    genesis: z.string(),
+    identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
+    recipients: z.array(z.string()),
+    tokens: z.record(z.string(), z.strictObject({ address: z.string(), decimals: count, tokenProgram: z.string() })),
+    endpoints: z.array(offer),
+    urls: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'WellKnown' })
+
+export const problemBody = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    problems: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Problem' })

@@ -1,0 +1,40 @@
+/**
+ * Secrets that open something by being shown: sessions and links.
+ *
+ * A token is 32 random bytes and a tag, so one that was made up is turned away before the store is asked. What is stored,
+ * and shown in lists, is its name: a keyed hash, from which nobody gets back to the token.
+ */
+import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
+import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
+import { writeNonce } from '../../core/encoding/nonce.ts'
+
+export interface Bearers {
+  make(): { readonly token: string; readonly name: string }
+  /** The name of a token that this service made; undefined for any other text. */
+  nameOf(token: string): string | undefined
+}
+
+const secretBytes = 32
+const tagBytes = 16
+const tokenLength = ((secretBytes + tagBytes) / 3) * 4
+
+/** `key` is `keyring.serviceKey`. Tokens of one purpose mean nothing for another. */
+export function createBearers(key: Uint8Array, purpose: string): Bearers {
+  const macFor = (part: string) => prepareMac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
+  const [tagOf, hashOf] = [macFor('tag'), macFor('name')]
+  const nameFor = (secret: Uint8Array) => encodeBase64url(hashOf(secret), tagBytes)
+  return {
+    make: () => {
+      const secret = new Uint8Array(secretBytes)
+      writeNonce(secret, 0, secretBytes)
+      const token = Uint8Array.of(...secret, ...tagOf(secret).subarray(0, tagBytes))
+      return { token: encodeBase64url(token), name: nameFor(secret) }
+    },
+    nameOf: (token) => {
+      const bytes = token.length === tokenLength ? decodeBase64url(token) : undefined
+      const secret = bytes?.subarray(0, secretBytes)
+      if (!bytes || !secret) return undefined
+      return equalBytes(bytes.subarray(secretBytes), tagOf(secret).subarray(0, tagBytes)) ? nameFor(secret) : undefined
+    },
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Signing in with a wallet: `/sign-in/nonce` gives a text, `/sign-in` takes its signature, `/sign-out` ends it. There are
+ * no accounts: anybody may sign in as the wallet they hold, and what that wallet may see is asked elsewhere.
+ */
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { readClientAddress } from '../../core/encoding/client-address.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Clock, Log, Shelf, Verifier } from '../../core/ports/index.ts'
+import type { Visitor } from '../http/access.ts'
+import { createAttempts } from '../http/attempts.ts'
+import { answer, problem } from '../http/errors.ts'
+import { endpoints } from '../http/paths.ts'
+import { readPosted } from '../http/posted.ts'
+import { signInBodies } from '../queries.ts'
+import type { Site } from './message.ts'
+import { createSignInMessages } from './message.ts'
+import { createSites, isPlainLoopback } from './origins.ts'
+import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from './session.ts'
+import { isSignedBy, readBase64, readSignature } from './signed-text.ts'
+
+export interface SignInParts {
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly verifier: Verifier
+  readonly log: Log
+  readonly network: Network
+  /** `keyring.serviceKey`. */
+  readonly key: Uint8Array
+  /** Where the service is reached from outside. Without it, and without `origins`, sign-in works at this machine only. */
+  readonly publicUrl?: string | undefined
+  /** Further origins under which it is reached. */
+  readonly origins?: readonly string[] | undefined
+  readonly isOwner: (wallet: string) => boolean
+  readonly sessionSeconds?: number | undefined
+  /** How many proxies of one's own stand in front. */
+  readonly trustProxy?: number | undefined
+}
+
+export interface SignIn {
+  /** For `/sign-in`, `/sign-in/nonce` and `/sign-out`. */
+  handle(request: Request, visitor: Visitor): Promise<Response>
+  /** A cookie counts only where the service's own page sent it; a bearer token always. */
+  sessionOf(request: Request): Promise<{ readonly wallet: string } | undefined>
+}
+
+const noncePath = `${endpoints.signIn}/nonce`
+
+export function createSignIn(parts: SignInParts): SignIn {
+  const { clock, shelf, key, isOwner, sessionSeconds = usualSessionSeconds } = parts
+  const messages = createSignInMessages(key, parts.network)
+  const sites = createSites(parts.publicUrl, parts.origins)
+  const sessions = createSessions({ shelf, clock, key, sessionSeconds, sites })
+  const attempts = createAttempts(clock)
+
+  const nonce = async (request: Request, site: Site): Promise<Response> => {
+    const read = await readPosted(request, signInBodies.nonce)
+    if (read instanceof Response) return read
+    const { text, nonce, expiresAt } = messages.write(site, read.address, clock.now())
+    return answer({ message: text, nonce, expiresAt: new Date(expiresAt).toISOString() })
+  }
+
+  const signIn = async (request: Request, site: Site): Promise<Response> => {
+    const read = await readPosted(request, signInBodies.signIn)
+    if (read instanceof Response) return read
+    const { address, message } = read
+    const [wallet, signature] = [decodeAddress(address), readSignature(read.signature)]
+    const text = messages.read(message, site, address, clock.now())
+    if (text.kind === 'wrong') return refuse(text.why)
+    const signed = read.signedMessage ? readBase64(read.signedMessage) : undefined
+    if (!wallet || !signature || !isSignedBy(parts.verifier, wallet, message, { signature, signed }))
+      return refuse('the signature is not one of this wallet under this message')
+    // Only what was signed is written down, so a flood of questions for messages leaves nothing behind.
+    if (!(await shelf.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message was used before')
+    await sessions.end(request)
+    const { token, expiresAt } = await sessions.begin(address)
+    parts.log.info('signed in', { owner: isOwner(address) })
+    return answer(
+      { token, expiresAt: new Date(expiresAt).toISOString(), wallet: address, owner: isOwner(address) },
+      { headers: { 'Set-Cookie': sessionCookie(token, sessionSeconds, !isPlainLoopback(site)) } },
+    )
+  }
+
+  const whoAmI = async (request: Request): Promise<Response> => {
+    const session = await sessions.of(request)
+    if (!session) return answer({ signedIn: false })
+    const { wallet, expiresAt } = session
+    return answer({ signedIn: true, wallet, owner: isOwner(wallet), expiresAt: new Date(expiresAt).toISOString() })
+  }
+
+  const signOut = async (request: Request, site: Site): Promise<Response> => {
+    const signedOut = await sessions.end(request)
+    return answer({ signedOut }, { headers: { 'Set-Cookie': sessionCookie('', 0, !isPlainLoopback(site)) } })
+  }
+
+  return {
+    sessionOf: sessions.of,
+    handle: async (request, { peer }) => {
+      const path = new URL(request.url).pathname
+      if (path === endpoints.signIn && request.method === 'GET') return whoAmI(request)
+      if (![endpoints.signIn, noncePath, endpoints.signOut].includes(path)) return problem('not_found')
+      if (request.method !== 'POST')
+        return problem('method_not_allowed', { headers: { Allow: path === endpoints.signIn ? 'GET, POST' : 'POST' } })
+      const site = sites.of(request)
+      if (!site) return problem('sign_in_unconfigured')
+      if (isForeign(request, sites)) return problem('cross_site')
+      if (path === noncePath) return nonce(request, site)
+      if (path === endpoints.signOut) return signOut(request, site)
+      const forwarded = request.headers.get('x-forwarded-for') ?? undefined
+      const client = readClientAddress(peer, forwarded, parts.trustProxy ?? 0)
+      return attempts.take(client) ? signIn(request, site) : problem('sign_ins_limited')
+    },
+  }
+}
+
+function refuse(why: string): Response {
+  return problem('sign_in_failed', { detail: `Not signed in: ${why}. Ask for a new message and sign that.` })
+}

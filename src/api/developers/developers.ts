@@ -1,0 +1,191 @@
+/**
+ * `/developers`: whose rewards are paid to which wallet. A developer shows that the wallet is theirs by a signed message,
+ * and that the host is theirs by a document there.
+ *
+ * Whoever asks is a stranger. Only hosts that the operator's rules name are ever asked for a document, in the one spelling
+ * in which they name them, and each only once in a while, however many ask for it.
+ */
+import { readClientAddress } from '../../core/encoding/client-address.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { DeveloperBook, DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
+import { developerDocumentPath } from '../../core/payouts/developers.ts'
+import type { Verification } from '../../core/payouts/ports.ts'
+import type { Clock, Log } from '../../core/ports/index.ts'
+import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+import type { Site } from '../auth/message.ts'
+import type { Sites } from '../auth/origins.ts'
+import type { Access, Visitor } from '../http/access.ts'
+import { mayRead, turnAway } from '../http/access.ts'
+import { createAttempts } from '../http/attempts.ts'
+import { answer, problem } from '../http/errors.ts'
+import { readPosted } from '../http/posted.ts'
+import type { DeveloperBody } from '../queries.ts'
+import { developerBody, revokeBody } from '../queries.ts'
+import type { DeveloperMessageParts, DeveloperMessages } from './messages.ts'
+import { createDeveloperMessages } from './messages.ts'
+
+export interface DevelopersParts extends DeveloperMessageParts {
+  readonly book: DeveloperBook
+  readonly log: Log
+  readonly network: Network
+  /** The id of the service, which a document may name instead of its origin. */
+  readonly id: string
+  readonly sites: Sites
+  readonly trustProxy: number
+  /** Those that can be verified, as `developerHostOf` writes them. Asked every time: rules change. */
+  readonly hosts: () => readonly string[]
+  readonly readDocument: ReadDocument
+}
+
+export interface Developers {
+  register(request: Request, visitor: Visitor): Promise<Response>
+  revoke(request: Request, visitor: Visitor, access: () => Promise<Access>): Promise<Response>
+  list(request: Request, access: () => Promise<Access>): Promise<Response>
+}
+
+/**
+ * Whoever has just put the document there and tries again wants it read anew. So a host is asked again at once a few times;
+ * who tries on is told what it last said, for so long, so that nobody is flooded by us.
+ */
+const looksPerHost = { most: 5, secondsEach: 5 }
+const freshMs = 5_000
+
+export function createDevelopers(parts: DevelopersParts): Developers {
+  const { book, clock, sites } = parts
+  const attempts = createAttempts(clock)
+  const mayTry = (request: Request, { peer }: Visitor): boolean => {
+    const forwarded = request.headers.get('x-forwarded-for') ?? undefined
+    return attempts.take(readClientAddress(peer, forwarded, parts.trustProxy))
+  }
+  const desk: Desk = {
+    ...parts,
+    messages: createDeveloperMessages(parts),
+    readDocument: shareReadings(parts.readDocument, clock),
+  }
+  return {
+    register: async (request, visitor) => {
+      if (!mayTry(request, visitor)) return tooMany()
+      const body = await readPosted(request, developerBody)
+      if (body instanceof Response) return body
+      const site = sites.of(request)
+      return site ? register(desk, body, site) : problem('sign_in_unconfigured')
+    },
+    revoke: async (request, visitor, access) => {
+      if (!mayTry(request, visitor)) return tooMany()
+      const body = await readPosted(request, revokeBody)
+      if (body instanceof Response) return body
+      const { host, wallet, issuedAt, signature, signedMessage } = body
+      if (wallet === undefined || issuedAt === undefined || signature === undefined) {
+        const who = await access()
+        return mayRead(who) ? revokeFor(desk, host, undefined) : turnAway(who)
+      }
+      const site = sites.of(request)
+      if (!site) return problem('sign_in_unconfigured')
+      const message = { host, wallet, issuedAt, signature, signedMessage }
+      const why = desk.messages.doubt('revoke', message, site)
+      return why === undefined ? revokeFor(desk, host, message) : refuse(why)
+    },
+    list: async (request, access) => {
+      const [verified, who] = await Promise.all([book.all(), access()])
+      const { id, network, genesis, hosts } = parts
+      return answer({
+        service: sites.of(request)?.origin ?? null,
+        id,
+        network,
+        genesis,
+        time: new Date(clock.now()).toISOString(),
+        developers: verified.map(formatVerification),
+        // An upstream may be the operator's secret.
+        ...(mayRead(who) && { hosts: [...new Set(hosts())].toSorted() }),
+      })
+    },
+  }
+}
+
+interface Desk extends DevelopersParts {
+  readonly messages: DeveloperMessages
+}
+
+async function register(desk: Desk, body: DeveloperBody, site: Site): Promise<Response> {
+  const { book, messages, log } = desk
+  const { host, wallet } = body
+  if (!desk.hosts().includes(host)) return problem('host_unknown')
+  const why = messages.doubt('register', body, site)
+  if (why !== undefined) return refuse(why)
+  const reading = await desk.readDocument(host)
+  if (reading.kind === 'unavailable')
+    return problem('document_unavailable', { detail: `Not verified: ${reading.why}.` })
+  if (!isNamed(reading, wallet, desk)) return problem('document_refused', { detail: missing(reading, wallet, site) })
+  if (!(await messages.use('register', body))) return refuse('it was used before')
+  const verification = await book.assign(host, wallet)
+  if (verification === 'busy') return problem('developers_busy')
+  log.info('developer verified', { host, wallet })
+  return answer(formatVerification(verification))
+}
+
+/** Without a message: for an owner, whoever's it is. */
+async function revokeFor(desk: Desk, host: string, message: DeveloperBody | undefined): Promise<Response> {
+  const { book, messages, log } = desk
+  const current = await book.current(host)
+  if (!current) return problem('not_verified')
+  const { wallet } = current
+  if (message && message.wallet !== wallet) return refuse('the host is verified for another wallet')
+  if (message && !(await messages.use('revoke', message))) return refuse('it was used before')
+  const ended = await book.end(host, wallet)
+  if (ended === 'busy') return problem('developers_busy')
+  if (!ended) return problem('not_verified')
+  log.info('developer revoked', { host, wallet })
+  return answer({ host, wallet, revoked: true })
+}
+
+/** Whether a document says that rewards at this service are for a wallet. */
+export function isNamed(
+  reading: DocumentReading,
+  wallet: string,
+  { id, sites }: { readonly id: string; readonly sites: Pick<Sites, 'knows'> },
+): boolean {
+  if (reading.kind !== 'document') return false
+  return reading.entries.some(
+    (entry) => entry.wallet === wallet && (entry.service === id || sites.knows(entry.service.replace(/\/$/, ''))),
+  )
+}
+
+function formatVerification({ host, wallet, from, until }: Verification) {
+  return { host, wallet, from: new Date(from).toISOString(), until: new Date(until).toISOString() }
+}
+
+function refuse(why: string): Response {
+  return problem('message_refused', { detail: `Refused: ${why}. Sign a new message.` })
+}
+
+function tooMany(): Response {
+  return problem('rate_limited', { detail: 'Too many asked from here; wait a minute.' })
+}
+
+/** What the document says, and what it should say. */
+function missing(reading: DocumentReading, wallet: string, { origin }: Site): string {
+  const why = reading.kind === 'document' ? 'it does not name this wallet for this service' : reading.why
+  const entry = JSON.stringify({ wallet, service: origin })
+  return `The document at ${developerDocumentPath} proves nothing: ${why}. Put ${entry} there.`
+}
+
+/** Those who ask for one host at once share a reading. */
+function shareReadings(read: ReadDocument, clock: Clock): ReadDocument {
+  const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading>; isOver: boolean }>()
+  const creditOf = createCredits(clock)
+  return (host) => {
+    const now = clock.monotonic()
+    const before = recent.get(host)
+    if (before && !before.isOver) return before.reading
+    const credit = creditOf(host, looksPerHost)
+    if (before && credit.left < 1 && now - before.at < freshMs) return before.reading
+    credit.left = Math.max(0, credit.left - 1)
+    const look = { at: now, reading: read(host), isOver: false }
+    const end = (): void => {
+      look.isOver = true
+    }
+    look.reading.then(end, end)
+    recent.set(host, look)
+    return look.reading
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Who is verified for which host, as the ledger's rewards have it. A host's verification is read and changed by one at a
+ * time, so that a check which began before somebody else was verified does not undo that.
+ */
+import type { DeveloperBook } from '../../core/payouts/developers.ts'
+import { dayMs, verificationAt, verificationDays } from '../../core/payouts/developers.ts'
+import type { Rewards } from '../../core/payouts/ports.ts'
+import type { Clock, Shelf } from '../../core/ports/index.ts'
+
+export interface DeveloperBookParts {
+  readonly rewards: Pick<Rewards, 'verify' | 'revoke' | 'verifications'>
+  readonly shelf: Pick<Shelf, 'put' | 'remove'>
+  readonly clock: Clock
+}
+
+/** A server that dies while it holds a host leaves it after so long. */
+const holdMs = 10_000
+const tries = 40
+const pauseMs = 50
+
+export function createDeveloperBook({ rewards, shelf, clock }: DeveloperBookParts): DeveloperBook {
+  const current: DeveloperBook['current'] = async (host) =>
+    verificationAt(await rewards.verifications(host), clock.now())
+
+  const alone = async <Done>(host: string, change: () => Promise<Done>): Promise<Done | 'busy'> => {
+    const name = `developers:change:${host}`
+    for (let attempt = 0; attempt < tries; attempt += 1) {
+      if (await shelf.put(name, '', clock.now() + holdMs)) {
+        return await change().finally(() => shelf.remove(name))
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+    return 'busy'
+  }
+
+  const write = async (host: string, wallet: string) => {
+    const from = clock.now()
+    const verification = { host, wallet, from, until: from + verificationDays * dayMs }
+    await rewards.verify(verification)
+    return { ...verification, isRevoked: false }
+  }
+
+  return {
+    current,
+    all: async () => {
+      const [all, now] = [await rewards.verifications(), clock.now()]
+      const hosts = [...new Set(all.map(({ host }) => host))]
+      return hosts.flatMap((host) => {
+        const own = all.filter((one) => one.host === host)
+        return verificationAt(own, now) ?? []
+      })
+    },
+    assign: (host, wallet) => alone(host, () => write(host, wallet)),
+    prolong: (host, wallet) =>
+      alone(host, async () => {
+        if ((await current(host))?.wallet !== wallet) return false
+        await write(host, wallet)
+        return true
+      }),
+    end: (host, wallet) =>
+      alone(host, async () => (await current(host))?.wallet === wallet && (await rewards.revoke(host, clock.now()))),
+  }
+}

@@ -1,0 +1,210 @@
+/** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
+import type { Cursors } from './analytics/cursor.ts'
+import type { BooksParts } from './analytics/reports.ts'
+import type { PaymentStream } from './analytics/stream.ts'
+import * as answers from './answers.ts'
+import type { Exports } from './exports/routes.ts'
+import type { Access } from './http/access.ts'
+import { mayRead, turnAway } from './http/access.ts'
+import { answer, respond } from './http/errors.ts'
+import { endpoints } from './http/paths.ts'
+import type { Documented } from './openapi.ts'
+import { openapiDocument } from './openapi.ts'
+import type { RoutesParts, Row } from './parts.ts'
+import type { DiscoveryParts } from './public/discovery.ts'
+import { llmsText, wellKnownDocument } from './public/discovery.ts'
+import type { Health } from './public/health.ts'
+import { metricsEndpoint } from './public/health.ts'
+import type { VerificationParts } from './public/verification.ts'
+import { verifyEndpoint } from './public/verification.ts'
+import { filterQuery, signInBodies, verifyBody } from './queries.ts'
+import type { RewardsParts } from './rewards/view.ts'
+import { analyticsRows } from './routes/analytics.ts'
+import { developerRows } from './routes/developers.ts'
+import { rewardsRows } from './routes/rewards.ts'
+
+export interface TableParts {
+  readonly routes: RoutesParts
+  readonly books: BooksParts | undefined
+  readonly stream: PaymentStream | undefined
+  readonly health: Health
+  readonly discovery: DiscoveryParts
+  readonly verification: VerificationParts
+  readonly rewards: RewardsParts | undefined
+  readonly cursors: Cursors
+}
+
+const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
+
+export function routeTable(parts: TableParts): readonly Row[] {
+  const rows = [
+    ...paymentRows(parts),
+    ...analyticsRows(parts),
+    ...rewardsRows({ ...parts, settlement: parts.routes.settlement, log: parts.routes.service.log }),
+    ...developerRows(parts.routes.developers),
+    ...healthRows(parts),
+    ...discoveryRows(parts),
+  ]
+  const documented = rows.filter(({ method }) => method !== '*')
+  const others = partDocuments(parts.routes)
+  const openapi: Row = {
+    method: 'GET',
+    path: endpoints.openapi,
+    summary: 'This document',
+    isPrivate: false,
+    handle: () => {
+      const all = [...documented, openapi, ...others]
+      return answer(openapiDocument(parts.discovery, all), { headers: open })
+    },
+  }
+  return [...rows, openapi, ...partRows(parts.routes)]
+}
+
+function paymentRows({ verification }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'POST',
+      path: endpoints.verifyPayment,
+      summary: 'Checks a payment, and uses nothing up',
+      isPrivate: false,
+      body: verifyBody,
+      answer: answers.verification,
+      handle: async ({ request, visitor, access }) => verifyEndpoint(verification, request, visitor, await access()),
+    },
+  ]
+}
+
+function healthRows({ routes, health }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'GET',
+      path: endpoints.health,
+      summary: 'The process lives',
+      isPrivate: false,
+      answer: answers.health,
+      handle: () => alive(),
+    },
+    {
+      method: 'GET',
+      path: endpoints.ready,
+      summary: 'Everything that is sold can be sold, and the ledger answers; else 503',
+      isPrivate: false,
+      answer: answers.readiness,
+      handle: async ({ access }) => health.ready(mayRead(await access().catch(() => stranger))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.metrics,
+      summary: 'Counters in the text format of Prometheus',
+      isPrivate: false,
+      type: 'text/plain',
+      handle: async ({ request, visitor, access }) =>
+        metricsEndpoint(routes.service, request, {
+          visitor,
+          access: await access().catch(() => stranger),
+          isOpen: routes.hasOpenMetrics,
+        }),
+    },
+  ]
+}
+
+/** Who cannot be recognised, because the ledger is away, is nobody in particular; health is told all the same. */
+const stranger: Access = { kind: 'stranger', wallet: undefined }
+
+export function alive(): Response {
+  return answer({ status: 'ok' })
+}
+
+function discoveryRows({ discovery }: TableParts): readonly Row[] {
+  return [
+    {
+      method: 'GET',
+      path: endpoints.llms,
+      summary: 'What is sold and how to pay, for language models',
+      isPrivate: false,
+      type: 'text/plain',
+      handle: () => respond(llmsText(discovery), 'text/plain; charset=utf-8', { headers: open }),
+    },
+    {
+      method: 'GET',
+      path: endpoints.wellKnown,
+      summary: 'Network, keys, recipients, tokens and what is sold',
+      isPrivate: false,
+      answer: answers.wellKnown,
+      handle: () => answer(wellKnownDocument(discovery), { headers: open }),
+    },
+  ]
+}
+
+/** What is said of parts that tell methods apart themselves. */
+function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] {
+  const one = (method: string, path: string, summary: string, more: Partial<Documented> = {}): Documented => {
+    return { method, path, summary, isPrivate: false, ...more }
+  }
+  const secret = { isPrivate: true }
+  const nonce = { body: signInBodies.nonce, answer: answers.signInMessage }
+  const session = { body: signInBodies.signIn, answer: answers.session }
+  return [
+    ...(signIn
+      ? [
+          one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign', nonce),
+          one('POST', endpoints.signIn, 'Signs in with the signed message', session),
+          one('GET', endpoints.signIn, 'Who is signed in', { answer: answers.signedIn }),
+          one('POST', endpoints.signOut, 'Ends the session', { answer: answers.signedOut }),
+        ]
+      : []),
+    ...(exports
+      ? [
+          one('GET', endpoints.export, 'Payments as csv, json or xlsx, or a link for a spreadsheet (sheets)', {
+            ...secret,
+            query: filterQuery(['format']),
+            type: 'text/csv',
+          }),
+          one('GET', endpoints.links, 'Links to exports that are open', secret),
+          one('DELETE', `${endpoints.links}/{id}`, 'Ends a link', secret),
+        ]
+      : []),
+  ]
+}
+
+/** Addresses of parts that tell methods apart themselves. Where a part is missing, there is nothing. */
+function partRows({ signIn, exports, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
+  const row = (path: string, handle: Row['handle']): Row => {
+    return { method: '*', path, summary: '', isPrivate: false, isWhole: true, handle }
+  }
+  return [
+    ...(signIn
+      ? [endpoints.signIn, endpoints.signOut].map((path) =>
+          row(path, ({ request, visitor }) => signIn.handle(request, visitor)),
+        )
+      : []),
+    ...(exports ? exportRows(exports) : []),
+    ...(faucet ? [row(endpoints.faucet, ({ request, visitor }) => faucet(request, visitor))] : []),
+    ...(dashboard ? [row(endpoints.dashboard, ({ request, url }) => dashboard(request, url))] : []),
+    ...(pay ? [row(endpoints.pay, ({ request, url, visitor }) => pay(request, url, visitor))] : []),
+  ]
+}
+
+function exportRows(exports: Exports): readonly Row[] {
+  const row = { method: '*', summary: '' }
+  return [
+    {
+      ...row,
+      path: endpoints.export,
+      isPrivate: false,
+      handle: async ({ request, access }) => {
+        // A link speaks for itself.
+        if (exports.hasLink(request)) return exports.handle(request, '')
+        const who = await access()
+        return mayRead(who) ? exports.handle(request, who.kind === 'owner' ? who.wallet : '') : turnAway(who)
+      },
+    },
+    {
+      ...row,
+      path: endpoints.links,
+      isPrivate: true,
+      isWhole: true,
+      handle: ({ request }) => exports.handleLinks(request),
+    },
+  ]
+}

@@ -1,0 +1,80 @@
+/**
+ * Links by which a spreadsheet fetches an export without signing in: for a while, for what was asked when it was made, and
+ * until somebody revokes it.
+ */
+import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { CaptureFilter } from '../analytics/query.ts'
+import { formatCaptureFilter, readCaptureFilter } from '../analytics/query.ts'
+import { createBearers } from '../auth/bearer.ts'
+
+export interface Link {
+  readonly id: string
+  /** The filter, as a query. */
+  readonly query: string
+  /** Who made it; empty at the machine itself. */
+  readonly owner: string
+  /** RFC 3339. */
+  readonly madeAt: string
+  readonly validUntil: string
+}
+
+export interface Links {
+  /** Undefined when there are as many as may be. */
+  make(filter: CaptureFilter, owner: string): Promise<{ readonly token: string; readonly link: Link } | undefined>
+  /** What a token lets its holder read. Undefined when it is not valid, or no longer. */
+  open(token: string): Promise<{ readonly id: string; readonly filter: CaptureFilter } | undefined>
+  isOpen(id: string): Promise<boolean>
+  list(): Promise<readonly Link[]>
+  revoke(id: string): Promise<boolean>
+}
+
+export interface LinkParts {
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly key: Uint8Array
+  readonly ttlSeconds: number
+}
+
+export const usualLinkSeconds = 7 * 24 * 3_600
+const mostLinks = 100
+const prefix = 'link:'
+
+export function createLinks({ shelf, clock, key, ttlSeconds }: LinkParts): Links {
+  const bearers = createBearers(key, 'link')
+  const list = async (): Promise<readonly Link[]> =>
+    (await shelf.list(prefix)).flatMap(({ name, value, until }) => {
+      const kept = readKept(value)
+      return kept ? [{ id: name.slice(prefix.length), ...kept, validUntil: new Date(until).toISOString() }] : []
+    })
+
+  return {
+    list,
+    make: async (filter, owner) => {
+      if ((await list()).length >= mostLinks) return undefined
+      const { token, name: id } = bearers.make()
+      const [now, query] = [clock.now(), formatCaptureFilter(filter).toString()]
+      const [madeAt, until] = [new Date(now).toISOString(), now + ttlSeconds * 1000]
+      await shelf.put(`${prefix}${id}`, JSON.stringify({ query, owner, madeAt }), until)
+      return { token, link: { id, query, owner, madeAt, validUntil: new Date(until).toISOString() } }
+    },
+    open: async (token) => {
+      const id = bearers.nameOf(token)
+      const kept = id === undefined ? undefined : readKept((await shelf.get(`${prefix}${id}`)) ?? '')
+      if (id === undefined || !kept) return undefined
+      const reading = readCaptureFilter(new URLSearchParams(kept.query))
+      return reading.kind === 'input' ? { id, filter: reading.input } : undefined
+    },
+    isOpen: async (id) => (await shelf.get(`${prefix}${id}`)) !== undefined,
+    revoke: (id) => shelf.remove(`${prefix}${id}`),
+  }
+}
+
+function readKept(text: string): Pick<Link, 'query' | 'owner' | 'madeAt'> | undefined {
+  try {
+    const { query, owner, madeAt } = JSON.parse(text) as Record<string, unknown>
+    if (typeof query !== 'string' || typeof owner !== 'string' || typeof madeAt !== 'string') return undefined
+    return { query, owner, madeAt }
+  } catch {
+    return undefined
+  }
+}

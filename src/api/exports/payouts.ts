@@ -1,0 +1,77 @@
+/** `GET /api/rewards/export`: every line of every payout as CSV or JSON, the latest payout first, streamed. */
+import type { Dispatch } from '../../core/payouts/ports.ts'
+import type { RewardsParts } from '../rewards/view.ts'
+import { formatLine } from '../rewards/view.ts'
+import { csvChunks } from './csv.ts'
+import type { Downloads } from './downloads.ts'
+import { downloadHeaders } from './downloads.ts'
+import { jsonChunks } from './json.ts'
+import type { PagesOf } from './rows.ts'
+import { begin, textStream } from './rows.ts'
+
+/** The order of columns. */
+const payoutColumns = [
+  'timestamp',
+  'payout',
+  'state',
+  'tx',
+  'role',
+  'payee',
+  'token',
+  'owed',
+  'rate',
+  'opening',
+  'sent',
+] as const
+type PayoutColumn = (typeof payoutColumns)[number]
+
+export const rewardsExportFormats = ['csv', 'json'] as const
+export type RewardsExportFormat = (typeof rewardsExportFormats)[number]
+
+/** A payout has some twenty lines, so a page has about a thousand. */
+const payoutsPerPage = 50
+
+/** What is planned meanwhile stands before the first page: no line comes twice. */
+async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
+  let last: Dispatch | undefined
+  for (;;) {
+    const payouts = await parts.dispatches.list({
+      kind: 'payout',
+      most: payoutsPerPage,
+      ...(last && { after: { at: last.at, id: last.id } }),
+    })
+    last = payouts.at(-1)
+    const pages = await Promise.all(payouts.map((dispatch) => linesOf(parts, dispatch)))
+    if (pages.length > 0) yield pages.flat()
+    if (payouts.length < payoutsPerPage) return
+  }
+}
+
+async function linesOf(
+  parts: RewardsParts,
+  { id, state, changedAt, signed }: Dispatch,
+): Promise<readonly Readonly<Record<PayoutColumn, string>>[]> {
+  const lines = await parts.dispatches.lines(id)
+  const head = {
+    timestamp: new Date(changedAt).toISOString(),
+    payout: id,
+    state,
+    tx: signed?.signature ?? '',
+    token: 'NATIVE',
+  }
+  return lines.map((line) => ({ ...head, ...formatLine(parts, line) }))
+}
+
+export function exportRewards(
+  parts: RewardsParts,
+  downloads: Downloads,
+  format: RewardsExportFormat,
+): Promise<Response> {
+  return downloads.run(
+    async () => {
+      const pages = await begin(readLines(parts))
+      return textStream(format === 'json' ? jsonChunks(pages, payoutColumns) : csvChunks(pages, payoutColumns, true))
+    },
+    () => downloadHeaders('payouts', format, parts.clock),
+  )
+}

@@ -1,0 +1,160 @@
+/**
+ * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
+ * into one. Who may read is decided before, but for a link, which speaks for itself.
+ */
+import type { Books, Clock, Log, Shelf } from '../../core/ports/index.ts'
+import type { SheetsPort } from '../../core/ports/sheets.ts'
+import type { CaptureColumn } from '../analytics/format.ts'
+import { captureColumns, columnsWithoutTransactions } from '../analytics/format.ts'
+import type { CaptureFilter } from '../analytics/query.ts'
+import { readCaptureFilter } from '../analytics/query.ts'
+import type { RecordParts } from '../analytics/records.ts'
+import { answer, problem } from '../http/errors.ts'
+import { endpoints } from '../http/paths.ts'
+import { csvChunks } from './csv.ts'
+import type { Download, Downloads } from './downloads.ts'
+import { createDownloads, downloadHeaders } from './downloads.ts'
+import { jsonChunks } from './json.ts'
+import type { Links } from './links.ts'
+import { createLinks, usualLinkSeconds } from './links.ts'
+import type { Pages } from './rows.ts'
+import { begin, readPages, textStream } from './rows.ts'
+import { pushRows } from './sheets.ts'
+import { xlsxStream } from './xlsx.ts'
+
+export interface ExportParts extends RecordParts {
+  readonly books: Books
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly log: Log
+  /** `keyring.serviceKey`. */
+  readonly key: Uint8Array
+  /** Where the service is reached from outside; else the address that the request came to. */
+  readonly publicUrl?: string | undefined
+  readonly linkTtlSeconds?: number | undefined
+  readonly sheets?: SheetsPort | undefined
+}
+
+export interface Exports {
+  /** Whether a link takes the place of a sign-in: then nobody needs to be asked who it is. */
+  hasLink(request: Request): boolean
+  /** For `/api/analytics/export`. `owner` is the wallet that is signed in, or '' at the machine itself. */
+  handle(request: Request, owner: string): Promise<Response>
+  /** For `/api/analytics/links` and below. */
+  handleLinks(request: Request): Promise<Response>
+}
+
+const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const satisfies readonly (Download | 'sheets')[]
+
+/** Downloads at the same time. A link that got about must not keep its owner out. */
+const mostAtOnce = { owner: 4, link: 2 } as const
+type Kind = keyof typeof mostAtOnce
+
+export function createExports(parts: ExportParts): Exports {
+  const { books, decimalsOf, outgoing, shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
+  const links = createLinks({ shelf, clock, key, ttlSeconds: linkTtlSeconds })
+  const downloads: Readonly<Record<Kind, Downloads>> = {
+    owner: createDownloads(mostAtOnce.owner, parts.log),
+    link: createDownloads(mostAtOnce.link, parts.log),
+  }
+
+  const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
+    readPages({ books, decimalsOf, outgoing, filter, ...(isAllowed && { isAllowed }) })
+
+  const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
+    // Only an owner who is signed in gets transactions, as with one payment.
+    const columns = isOwner ? captureColumns : columnsWithoutTransactions
+    return downloads[kind].run(
+      async () => bodyOf(kind, format, await begin(pages), columns),
+      () => downloadHeaders('payments', format, clock),
+    )
+  }
+
+  const byLink = async (params: URLSearchParams, token: string): Promise<Response> => {
+    const names = [...params.keys()].sort().join()
+    if ((names !== 'format,link' && names !== 'link') || (params.get('format') ?? 'csv') !== 'csv')
+      return problem('query_invalid', { problems: ['a link is for CSV and carries its own filter; add nothing to it'] })
+    const link = await links.open(token)
+    if (!link) return problem('link_invalid')
+    return download(
+      'link',
+      'csv',
+      pagesOf(link.filter, () => links.isOpen(link.id)),
+      false,
+    )
+  }
+
+  return {
+    hasLink: (request) => request.method === 'GET' && new URL(request.url).searchParams.has('link'),
+    handle: async (request, owner) => {
+      const { searchParams: params } = new URL(request.url)
+      const token = params.get('link')
+      if (request.method === 'GET' && token !== null) return byLink(params, token)
+      if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
+      // A link is made by GET, and where no sign-in is needed a page from elsewhere could have a browser ask for many.
+      if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
+      const reading = readCaptureFilter(params, ['format'])
+      const format = exportFormats.find((one) => one === (params.get('format') ?? 'csv'))
+      const wrong = [
+        ...(format ? [] : [`format must be one of ${exportFormats.join(', ')}`]),
+        ...(reading.kind === 'problems' ? reading.problems : []),
+      ]
+      if (reading.kind === 'problems' || !format) return problem('query_invalid', { problems: wrong })
+      if (request.method === 'POST')
+        return format === 'sheets' ? push(parts, pagesOf(reading.input)) : notAllowed('GET')
+      if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.input, owner })
+      return download('owner', format, pagesOf(reading.input), owner !== '')
+    },
+    handleLinks: async (request) => {
+      const path = new URL(request.url).pathname
+      if (path === endpoints.links)
+        return request.method === 'GET' ? answer({ links: await links.list() }) : notAllowed('GET')
+      if (request.method !== 'DELETE') return notAllowed('DELETE')
+      const isRevoked = await links.revoke(path.slice(endpoints.links.length + 1))
+      return isRevoked ? answer({ revoked: true }) : problem('not_found')
+    },
+  }
+}
+
+function bodyOf(
+  kind: Kind,
+  format: Download,
+  pages: Pages,
+  columns: readonly CaptureColumn[],
+): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
+  if (format === 'xlsx') return xlsxStream(pages, columns)
+  if (format === 'json') return textStream(jsonChunks(pages, columns))
+  // What fetches by a link reads UTF-8, and would show the mark in the first cell.
+  return textStream(csvChunks(pages, columns, kind === 'owner'))
+}
+
+async function answerLink(
+  { publicUrl }: ExportParts,
+  links: Links,
+  request: Request,
+  { filter, owner }: { readonly filter: CaptureFilter; readonly owner: string },
+): Promise<Response> {
+  const made = await links.make(filter, owner)
+  if (!made) return problem('links_full')
+  const base = (publicUrl ?? new URL(request.url).origin).replace(/\/$/, '')
+  const url = `${base}${endpoints.export}?format=csv&link=${made.token}`
+  const { id, validUntil } = made.link
+  const howto =
+    'Put the formula into an empty sheet. Who has the link can read these payments until it ends or is revoked. ' +
+    `Revoke it: DELETE ${endpoints.links}/${id}.`
+  return answer({ formula: `=IMPORTDATA("${url}")`, url, validUntil, id, howto })
+}
+
+async function push(parts: ExportParts, pages: Pages): Promise<Response> {
+  const { sheets, shelf, clock, log } = parts
+  if (!sheets) return problem('sheets_missing')
+  const pushed = await pushRows({ sheets, shelf, clock }, pages, captureColumns)
+  if (pushed.kind === 'written') return answer({ written: pushed.rows })
+  if (pushed.kind === 'busy') return problem('sheets_busy')
+  log.warn('the spreadsheet was not written', { why: pushed.why, rows: pushed.rows })
+  return problem('sheets_failed', { detail: `${pushed.rows} rows were written, then ${pushed.why}.` })
+}
+
+function notAllowed(methods: string): Response {
+  return problem('method_not_allowed', { headers: { Allow: methods } })
+}

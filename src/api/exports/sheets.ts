@@ -1,0 +1,42 @@
+/** An export written into a spreadsheet that is configured. Sending it again gives the same sheet. */
+import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
+import type { CaptureRecord } from '../analytics/format.ts'
+import type { Pages } from './rows.ts'
+
+export type Pushed =
+  | { readonly kind: 'written'; readonly rows: number }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'failed'; readonly rows: number; readonly why: string }
+
+const turn = 'sheets:turn'
+/** A process that dies while it writes keeps the others waiting for so long. */
+const turnMs = 10 * 60_000
+
+/** One server writes at a time, or the rows of two exports would be mixed. */
+export async function pushRows(
+  parts: { readonly sheets: SheetsPort; readonly shelf: Shelf; readonly clock: Clock },
+  pages: Pages,
+  columns: readonly (keyof CaptureRecord)[],
+): Promise<Pushed> {
+  const { sheets, shelf, clock } = parts
+  if (!(await shelf.put(turn, '', clock.now() + turnMs))) return { kind: 'busy' }
+  const end = clock.monotonic() + turnMs
+  let rows = 0
+  try {
+    const failed = (outcome: SheetsOutcome): Pushed | undefined =>
+      outcome.kind === 'failed' ? { kind: 'failed', rows, why: outcome.why } : undefined
+    const begun = failed(await sheets.clear()) ?? failed(await sheets.append([columns]))
+    if (begun) return begun
+    for await (const page of pages) {
+      if (clock.monotonic() >= end)
+        return { kind: 'failed', rows, why: 'it took longer than ten minutes; ask for less' }
+      const stop = failed(await sheets.append(page.map((record) => columns.map((column) => record[column]))))
+      if (stop) return stop
+      rows += page.length
+    }
+    return { kind: 'written', rows }
+  } finally {
+    await shelf.remove(turn)
+  }
+}

@@ -1,0 +1,26 @@
+/** How often a client's address may try something that costs us. */
+import { unknownAddress } from '../../core/encoding/client-address.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import type { Rate } from '../../paywall/runtime/token-bucket.ts'
+import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+
+export interface Attempts {
+  /** False when the address has none left. Those that came to nothing and those that succeeded count alike. */
+  take(address: string): boolean
+}
+
+const perAddress: Rate = { most: 20, secondsEach: 5 }
+
+export function createAttempts(clock: Clock): Attempts {
+  const creditOf = createCredits(clock)
+  return {
+    take: (address) => {
+      // Nobody is refused for what others did whose address is not known either.
+      if (address === unknownAddress) return true
+      const credit = creditOf(address, perAddress)
+      if (credit.left < 1) return false
+      credit.left -= 1
+      return true
+    },
+  }
+}

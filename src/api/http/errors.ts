@@ -1,0 +1,119 @@
+/**
+ * What the service's own addresses answer: JSON that nobody keeps a copy of, and RFC 9457 with a stable code where
+ * something is wrong. `docs/analytics.md` lists the codes, and a test compares.
+ */
+import type { RefusalCode } from '../../core/payment/refusals.ts'
+import { formatProblem, refusals, refuse } from '../../core/payment/refusals.ts'
+
+interface Row {
+  readonly status: number
+  readonly title: string
+  readonly retryAfterSeconds?: number
+}
+
+/** Codes of these addresses only. Those that they share with the paywall are in `core/payment/refusals.ts`. */
+export const problems = {
+  query_invalid: { status: 400, title: 'The query cannot be read.' },
+  body_invalid: { status: 400, title: 'The body cannot be read.' },
+  sign_in_required: { status: 401, title: 'Sign in with a wallet that owns this service.' },
+  not_owner: { status: 403, title: 'The wallet that is signed in does not own this service.' },
+  not_found: { status: 404, title: 'There is nothing at this address.' },
+  method_not_allowed: { status: 405, title: 'This address does not take that method.' },
+  body_too_slow: { status: 408, title: 'The body did not arrive in time.' },
+  media_type_unsupported: { status: 415, title: 'The body must be JSON.' },
+  internal_error: { status: 500, title: 'Something broke here; the log of the service says what.' },
+  books_missing: { status: 501, title: 'The ledger of this service keeps no books.' },
+  not_started: { status: 503, title: 'The service has not started yet.', retryAfterSeconds: 2 },
+  sign_in_failed: { status: 401, title: 'This sign-in cannot be accepted; ask for a new message and sign that.' },
+  cross_site: {
+    status: 403,
+    title: 'Another site sent this request; send it from the page itself, or with a bearer token.',
+  },
+  link_invalid: { status: 403, title: 'This link has ended or was revoked; ask the owner for a new one.' },
+  refund_refused: { status: 409, title: 'This payment cannot be refunded.' },
+  host_unknown: { status: 404, title: 'No route of this service is answered by that host.' },
+  message_refused: { status: 403, title: 'The message does not prove that the wallet wants this; sign a new one.' },
+  document_refused: { status: 403, title: 'The document of the host does not name this wallet for this service.' },
+  document_unavailable: { status: 503, title: 'The document of the host cannot be read now.', retryAfterSeconds: 30 },
+  not_verified: { status: 404, title: 'The host is not verified.' },
+  developers_busy: { status: 409, title: 'This host is being changed at this moment.', retryAfterSeconds: 2 },
+  links_full: { status: 409, title: 'As many links are open as may be; revoke one first.' },
+  sheets_busy: { status: 409, title: 'The sheet is being written at this moment.', retryAfterSeconds: 10 },
+  sign_ins_limited: { status: 429, title: 'Too many sign-ins came from here; wait a minute.', retryAfterSeconds: 60 },
+  sign_in_unconfigured: {
+    status: 501,
+    title: 'Sign-in works at this machine only until publicUrl is set; set it to the address of this service.',
+  },
+  refunds_missing: {
+    status: 501,
+    title: 'This server has no key that sends refunds; set refundKey, or use: npx paystile refund.',
+  },
+  sheets_missing: { status: 501, title: 'No spreadsheet is configured; set sheets, or ask by GET for a link.' },
+  sheets_failed: { status: 502, title: 'The spreadsheet service did not take all rows; send it again.' },
+  exports_full: {
+    status: 503,
+    title: 'As many exports run as may; ask again when one is done.',
+    retryAfterSeconds: 10,
+  },
+  stream_full: { status: 503, title: 'As many listen as may; ask for the list instead.', retryAfterSeconds: 30 },
+} as const satisfies Record<string, Row>
+
+export type ProblemCode = keyof typeof problems
+export type AnyProblemCode = ProblemCode | RefusalCode
+
+/** On everything that these addresses answer: nothing is guessed to be a page, and nothing is kept. */
+export const plainHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const
+
+export interface Extra {
+  readonly detail?: string
+  /** All that is wrong, a sentence each. */
+  readonly problems?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function problem(code: AnyProblemCode, { detail, problems: list, headers }: Extra = {}): Response {
+  const row: Row = isOwn(code) ? problems[code] : refusals[code]
+  const body = isOwn(code)
+    ? {
+        type: `urn:paystile:problem:${code}`,
+        title: row.title,
+        status: row.status,
+        detail: detail ?? (list ? listed(row.title, list) : row.title),
+        code,
+        ...(list && { problems: list }),
+      }
+    : (JSON.parse(formatProblem(refuse(code, detail === undefined ? {} : { detail }))) as object)
+  return respond(JSON.stringify(body), 'application/problem+json', {
+    status: row.status,
+    headers: {
+      ...(row.retryAfterSeconds !== undefined && { 'Retry-After': String(row.retryAfterSeconds) }),
+      ...headers,
+    },
+  })
+}
+
+/** `The query cannot be read: …`. */
+function listed(title: string, list: readonly string[]): string {
+  return `${title.slice(0, -1)}: ${list.join('; ')}`.replace(/(?<!\?)$/, '.')
+}
+
+function isOwn(code: AnyProblemCode): code is ProblemCode {
+  return code in problems
+}
+
+export function answer(value: unknown, init: Init = {}): Response {
+  return respond(JSON.stringify(value), 'application/json', init)
+}
+
+interface Init {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function respond(body: string, type: string, { status = 200, headers = {} }: Init = {}): Response {
+  const bytes = new TextEncoder().encode(body)
+  return new Response(bytes, {
+    status,
+    headers: { ...plainHeaders, 'Content-Type': type, 'Content-Length': String(bytes.length), ...headers },
+  })
+}

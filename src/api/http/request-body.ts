@@ -1,0 +1,63 @@
+/** Reads the JSON that somebody posts: a little of it, soon, and nothing else. */
+import type { AnyProblemCode } from './errors.ts'
+
+export type JsonReading =
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'wrong'; readonly code: AnyProblemCode; readonly detail: string }
+
+export const mostBodyBytes = 4_096
+const patienceMs = 10_000
+
+export async function readJsonBody(request: Request): Promise<JsonReading> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(?:;|$)/i.test(type))
+    return { kind: 'wrong', code: 'media_type_unsupported', detail: 'Send the body as application/json.' }
+  const tooLong: JsonReading = {
+    kind: 'wrong',
+    code: 'body_too_long',
+    detail: `The body may have ${mostBodyBytes} bytes at the most.`,
+  }
+  if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return tooLong
+  const bytes = await readBytes(request)
+  if (bytes === 'too_long') return tooLong
+  if (bytes === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body broke off.' }
+  if (bytes === 'too_slow') return { kind: 'wrong', code: 'body_too_slow', detail: 'Send the body at once.' }
+  try {
+    return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+  } catch {
+    return { kind: 'wrong', code: 'body_invalid', detail: 'The body is not JSON in UTF-8.' }
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 'too_slow' | 'broken'> {
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, patienceMs, 'late')
+  })
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for (;;) {
+      const part = await Promise.race([reader.read(), late])
+      if (part === 'late') return 'too_slow'
+      if (part.done) break
+      chunks.push(part.value)
+      length += part.value.byteLength
+      if (length > mostBodyBytes) return 'too_long'
+    }
+  } catch {
+    return 'broken'
+  } finally {
+    clearTimeout(timer)
+    reader.cancel().catch(() => {})
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}

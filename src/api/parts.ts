@@ -1,0 +1,57 @@
+/** What the service's own addresses are made of, and what a request to one of them brings along. */
+import type { MintTable } from '../core/money/tokens.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import type { SignIn } from './auth/sign-in.ts'
+import type { Developers } from './developers/developers.ts'
+import type { Exports } from './exports/routes.ts'
+import type { Access, Visitor } from './http/access.ts'
+import type { Documented } from './openapi.ts'
+import type { Dashboard } from './public/dashboard.ts'
+import type { Faucet } from './public/faucet.ts'
+import type { PayRoute } from './public/pay.ts'
+import type { SettlementView } from './rewards/settlement.ts'
+import type { MoneyOutView } from './rewards/view.ts'
+
+export interface Visit {
+  readonly request: Request
+  readonly url: URL
+  readonly visitor: Visitor
+  /** Looked up once for a request. */
+  access(): Promise<Access>
+  /** Looked up anew, for answers that last. */
+  accessNow(): Promise<Access>
+}
+
+/** One address, and what is said of it. */
+export interface Row extends Documented {
+  /** `*` where the handler itself tells methods apart. */
+  readonly method: string
+  /** Takes what is below its address, too. */
+  readonly isWhole?: boolean
+  handle(visit: Visit): Response | Promise<Response>
+}
+
+export interface RoutesParts {
+  readonly service: Service
+  /** Beside those that are known and those of what is sold. */
+  readonly mints: MintTable
+  /** Wallets that may read. Undefined for the recipients. */
+  readonly owners: readonly string[] | undefined
+  readonly trustProxy: number
+  readonly publicUrl: string | undefined
+  /** Whether anybody may read metrics. */
+  readonly hasOpenMetrics: boolean
+  /** Missing where the ledger has no shelf. */
+  readonly signIn?: SignIn | undefined
+  /** Missing where the ledger has no shelf or keeps no books. */
+  readonly exports?: Exports | undefined
+  readonly faucet?: Faucet | undefined
+  /** Missing where nobody can be verified: the ledger keeps no rewards, or no host is named. */
+  readonly developers?: Developers | undefined
+  readonly dashboard?: Dashboard | undefined
+  readonly pay?: PayRoute | undefined
+  /** Missing where this process sends nothing out. */
+  readonly moneyOut?: MoneyOutView | undefined
+  /** Missing where nothing that is sold here is converted. */
+  readonly settlement?: SettlementView | undefined
+}

@@ -1,0 +1,64 @@
+/**
+ * `/dashboard`: the files of the page. They hold nothing of anybody's, so everybody may have them; what they show comes
+ * from the other addresses, which ask who reads.
+ */
+import { plainHeaders, problem } from '../http/errors.ts'
+import { endpoints } from '../http/paths.ts'
+
+export interface File {
+  readonly type: string
+  readonly bytes: Uint8Array
+  readonly gzip: Uint8Array
+}
+
+/** Nothing is loaded from elsewhere, nothing is run that was not built with it, and nobody puts it into a frame. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const security = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': policy,
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const
+
+export type Dashboard = (request: Request, url: URL) => Response
+
+export function createDashboard(files: ReadonlyMap<string, File>): Dashboard {
+  return (request, url) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
+    const path = url.pathname.slice(endpoints.dashboard.length + 1)
+    const asset = path.startsWith('assets/') ? files.get(path) : undefined
+    // Screens of the page are addresses below it, so that each can be opened and kept.
+    const file = asset ?? (path.startsWith('assets/') ? undefined : files.get('index.html'))
+    if (!file) {
+      const detail = files.size === 0 ? 'The pages were not built; run npm run build.' : undefined
+      return problem('not_found', detail === undefined ? {} : { detail })
+    }
+    const isPacked = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+    const body = isPacked ? file.gzip : file.bytes
+    return new Response(request.method === 'HEAD' ? null : Uint8Array.from(body), {
+      headers: {
+        ...plainHeaders,
+        ...security,
+        'Content-Type': file.type,
+        'Content-Length': String(body.byteLength),
+        // The name of an asset changes with what is in it.
+        'Cache-Control': asset ? 'public, max-age=31536000, immutable' : 'no-cache',
+        Vary: 'Accept-Encoding',
+        ...(isPacked && { 'Content-Encoding': 'gzip' }),
+      },
+    })
+  }
+}

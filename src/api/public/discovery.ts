@@ -1,0 +1,98 @@
+/** What a service is and sells, for programs and agents that meet it for the first time. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { MintTable } from '../../core/money/tokens.ts'
+import { testModeOf } from '../../core/service/test-mode.ts'
+import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import { endpoints } from '../http/paths.ts'
+
+export interface DiscoveryParts {
+  readonly service: Pick<Service, 'catalog' | 'config' | 'genesis' | 'identity'>
+  readonly mints: () => MintTable
+  readonly publicUrl: string | undefined
+}
+
+export function wellKnownDocument({ service, mints }: DiscoveryParts) {
+  const entries = service.catalog.entries()
+  const accepted = new Set(entries.flatMap(({ acceptedMints }) => acceptedMints))
+  const tokens = Object.entries(mints()).filter(([code]) => accepted.has(code as keyof MintTable))
+  const { verifyPayment, openapi, llms, captures, summary, signIn } = endpoints
+  return {
+    version: 1,
+    service: service.config.service,
+    network: service.config.network,
+    ...testModeOf(service.config.network),
+    genesis: service.genesis,
+    identityKey: encodeBase58(service.identity.publicKey),
+    recipients: recipientsOf(entries),
+    tokens: Object.fromEntries(tokens),
+    endpoints: entries.map(offerOf),
+    urls: { verifyPayment, openapi, llms, analytics: captures, summary, signIn },
+  }
+}
+
+export function recipientsOf(entries: readonly CatalogEntry[]): readonly string[] {
+  return [...new Set(entries.map(({ recipient }) => recipient))]
+}
+
+/** What is said of an entry wherever it is published. */
+export function offerOf(entry: CatalogEntry) {
+  const { methods, path, price, token, per, acceptedMints, recipient, scope, description } = entry
+  return {
+    methods,
+    path: path ?? null,
+    price: price ?? null,
+    token,
+    per,
+    acceptedMints,
+    recipient,
+    scope,
+    ...(description !== undefined && { description }),
+  }
+}
+
+/** For language models: what is sold, and how to pay, in a page. */
+export function llmsText({ service, publicUrl }: DiscoveryParts): string {
+  const { network } = service.config
+  const entries = service.catalog.entries()
+  const lines = entries.map((entry) => {
+    const what = entry.path === undefined ? 'resources of this service' : `${entry.methods.join(', ')} ${entry.path}`
+    const about = entry.description === undefined ? '' : ` ${oneLine(entry.description)}`
+    return `- ${what}: ${priceText(entry)}, paid in ${entry.acceptedMints.join(' or ')}.${about}`
+  })
+  return `# Paid HTTP API${publicUrl === undefined ? '' : ` at ${publicUrl}`}
+
+> Requests are paid one by one on Solana (${network}). No account, no API key: a wallet is enough.
+
+## What is sold
+
+${lines.length === 0 ? '- Nothing at this moment.' : lines.join('\n')}
+
+## How to pay
+
+1. Send the request. The answer is 402 with JSON: requestId, recipient, amounts, mints, expiresAt.
+2. Send amounts[token] of one accepted token to recipient on ${network}, with a memo that equals requestId.
+3. Send the same request again with the header Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>.
+   What is good for more than one request also needs sig= or claim= there: the 402's instructions say how.
+4. 200 is the resource. Where "retryable" is true, send the same proof again; never pay twice for one requestId.
+5. In JavaScript the npm package paystile does all of this: await fetchWith402(url, { wallet, tokens })
+
+## More
+
+- ${endpoints.openapi}: every endpoint with its price
+- ${endpoints.wellKnown}: network, genesis hash, keys, token mints
+- POST ${endpoints.verifyPayment}: checks a payment and uses nothing up
+`
+}
+
+function priceText({ price, token, per }: CatalogEntry): string {
+  const amount = price === undefined ? `a price in ${token} that depends on the request` : `${price} ${token}`
+  if (per.unit === 'request') return `${amount} per ${per.amount === 1 ? 'request' : `${per.amount} requests`}`
+  if (per.unit === 'second') return `${amount} per ${per.amount} seconds`
+  return `${amount} per megabyte`
+}
+
+/** A description must not look like a line of ours. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,144 @@
+/**
+ * `POST /faucet {address, token?, amount?}`: test money, on test networks only.
+ *
+ * On a localnet the chain's own faucet answers. Elsewhere a key gives small fixed amounts, and what one client address,
+ * one recipient and all together may ask for is limited: the tokens cost nothing, but SOL of the key's own goes with them.
+ */
+import { readClientAddress } from '../../core/encoding/client-address.ts'
+import type { MintTable, Network } from '../../core/money/tokens.ts'
+import { knownMints } from '../../core/money/tokens.ts'
+import type { Clock, Log } from '../../core/ports/index.ts'
+import type { Portions } from '../../core/service/faucet-order.ts'
+import { localnetPortions, readFaucetOrder } from '../../core/service/faucet-order.ts'
+import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
+import type { Rate } from '../../paywall/runtime/token-bucket.ts'
+import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+import type { Visitor } from '../http/access.ts'
+
+export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
+
+export interface FaucetParts {
+  readonly network: Network
+  readonly mints: MintTable
+  /** How many proxies stand in front. */
+  readonly trustProxy: number
+  /** Where the money comes from; without one there is no faucet. */
+  readonly source: FaucetSource | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What a key gives at once: enough to try everything, and little of its own SOL. */
+const keyPortions: Portions = {
+  SOL: { usual: '0.01', most: '0.01' },
+  USDC: { usual: '10', most: '10' },
+  NATIVE: { usual: '100', most: '100' },
+}
+
+const longestBody = 2_048
+
+export function createFaucet(parts: FaucetParts): Faucet {
+  const { network, source } = parts
+  const nothing = async () => say(404, 'There is no faucet here.')
+  if (network === 'mainnet' || !source) return nothing
+  const answer = source.kind === 'localnet' ? forwardTo(source.forward) : giveBy(parts, source.give)
+  return async (request, visitor) => {
+    if (request.method !== 'POST') return say(405, 'Send POST {"address": "…"}.', { allow: 'POST' })
+    const body = await readBody(request)
+    if (body === undefined) return say(413, `The body is longer than ${longestBody} bytes.`)
+    return answer(body, request, visitor)
+  }
+}
+
+type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
+
+/** The node may be another program's: it gets a body that is written here, of values that were checked. */
+function forwardTo(forward: Forward): Answer {
+  return async (body) => {
+    const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
+    if (typeof order === 'string') return say(400, order)
+    const { address, token, amount } = order
+    const answer = await forward(JSON.stringify({ address, token, amount })).catch(() => undefined)
+    if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
+    return new Response(answer.text, { status: answer.status, headers: jsonHeaders })
+  }
+}
+
+function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: Give): Answer {
+  const limits = createLimits(clock)
+  return async (body, request, { peer }) => {
+    const order = readFaucetOrder(body, keyPortions, mints)
+    if (typeof order === 'string') return say(400, order)
+    const { address, units, amounts } = order
+    const client = readClientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
+    const entry = limits.enter(client, address)
+    if (entry.kind === 'later') {
+      const minutes = Math.ceil(entry.seconds / 60)
+      return say(429, `That was enough for now; come back in ${minutes} minutes.`, {
+        'retry-after': String(Math.ceil(entry.seconds)),
+      })
+    }
+    const gift = await give({ recipient: address, units }).catch(
+      (error: unknown): Gift => ({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
+    )
+    if (gift.kind === 'landed') return json(200, { address, amounts, signatures: [gift.tx] })
+    log.warn('faucet', { network, why: gift.why })
+    if (gift.kind === 'failed') return say(502, `The faucet could not pay: ${gift.why}.`)
+    if (!gift.isSent) entry.giveBack()
+    return say(503, `The faucet cannot pay at this moment: ${gift.why}.`)
+  }
+}
+
+/** A classroom behind one address is served; a script that makes up recipients is not. */
+const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
+  client: { most: 10, secondsEach: 360 },
+  recipient: { most: 2, secondsEach: 1_800 },
+  all: { most: 100, secondsEach: 36 },
+}
+
+type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
+
+function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
+  const creditOf = createCredits(clock)
+  return {
+    enter: (client, recipient) => {
+      const all = [
+        { rate: rates.client, credit: creditOf(`client ${client}`, rates.client) },
+        { rate: rates.recipient, credit: creditOf(`recipient ${recipient}`, rates.recipient) },
+        { rate: rates.all, credit: creditOf('all', rates.all) },
+      ]
+      const wait = Math.max(...all.map(({ rate, credit }) => (1 - credit.left) * rate.secondsEach))
+      if (wait > 0) return { kind: 'later', seconds: wait }
+      for (const { credit } of all) credit.left -= 1
+      return {
+        kind: 'in',
+        giveBack: () => {
+          for (const { credit } of all) credit.left += 1
+        },
+      }
+    },
+  }
+}
+
+/** Undefined when it is too long; no more than that is read. */
+async function readBody(request: Request): Promise<string | undefined> {
+  if (!request.body) return ''
+  const decoder = new TextDecoder()
+  let [text, length] = ['', 0]
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    if (length > longestBody) return undefined
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text
+}
+
+const jsonHeaders = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${JSON.stringify(value)}\n`, { status, headers: { ...jsonHeaders, ...headers } })
+}
+
+function say(status: number, error: string, headers?: Readonly<Record<string, string>>): Response {
+  return json(status, { error }, headers)
+}

@@ -1,0 +1,115 @@
+/** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
+import { signatureBytes } from '../../core/encoding/base58.ts'
+import type { Readiness, ReadinessReport } from '../../paywall/quote/readiness-report.ts'
+import { joinReports } from '../../paywall/quote/readiness-report.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Access, Visitor } from '../http/access.ts'
+import { isLocalVisit, mayRead } from '../http/access.ts'
+import { answer, problem, respond } from '../http/errors.ts'
+
+export interface ReadinessAnswer extends Readiness {
+  readonly ready: boolean
+  /**
+   * `ledger_unavailable`, `clock_wrong`, `not_selling`, `resource_unavailable` (a route is paused); with reasons for those
+   * who may know.
+   */
+  readonly why: readonly string[]
+}
+
+export interface Health {
+  ready(isTold: boolean): Promise<Response>
+}
+
+/** However often it is asked, the ledger is asked once in this time. */
+const keepMs = 1_000
+const patienceMs = 2_000
+
+interface Finding {
+  readonly code: string
+  /** For the operator: may name nodes and hosts. */
+  readonly reason: string
+}
+
+export function createHealth(service: Service): Health {
+  let last: { readonly at: number; readonly findings: Promise<Findings> } | undefined
+  const look = (): Promise<Findings> => {
+    const at = service.clock.monotonic()
+    if (!last || at - last.at > keepMs) last = { at, findings: findFaults(service) }
+    return last.findings
+  }
+  return {
+    ready: async (isTold) => {
+      const { faults, paused, isPaused, offered, withheld } = await look()
+      const why = [...faults, ...paused].map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
+      const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered now'])
+      const tokens = { offered, withheld: Object.fromEntries(reasons) }
+      const body: ReadinessAnswer = { ready: faults.length === 0 && !isPaused, ...tokens, why: [...new Set(why)] }
+      return body.ready ? answer(body) : answer(body, { status: 503, headers: { 'Retry-After': '2' } })
+    },
+  }
+}
+
+interface Findings extends Readiness {
+  readonly faults: readonly Finding[]
+  /** Routes that cannot deliver at this moment, and whether they are all of them. */
+  readonly paused: readonly Finding[]
+  readonly isPaused: boolean
+}
+
+const notKnown: ReadinessReport = {
+  ready: false,
+  why: 'it is not known yet what can be sold',
+  offered: [],
+  withheld: {},
+}
+
+async function findFaults(service: Service): Promise<Findings> {
+  const reports = await within(service.catalog.readiness(), patienceMs)
+  const selling = reports === 'late' ? [notKnown] : reports
+  const { offered, withheld, isPaused = false } = joinReports(selling)
+  const clock = service.clockCheck.why()
+  const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'nothing can be sold' }) =>
+    ready || isOut || clock !== undefined ? [] : [{ code: 'not_selling', reason: why }],
+  )
+  const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
+    isOut ? [{ code: 'resource_unavailable', reason: why }] : [],
+  )
+  const ledger = await within(
+    service.ledger.peek(new Uint8Array(signatureBytes)).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    ),
+    patienceMs,
+  )
+  const silent = ledger === 'late' ? 'it does not answer' : ledger
+  const faults = [
+    ...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]),
+    ...(clock === undefined ? [] : [{ code: 'clock_wrong', reason: clock }]),
+    ...unsold,
+  ]
+  return { faults, paused, isPaused, offered, withheld }
+}
+
+async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 'late'> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'late')
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Metrics hold no money, but names of nodes: they are for those who may read analytics, for programs at this machine on
+ * every network, and for all where the provider says so.
+ */
+export function metricsEndpoint(
+  service: Service,
+  request: Request,
+  { visitor, access, isOpen }: { readonly visitor: Visitor; readonly access: Access; readonly isOpen: boolean },
+): Response {
+  if (!isOpen && !mayRead(access) && !isLocalVisit(request, visitor)) {
+    const detail = "Ask from the machine itself, sign in, or set metrics: 'open'."
+    return problem('sign_in_required', { detail, headers: { 'WWW-Authenticate': 'Bearer' } })
+  }
+  return respond(service.meter.format(), 'text/plain; version=0.0.4; charset=utf-8')
+}

@@ -1,0 +1,105 @@
+/**
+ * `/pay/<requestId>`: the page on which a person pays for a program that was asked to, and, for wallets on phones, Solana
+ * Pay's transaction request at the same address: GET says whom one pays, POST `{account}` answers the transaction.
+ */
+import { z } from 'zod'
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import { isTokenCode } from '../../core/money/tokens.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { PayDesk } from '../../paywall/runtime/pay-desk.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Visitor } from '../http/access.ts'
+import { answer, problem } from '../http/errors.ts'
+import { endpoints } from '../http/paths.ts'
+import { readJsonBody } from '../http/request-body.ts'
+
+export type PayRoute = (request: Request, url: URL, visitor: Visitor) => Promise<Response>
+
+export interface PayParts {
+  readonly service: Pick<Service, 'desks' | 'log'>
+  readonly publicUrl: string | undefined
+  /** Our mark, for wallets to show; undefined where the pages were not built. */
+  readonly icon: Uint8Array | undefined
+}
+
+const orderBody = z.object({ account: z.string().refine((text) => decodeAddress(text) !== undefined) })
+/** Wallets on phones ask from pages of their own. */
+const open = { 'Access-Control-Allow-Origin': '*' }
+
+export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute {
+  return async (request, url, visitor) => {
+    const name = url.pathname.slice(endpoints.pay.length + 1)
+    const { method } = request
+    if (name === 'icon.svg' && icon && (method === 'GET' || method === 'HEAD')) return iconAnswer(icon)
+    const tag = openRequest(name)?.routeTag
+    const desk = tag && service.desks.get(encodeBase58(tag))
+    if (!desk) return problem('not_found', { detail: 'There is nothing to pay here; ask for the price again.' })
+    const origin = publicUrl ?? url.origin
+    const incoming = incomingOf(request, url, visitor, origin)
+    if (method === 'OPTIONS') {
+      const allowed = { 'Access-Control-Allow-Methods': 'GET, POST', 'Access-Control-Allow-Headers': 'Content-Type' }
+      return new Response(null, { status: 204, headers: { ...open, ...allowed, Allow: 'GET, HEAD, POST, OPTIONS' } })
+    }
+    if (method === 'POST') return draft(desk, { request, url, requestId: name, incoming })
+    if (method !== 'GET' && method !== 'HEAD') return problem('method_not_allowed', { headers: { Allow: 'GET, POST' } })
+    const order = request.headers.get('payment-checkout')
+    if (order !== null) return responseOf(await desk.answer(order, incoming))
+    if (!request.headers.get('accept')?.includes('text/html'))
+      return answer({ label: desk.title, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
+    const page = await desk.payPage(name, incoming)
+    if (!page) return problem('unknown_request')
+    // Nothing is sold at this address itself, so there is nothing to be refused.
+    return responseOf(page.kind === 'answer' ? { ...page, status: 200 } : page)
+  }
+}
+
+interface Order {
+  readonly request: Request
+  readonly url: URL
+  readonly requestId: string
+  readonly incoming: Incoming
+}
+
+async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order): Promise<Response> {
+  const token = url.searchParams.get('token') ?? undefined
+  if (token !== undefined && !isTokenCode(token)) return problem('query_invalid', { headers: open })
+  const reading = await readJsonBody(request)
+  if (reading.kind === 'wrong') return problem(reading.code, { detail: reading.detail, headers: open })
+  const body = orderBody.safeParse(reading.value)
+  if (!body.success) return problem('body_invalid', { detail: 'Send {"account": "<address>"}.', headers: open })
+  const drafted = await desk.draft(requestId, body.data.account, token, incoming)
+  if ('code' in drafted) return problem(drafted.code, { headers: open })
+  if (drafted.kind === 'transaction')
+    return answer({ transaction: drafted.transaction, message: desk.title }, { headers: open })
+  const message =
+    drafted.kind === 'short'
+      ? `The wallet has ${drafted.has} ${drafted.token} and needs ${drafted.needs}.`
+      : 'Nothing is to be paid: a payment is on its way or was made, or the price has expired.'
+  // Where something is wrong, wallets show the text of `message`.
+  return answer({ message }, { status: 409, headers: open })
+}
+
+function responseOf(given: Answer | Refusal): Response {
+  if (given.kind === 'refused') return problem(given.code, given.detail === undefined ? {} : { detail: given.detail })
+  return new Response(given.body, { status: given.status, headers: given.headers })
+}
+
+function iconAnswer(icon: Uint8Array): Response {
+  const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': 'public, max-age=86400', ...open }
+  return new Response(Uint8Array.from(icon), { headers: { ...headers, 'X-Content-Type-Options': 'nosniff' } })
+}
+
+function incomingOf(request: Request, url: URL, visitor: Visitor, origin: string): Incoming {
+  return {
+    request,
+    method: request.method,
+    target: url.pathname,
+    header: (name) => request.headers.get(name) ?? undefined,
+    rawHeaders: () => [...request.headers].flat(),
+    origin: () => origin,
+    peer: () => visitor.peer,
+    body: async () => ({ kind: 'gone' }),
+  }
+}

@@ -1,0 +1,134 @@
+/** What is answered of what is owed and goes out, as `/openapi.json` shows it. */
+import { z } from 'zod'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import { refundReasons } from '../../core/payouts/refunds.ts'
+import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
+
+const decimal = z.string().meta({ description: 'Plain decimal text.' })
+const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
+const count = z.int().min(0)
+const role = z.enum(rewardRoles)
+const who = z.string().meta({ description: 'A wallet; of who gets cashback only the pseudonym.' })
+
+const head = {
+  id: z.string().meta({ description: 'Also in the memo of its transaction, after `paystile:`.' }),
+  state: z.enum(['planned', 'signed', 'landed', 'dropped']),
+  at: moment,
+  changedAt: moment,
+  attempts: count,
+  tx: z.string().nullable(),
+  slot: count.nullable(),
+  why: z.string(),
+}
+const payout = z.strictObject({ ...head, payees: count, amount: decimal }).meta({ id: 'Payout' })
+const line = {
+  role,
+  payee: who,
+  owed: decimal,
+  sent: decimal,
+  opening: decimal.meta({ description: 'Taken for the rent of a token account that there was not.' }),
+  rate: decimal.meta({ description: 'Taken because NATIVE is worth more than when it was earned.' }),
+}
+const sums = { accrued: decimal, due: decimal, underWay: decimal, paid: decimal }
+
+export const rewards = z
+  .strictObject({
+    token: z.literal('NATIVE'),
+    isOn: z.boolean().meta({ description: 'Whether this server shares out payments.' }),
+    paused: z.boolean(),
+    ripening: count.meta({ description: 'Final payments that are not shared out yet.' }),
+    threshold: decimal.nullable(),
+    rules: z
+      .strictObject({
+        partners: z.array(
+          z.strictObject({ name: z.string(), wallet: z.string(), share: decimal, endpoints: z.array(z.string()) }),
+        ),
+        developers: decimal,
+        cashback: z.array(z.strictObject({ from: decimal, share: decimal })),
+        rest: z.array(z.strictObject({ role: z.enum(restRoles), wallet: z.string(), weight: count })),
+        withoutPartner: z.boolean(),
+      })
+      .nullable(),
+    wallet: z
+      .strictObject({ address: z.string(), native: decimal, sol: decimal })
+      .nullable()
+      .meta({ description: 'What pays, where this server does.' }),
+    roles: z.array(z.strictObject({ role, payees: count, ...sums })),
+    payouts: z.array(payout),
+  })
+  .meta({ id: 'Rewards' })
+
+const payee = {
+  id: z.string(),
+  role,
+  payee: who,
+  ...sums,
+  waits: z.string().meta({ description: 'Why nothing is paid at present; empty otherwise.' }),
+  waitsUntil: moment.nullable(),
+}
+export const payees = z
+  .strictObject({
+    token: z.literal('NATIVE'),
+    payees: z.array(z.strictObject(payee)),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Payees' })
+export const payeeDetail = z
+  .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })
+  .meta({ id: 'Payee' })
+export const payouts = z
+  .strictObject({ token: z.literal('NATIVE'), payouts: z.array(payout), next: z.string().nullable() })
+  .meta({ id: 'Payouts' })
+export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line)) }).meta({ id: 'PayoutDetail' })
+
+const sentBack = { token: z.enum(tokenCodes), amount: decimal, reason: z.enum(refundReasons) }
+export const refund = z.strictObject({ ...head, payment: z.string(), ...sentBack }).meta({ id: 'Refund' })
+/** Beside a payment that somebody has to look after. */
+export const refundable = z.strictObject(sentBack)
+export const refunds = z
+  .strictObject({
+    canSend: z.boolean().meta({ description: 'Whether this server has a key that sends refunds.' }),
+    refunds: z.array(refund),
+  })
+  .meta({ id: 'Refunds' })
+
+const optional = decimal.nullable().meta({ description: 'Null where it is not known.' })
+const conversion = z
+  .strictObject({
+    ...head,
+    wallet: z.string(),
+    venue: z.string(),
+    sell: z.enum(tokenCodes),
+    buy: z.enum(tokenCodes),
+    amount: decimal.meta({ description: 'What is sold.' }),
+    quoted: decimal,
+    minimum: decimal.meta({ description: 'Less than this cannot come: the transaction would fail.' }),
+    sold: optional.meta({ description: 'What really left the wallet, read from the chain.' }),
+    received: optional.meta({ description: 'What really came.' }),
+  })
+  .meta({ id: 'Conversion' })
+export const settlement = z
+  .strictObject({
+    isOn: z.boolean().meta({ description: 'Whether what is sold here is converted.' }),
+    paused: z.boolean(),
+    wallets: z.array(
+      z.strictObject({
+        wallet: z.string(),
+        settlementToken: z.enum(tokenCodes),
+        venue: z.string().nullable(),
+        isServed: z.boolean().meta({ description: 'Whether somebody converts: this server, or a worker that lives.' }),
+        slippage: decimal.meta({ description: 'How much less than quoted may come, in percent.' }),
+        tokens: z.array(
+          z.strictObject({
+            token: z.enum(tokenCodes),
+            balance: optional,
+            kept: decimal.meta({ description: 'What stays in the wallet.' }),
+            threshold: optional.meta({ description: 'From how much on it is converted, beyond what is kept.' }),
+          }),
+        ),
+      }),
+    ),
+    conversions: z.array(conversion),
+    next: z.string().nullable(),
+  })
+  .meta({ id: 'Settlement' })

@@ -1,0 +1,38 @@
+/** What went out, as others are told of it. */
+import { formatUnits } from '../../core/money/money.ts'
+import { isTokenCode } from '../../core/money/tokens.ts'
+import type { Dispatch, PayoutLine } from '../../core/payouts/ports.ts'
+import type { DecimalsOf } from '../analytics/format.ts'
+
+/** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
+export function describeDispatch(
+  dispatch: Dispatch,
+  decimalsOf: DecimalsOf,
+  lines: readonly PayoutLine[] = [],
+): object {
+  const { id, kind, state, signed, slot, at, changedAt } = dispatch
+  const head = {
+    id,
+    kind,
+    state,
+    tx: signed?.signature ?? null,
+    slot,
+    plannedAt: new Date(at).toISOString(),
+    landedAt: new Date(changedAt).toISOString(),
+  }
+  if (kind !== 'payout') return { ...head, about: aboutOf(dispatch.about) }
+  const decimals = decimalsOf('NATIVE')
+  const amount = (units: bigint): string => (decimals === undefined ? '' : formatUnits(units, decimals))
+  const total = lines.reduce((sum, { units }) => sum + units, 0n)
+  const payees = lines.map(({ role, payee, units }) => ({ role, payee, amount: amount(units) }))
+  return { ...head, token: 'NATIVE', amount: amount(total), payees }
+
+  function aboutOf(text: string): object {
+    const about = JSON.parse(text) as Readonly<Record<string, unknown>>
+    const places = isTokenCode(about['token']) ? decimalsOf(about['token']) : undefined
+    const { units } = about
+    return places !== undefined && typeof units === 'string'
+      ? { ...about, amount: formatUnits(BigInt(units), places) }
+      : about
+  }
+}

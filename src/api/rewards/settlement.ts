@@ -1,0 +1,97 @@
+/** How payments become the token that is settled in, as people read it: `GET /api/settlement`. */
+import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf } from '../../core/money/tokens.ts'
+import { parseConversion } from '../../core/payouts/conversion.ts'
+import type { Dispatch } from '../../core/payouts/ports.ts'
+import { pageOf } from '../http/paging.ts'
+import type { DispatchesQuery, RewardsParts } from './view.ts'
+import { headOf, writeMark } from './view.ts'
+
+/** What this process knows of it. */
+export interface SettlementView {
+  /** Those whose payments are converted; empty where nothing is. */
+  readonly wallets: () => Promise<readonly SettlementWallet[]>
+}
+
+export interface SettlementWallet {
+  readonly wallet: string
+  readonly settlementToken: TokenCode
+  /** Where it is exchanged; undefined where another process does that. */
+  readonly venue: string | undefined
+  /** Whether anybody does: this process, or one that has shown lately that it lives. */
+  readonly isServed: boolean
+  /** How much less than quoted may come, in hundredths of a percent. */
+  readonly slippageBps: number
+  readonly tokens: readonly SettlementToken[]
+}
+
+/** A token that is converted, in its base units. */
+export interface SettlementToken {
+  readonly token: TokenCode
+  /** Undefined where nobody tells. */
+  readonly balance: bigint | undefined
+  /** What stays in the wallet. */
+  readonly kept: bigint
+  /** From how much on, beyond what is kept; undefined while there is no rate for the usual one. */
+  readonly threshold: bigint | undefined
+}
+
+export const noSettlement: SettlementView = { wallets: async () => [] }
+
+export interface SettlementParts extends Pick<RewardsParts, 'dispatches' | 'mints' | 'isPaused'> {
+  readonly settlement: SettlementView
+}
+
+export async function readSettlement(parts: SettlementParts, { cursor, limit }: DispatchesQuery) {
+  const [wallets, paused, found] = await Promise.all([
+    parts.settlement.wallets(),
+    parts.isPaused(),
+    parts.dispatches.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
+  ])
+  const { shown, last } = pageOf(found, limit)
+  return {
+    isOn: wallets.length > 0,
+    paused,
+    wallets: wallets.map((wallet) => formatWallet(parts, wallet)),
+    conversions: shown.flatMap((dispatch) => formatConversion(parts, dispatch) ?? []),
+    next: last ? writeMark(last) : null,
+  }
+}
+
+function formatWallet(parts: SettlementParts, { slippageBps, tokens, venue, ...rest }: SettlementWallet) {
+  return {
+    ...rest,
+    venue: venue ?? null,
+    slippage: formatUnits(BigInt(slippageBps), 2),
+    tokens: tokens.map(({ token, balance, kept, threshold }) => {
+      const amount = amountsOf(parts, token)
+      return { token, balance: amount(balance), kept: amount(kept) ?? '', threshold: amount(threshold) }
+    }),
+  }
+}
+
+function formatConversion(parts: SettlementParts, dispatch: Dispatch) {
+  const about = parseConversion(dispatch.about)
+  if (!about) return undefined
+  const { wallet, sell, buy, venue, units, quoted, minimum, sold, received } = about
+  const [selling, buying] = [amountsOf(parts, sell), amountsOf(parts, buy)]
+  return {
+    ...headOf(dispatch),
+    wallet,
+    venue,
+    sell,
+    buy,
+    amount: selling(units) ?? '',
+    quoted: buying(quoted) ?? '',
+    minimum: buying(minimum) ?? '',
+    sold: selling(sold),
+    received: buying(received),
+  }
+}
+
+/** Null for what is not known. */
+function amountsOf({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
+  const decimals = decimalsOf(token, mints())
+  return (units) => (units === undefined || decimals === undefined ? null : formatUnits(units, decimals))
+}

@@ -1,0 +1,227 @@
+/** What is owed and what goes out, as people read it: `GET /api/rewards` and what is below it, and `POST /api/refunds`. */
+import { formatUnits } from '../../core/money/money.ts'
+import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf, mintOf } from '../../core/money/tokens.ts'
+import { worthDecimals } from '../../core/money/valuation.ts'
+import type {
+  Dispatch,
+  Dispatches,
+  DispatchMark,
+  Payee,
+  PayeeName,
+  PayoutLine,
+  Rewards,
+} from '../../core/payouts/ports.ts'
+import type { RefundFacts } from '../../core/payouts/refunds.ts'
+import { parseRefund } from '../../core/payouts/refunds.ts'
+import type { RewardRole, RewardRules } from '../../core/payouts/rewards.ts'
+import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import { pageOf } from '../http/paging.ts'
+import type { RewardsConfig } from './option.ts'
+
+/** Somebody who can send refunds, in this process. */
+export type Refunding = (tx: Uint8Array) => Promise<RefundAnswer>
+export type RefundAnswer =
+  | { readonly kind: 'planned' | 'known'; readonly dispatch: Dispatch }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'unknown' }
+
+export interface RewardsParts extends MoneyOutView {
+  readonly rewards: Rewards
+  readonly dispatches: Dispatches
+  readonly clock: Clock
+  readonly mints: () => MintTable
+}
+
+/** What this process has to do with it. */
+export interface MoneyOutView {
+  readonly config: RewardsConfig | undefined
+  /** What the wallet holds that pays here, where one does. */
+  readonly wallet: () => Promise<WalletView | undefined>
+  readonly isPaused: () => Promise<boolean>
+  readonly refund: Refunding | undefined
+}
+
+export interface WalletView {
+  readonly address: string
+  readonly native: string
+  readonly sol: string
+}
+
+const latestPayouts = 20
+
+export async function readRewards(parts: RewardsParts) {
+  const { rewards, dispatches, config } = parts
+  const amount = amountsOf(parts)
+  const [sums, ripening, paused, wallet, payouts] = await Promise.all([
+    rewards.sums(),
+    rewards.ripening(),
+    parts.isPaused(),
+    parts.wallet(),
+    dispatches.list({ kind: 'payout', most: latestPayouts }),
+  ])
+  const roles = rewardRoles.map((role) => {
+    const sum = sums.find((one) => one.role === role)
+    const { payees = 0, accrued = 0n, owed = 0n, reserved = 0n, paid = 0n } = sum ?? {}
+    return { role, payees, accrued: amount(accrued), due: amount(owed), underWay: amount(reserved), paid: amount(paid) }
+  })
+  return {
+    token: 'NATIVE',
+    isOn: config !== undefined,
+    paused,
+    ripening,
+    threshold: config ? amount(config.least) : null,
+    rules: config ? rulesOf(config.rules) : null,
+    wallet: wallet ?? null,
+    roles,
+    payouts: await Promise.all(payouts.map((dispatch) => formatPayout(parts, dispatch))),
+  }
+}
+
+/** Percentages, as they were configured. */
+function rulesOf({ partners, developerBps, cashback, rest, withoutPartner }: RewardRules) {
+  return {
+    partners: partners.map(({ name, wallet, bps, endpoints }) => ({ name, wallet, share: percent(bps), endpoints })),
+    developers: percent(developerBps),
+    cashback: cashback.map(({ from, bps }) => ({ from: formatUnits(from, worthDecimals), share: percent(bps) })),
+    rest: restRoles.map((role) => ({ role, ...rest[role] })),
+    withoutPartner,
+  }
+}
+
+function percent(bps: number): string {
+  return formatUnits(BigInt(bps), 2)
+}
+
+export interface PayeesQuery {
+  readonly role?: RewardRole | undefined
+  readonly cursor?: PayeeName | undefined
+  readonly limit: number
+}
+
+export async function readPayees(parts: RewardsParts, { role, cursor, limit }: PayeesQuery) {
+  const found = await parts.rewards.payees({ most: limit + 1, ...(role && { role }), ...(cursor && { after: cursor }) })
+  const { shown, last } = pageOf(found, limit)
+  const payees = shown.map((payee) => formatPayee(parts, payee))
+  return { token: 'NATIVE', payees, next: last ? writePayee(last) : null }
+}
+
+function formatPayee(parts: RewardsParts, payee: Payee) {
+  const amount = amountsOf(parts)
+  const isParked = payee.parkedUntil > parts.clock.now()
+  return {
+    id: writePayee(payee),
+    role: payee.role,
+    payee: payee.payee,
+    accrued: amount(payee.accrued),
+    due: amount(payee.owed),
+    underWay: amount(payee.reserved),
+    paid: amount(payee.paid),
+    waits: isParked ? payee.why : '',
+    waitsUntil: isParked ? new Date(payee.parkedUntil).toISOString() : null,
+  }
+}
+
+/** One payee with what it was paid. */
+export async function readPayee(parts: RewardsParts, name: PayeeName) {
+  const found = await parts.rewards.payee(name)
+  if (!found) return undefined
+  const lines = await parts.dispatches.linesOf(name, 100)
+  return {
+    ...formatPayee(parts, found),
+    payouts: lines.map((line) => ({ ...headOf(line.dispatch), ...formatLine(parts, line) })),
+  }
+}
+
+export interface DispatchesQuery {
+  readonly cursor?: DispatchMark | undefined
+  readonly limit: number
+}
+
+export async function readPayouts(parts: RewardsParts, { cursor, limit }: DispatchesQuery) {
+  const found = await parts.dispatches.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
+  const { shown, last } = pageOf(found, limit)
+  const payouts = await Promise.all(shown.map((dispatch) => formatPayout(parts, dispatch)))
+  return { token: 'NATIVE', payouts, next: last ? writeMark(last) : null }
+}
+
+export async function readPayout(parts: RewardsParts, id: string) {
+  const dispatch = await parts.dispatches.get(id)
+  if (dispatch?.kind !== 'payout') return undefined
+  const lines = await parts.dispatches.lines(id)
+  return { ...sumUp(parts, dispatch, lines), lines: lines.map((line) => formatLine(parts, line)) }
+}
+
+async function formatPayout(parts: RewardsParts, dispatch: Dispatch) {
+  return sumUp(parts, dispatch, await parts.dispatches.lines(dispatch.id))
+}
+
+function sumUp(parts: RewardsParts, dispatch: Dispatch, lines: readonly PayoutLine[]) {
+  const units = lines.reduce((sum, line) => sum + line.units, 0n)
+  return { ...headOf(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
+}
+
+export function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }: PayoutLine) {
+  const amount = amountsOf(parts)
+  return {
+    role,
+    payee,
+    owed: amount(gross),
+    sent: amount(units),
+    opening: amount(opening),
+    /** What the lower rate of today took. */
+    rate: amount(gross - units - opening),
+  }
+}
+
+/** Where a page of what goes out ended. */
+export function writeMark({ at, id }: DispatchMark): string {
+  return `${at}~${id}`
+}
+
+export function parseMark(text: string): DispatchMark | undefined {
+  const [, at, id] = /^(\d{1,16})~([\w-]{1,64})$/.exec(text) ?? []
+  return at === undefined || id === undefined ? undefined : { at: Number(at), id }
+}
+
+/** What is told of everything that goes out. */
+export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }: Dispatch) {
+  return {
+    id,
+    state,
+    at: new Date(at).toISOString(),
+    changedAt: new Date(changedAt).toISOString(),
+    attempts,
+    tx: signed?.signature ?? null,
+    slot: slot > 0 ? slot : null,
+    why,
+  }
+}
+
+export function formatRefundDispatch(parts: Pick<RewardsParts, 'mints'>, dispatch: Dispatch) {
+  const facts: RefundFacts = parseRefund(dispatch.about)
+  const decimals = decimalsOf(facts.token as TokenCode, parts.mints())
+  const amount = decimals === undefined ? '' : formatUnits(facts.units, decimals)
+  return { ...headOf(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
+}
+
+export async function readRefunds(parts: RewardsParts, limit: number) {
+  const refunds = await parts.dispatches.list({ kind: 'refund', most: limit })
+  return { canSend: parts.refund !== undefined, refunds: refunds.map((one) => formatRefundDispatch(parts, one)) }
+}
+
+function amountsOf({ mints }: RewardsParts): (units: bigint) => string {
+  const decimals = mintOf('NATIVE', mints())?.decimals
+  return (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
+}
+
+function writePayee({ role, payee }: PayeeName): string {
+  return `${role}~${payee}`
+}
+
+export function parsePayee(text: string): PayeeName | undefined {
+  const [, role, payee] = /^(\w{1,16})~([\w-]{1,64})$/.exec(text) ?? []
+  const known = rewardRoles.find((one) => one === role)
+  return known && payee !== undefined ? { role: known, payee } : undefined
+}

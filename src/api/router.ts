@@ -1,0 +1,187 @@
+/**
+ * The service's own addresses, for every framework and the gateway: a table of what is where, and the rules that all of it
+ * keeps. What is private is for owners; nothing is cached; what goes wrong is told by a stable code.
+ */
+import type { MintTable } from '../core/money/tokens.ts'
+import { decimalsOf, knownMints } from '../core/money/tokens.ts'
+import type { Clock } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import type { Catalog } from '../paywall/runtime/catalog.ts'
+import { createBudget } from '../paywall/runtime/rate-limit.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import { createCursors } from './analytics/cursor.ts'
+import type { DecimalsOf } from './analytics/format.ts'
+import { outgoingOf } from './analytics/records.ts'
+import type { BooksParts } from './analytics/reports.ts'
+import { createStream } from './analytics/stream.ts'
+import { routeTable } from './endpoints.ts'
+import type { Access, Visitor } from './http/access.ts'
+import { createAccess, mayRead, turnAway } from './http/access.ts'
+import { problem } from './http/errors.ts'
+import { endpoints, isOwnPath } from './http/paths.ts'
+import type { RoutesParts, Row, Visit } from './parts.ts'
+import type { DiscoveryParts } from './public/discovery.ts'
+import { recipientsOf } from './public/discovery.ts'
+import { createHealth } from './public/health.ts'
+import { createShownTransactions } from './public/verification.ts'
+import type { MoneyOutView, RewardsParts } from './rewards/view.ts'
+
+export interface Routes {
+  /** Whether a path is one of the service's own: nothing else is behind it. */
+  owns(path: string): boolean
+  handle(request: Request, visitor: Visitor): Promise<Response>
+  close(): Promise<void>
+}
+
+export function createRoutes(parts: RoutesParts): Routes {
+  const { service, signIn } = parts
+  const { catalog, config, ledger, clock } = service
+  const mints = (): MintTable => mintsOf(service, parts.mints)
+  const cursors = createCursors(service.keyring.serviceKey)
+  const books: BooksParts | undefined = ledger.books && {
+    books: ledger.books,
+    journal: ledger.journal,
+    clock,
+    cursors,
+    flush: service.usage.flush,
+    decimalsOf: decimalsFor(service, parts.mints),
+    outgoing: outgoingOf(ledger),
+    nameOf: (requestId) => service.pseudonyms.request(requestId),
+    payerOf: (wallet) => service.pseudonyms.wallet(wallet),
+    peek: (tx) => ledger.peek(tx),
+  }
+  const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
+  const admit = createAccess({
+    network: config.network,
+    owners: () => ownersOf(parts.owners, catalog),
+    sessionOf: signIn && ((request) => signIn.sessionOf(request)),
+    publicUrl: parts.publicUrl,
+  })
+  const discovery: DiscoveryParts = { service, mints, publicUrl: parts.publicUrl }
+  const table = routeTable({
+    routes: parts,
+    books,
+    stream,
+    health: createHealth(service),
+    discovery,
+    rewards: rewardsPartsOf(parts, mints),
+    cursors,
+    verification: {
+      service,
+      mints,
+      trustProxy: parts.trustProxy,
+      reads: createBudget(clock),
+      shown: createShownTransactions(clock),
+    },
+  })
+  const visit = (request: Request, visitor: Visitor): Visit => {
+    let access: Promise<Access> | undefined
+    return {
+      request,
+      url: new URL(request.url),
+      visitor,
+      access: () => {
+        access ??= admit(request, visitor)
+        return access
+      },
+      accessNow: () => admit(request, visitor),
+    }
+  }
+
+  return {
+    owns: isOwnPath,
+    handle: async (request, visitor) => {
+      try {
+        return dated(await dispatch(table, visit(request, visitor)), clock)
+      } catch (error) {
+        return failed(service, error)
+      }
+    },
+    close: async () => stream?.close(),
+  }
+}
+
+/** With the time by which the service goes: on a chain of its own that may be another than the machine's. */
+function dated(response: Response, clock: Clock): Response {
+  response.headers.set('Date', new Date(clock.now()).toUTCString())
+  return response
+}
+
+/** Undefined where the ledger keeps nothing of what goes out. */
+function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts | undefined {
+  const { rewards, dispatches } = service.ledger
+  if (!rewards || !dispatches) return undefined
+  return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
+}
+
+const noMoneyOut: MoneyOutView = {
+  config: undefined,
+  wallet: async () => undefined,
+  isPaused: async () => false,
+  refund: undefined,
+}
+
+/** All mints that the service knows, those of what is sold first. */
+export function mintsOf({ config, catalog }: Service, configured: MintTable): MintTable {
+  const sold = catalog.entries().map((entry) => entry.mints)
+  return Object.assign({}, knownMints[config.network], configured, ...sold)
+}
+
+/** By the mints of the moment: what is sold may change. */
+export function decimalsFor(service: Service, configured: MintTable): DecimalsOf {
+  return (token) => decimalsOf(token, mintsOf(service, configured))
+}
+
+/** The wallets that may read what a service earns. */
+export function ownersOf(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
+  return owners ?? recipientsOf(catalog.entries())
+}
+
+function failed({ log }: Service, error: unknown): Response {
+  const why = error instanceof Error ? error.message : String(error)
+  if (error instanceof LedgerUnavailable) {
+    log.error('ledger unavailable', { why })
+    return problem('ledger_unavailable')
+  }
+  log.error('a route of the service failed', { why })
+  return problem('internal_error')
+}
+
+async function dispatch(table: readonly Row[], visit: Visit): Promise<Response> {
+  const { request, url } = visit
+  const rows = rowsFor(table, url.pathname)
+  if (rows.length === 0) return problem('not_found', { detail: `What there is, ${endpoints.openapi} says.` })
+  const any = rows.find(({ method }) => method === '*')
+  if (any) return serve(any, visit)
+  const methods = rows.map(({ method }) => method)
+  const allowed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: { Allow: allowed } })
+  const isHead = request.method === 'HEAD'
+  const row = rows.find(({ method }) => method === (isHead ? 'GET' : request.method))
+  if (!row) return problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } })
+  const response = await serve(row, visit)
+  return isHead ? headOf(response) : response
+}
+
+/** The rows of one address: it is named, or it is below a row that takes all that is below. */
+function rowsFor(table: readonly Row[], path: string): readonly Row[] {
+  const named = table.filter((row) => row.path === path)
+  if (named.length > 0) return named
+  return table.filter((row) => {
+    const base = row.path.replace(/\/\{\w+\}$/, '')
+    if (base !== row.path) return path.startsWith(`${base}/`) && !path.slice(base.length + 1).includes('/')
+    return row.isWhole === true && path.startsWith(`${row.path}/`)
+  })
+}
+
+async function serve(row: Row, visit: Visit): Promise<Response> {
+  if (!row.isPrivate) return row.handle(visit)
+  const access = await visit.access()
+  return mayRead(access) ? row.handle(visit) : turnAway(access)
+}
+
+/** The same without the body, which nobody will read. */
+function headOf(response: Response): Response {
+  response.body?.cancel().catch(() => {})
+  return new Response(null, { status: response.status, headers: response.headers })
+}

@@ -1,0 +1,135 @@
+/** The addresses under which payments are read, one by one and added up. */
+import type { z } from 'zod'
+import { readDetail } from '../analytics/detail.ts'
+import { readPayerCursor, readPayers } from '../analytics/payers.ts'
+import { readProblems } from '../analytics/problems.ts'
+import type { BooksParts } from '../analytics/reports.ts'
+import { readAnalytics, readSeries } from '../analytics/reports.ts'
+import type { PaymentStream } from '../analytics/stream.ts'
+import { readSummary } from '../analytics/summary.ts'
+import * as answers from '../answers.ts'
+import type { Access } from '../http/access.ts'
+import { mayRead } from '../http/access.ts'
+import { answer, problem } from '../http/errors.ts'
+import { readQuery } from '../http/inputs.ts'
+import { endpoints } from '../http/paths.ts'
+import type { Row } from '../parts.ts'
+import { noQuery, pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../queries.ts'
+import type { RewardsParts } from '../rewards/view.ts'
+
+export interface AnalyticsParts {
+  readonly books: BooksParts | undefined
+  readonly stream: PaymentStream | undefined
+  readonly rewards: RewardsParts | undefined
+}
+
+export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
+  const readMark = (text: string) => books?.cursors.read(text)
+  const [list, wrong] = [pageQuery(readMark), problemsQuery(readMark)]
+  const payers = payersQuery((text) => books && readPayerCursor(books.cursors, text))
+  return [
+    {
+      method: 'GET',
+      path: endpoints.captures,
+      summary: 'Payments one by one, and usage, revenue and tokens of the period',
+      isPrivate: true,
+      query: list,
+      answer: answers.analytics,
+      handle: ({ url }) => withQuery(list, url, books, async (query, kept) => answer(await readAnalytics(kept, query))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.stream,
+      summary: 'Payments as they happen: server-sent events',
+      isPrivate: true,
+      query: noQuery,
+      type: 'text/event-stream',
+      handle: ({ url, request, accessNow }) =>
+        withQuery(noQuery, url, books, async () =>
+          stream ? stream.open(request, async () => mayRead(await accessNow())) : problem('books_missing'),
+        ),
+    },
+    {
+      method: 'GET',
+      path: endpoints.payers,
+      summary: 'Who paid, under pseudonyms, and what',
+      isPrivate: true,
+      query: payers,
+      answer: answers.payers,
+      handle: ({ url }) =>
+        withQuery(payers, url, books, async (query, kept) => {
+          const reading = await readPayers(kept, query)
+          if (reading.kind === 'payers') return answer(reading.answer)
+          return problem('query_invalid', { problems: [reading.why] })
+        }),
+    },
+    {
+      method: 'GET',
+      path: endpoints.problems,
+      summary: 'Payments that somebody has to look after',
+      isPrivate: true,
+      query: wrong,
+      answer: answers.problemList,
+      handle: ({ url, access }) =>
+        withQuery(wrong, url, books, async (query, kept) =>
+          answer(await readProblems(kept, query, { namesTransactions: (await access()).kind === 'owner', rewards })),
+        ),
+    },
+    {
+      method: 'GET',
+      path: `${endpoints.captures}/{id}`,
+      summary: 'One payment; with its transaction for an owner who is signed in',
+      isPrivate: true,
+      query: noQuery,
+      answer: answers.detail,
+      handle: ({ url, access }) =>
+        withQuery(noQuery, url, books, async (_, kept) => detailOf(kept, url, await access())),
+    },
+    {
+      method: 'GET',
+      path: endpoints.summary,
+      summary: 'What was earned, in which tokens, and by which endpoints',
+      isPrivate: true,
+      query: summaryQuery,
+      answer: answers.summary,
+      handle: ({ url }) =>
+        withQuery(summaryQuery, url, books, async (query, kept) => answer(await readSummary(kept, query))),
+    },
+    {
+      method: 'GET',
+      path: endpoints.series,
+      summary: 'What was earned, hour by hour or day by day',
+      isPrivate: true,
+      query: seriesQuery,
+      answer: answers.series,
+      handle: ({ url }) =>
+        withQuery(seriesQuery, url, books, async (query, kept) => {
+          const reading = await readSeries(kept, query)
+          if (reading.kind === 'series') return answer(reading.series)
+          return problem('query_invalid', { problems: [reading.why] })
+        }),
+    },
+  ]
+}
+
+async function withQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  url: URL,
+  books: BooksParts | undefined,
+  handle: (query: z.output<z.ZodObject<Shape>>, books: BooksParts) => Promise<Response>,
+): Promise<Response> {
+  const reading = readQuery(schema, url.searchParams)
+  if (reading.kind === 'problems') {
+    const { problems } = reading
+    return problem('query_invalid', { problems })
+  }
+  return books ? handle(reading.input, books) : problem('books_missing')
+}
+
+async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Response> {
+  const mark = parts.cursors.read(url.pathname.slice(endpoints.captures.length + 1))
+  const detail = mark && (await readDetail(parts, mark.tx, access.kind === 'owner'))
+  return detail
+    ? answer(detail)
+    : problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
+}

@@ -1,0 +1,39 @@
+/** The addresses of developers, as a part of the table. */
+import { developer, developerRevoked, developers as developersAnswer } from '../answers.ts'
+import type { Developers } from '../developers/developers.ts'
+import { endpoints } from '../http/paths.ts'
+import type { Row } from '../parts.ts'
+import { developerBody, revokeBody } from '../queries.ts'
+
+export function developerRows(developers: Developers | undefined): readonly Row[] {
+  if (!developers) return []
+  const isPrivate = false
+  return [
+    {
+      method: 'GET',
+      path: endpoints.developers,
+      summary: 'Which hosts are verified, and for which wallets',
+      isPrivate,
+      answer: developersAnswer,
+      handle: ({ request, access }) => developers.list(request, access),
+    },
+    {
+      method: 'POST',
+      path: endpoints.developers,
+      summary: 'Verifies a host for the wallet that signed',
+      isPrivate,
+      body: developerBody,
+      answer: developer,
+      handle: ({ request, visitor }) => developers.register(request, visitor),
+    },
+    {
+      method: 'POST',
+      path: `${endpoints.developers}/revoke`,
+      summary: 'Ends the verification of a host: by its wallet, or by an owner who is signed in',
+      isPrivate,
+      body: revokeBody,
+      answer: developerRevoked,
+      handle: ({ request, visitor, access }) => developers.revoke(request, visitor, access),
+    },
+  ]
+}

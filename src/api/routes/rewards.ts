@@ -1,0 +1,218 @@
+/** The addresses under which it is read what is owed and goes out, and refunds are ordered. */
+import { z } from 'zod'
+import { decodeSignature } from '../../core/encoding/base58.ts'
+import { rewardRoles } from '../../core/payouts/rewards.ts'
+import type { Log } from '../../core/ports/index.ts'
+import type { Cursors } from '../analytics/cursor.ts'
+import { createDownloads } from '../exports/downloads.ts'
+import { exportRewards, rewardsExportFormats } from '../exports/payouts.ts'
+import { answer, problem } from '../http/errors.ts'
+import { asRead, readQuery } from '../http/inputs.ts'
+import { endpoints } from '../http/paths.ts'
+import { readPosted } from '../http/posted.ts'
+import type { Row } from '../parts.ts'
+import { limit, noQuery } from '../queries.ts'
+import * as answers from '../rewards/answers.ts'
+import type { SettlementView } from '../rewards/settlement.ts'
+import { noSettlement, readSettlement } from '../rewards/settlement.ts'
+import type { RewardsParts } from '../rewards/view.ts'
+import {
+  formatRefundDispatch,
+  parseMark,
+  parsePayee,
+  readPayee,
+  readPayees,
+  readPayout,
+  readPayouts,
+  readRefunds,
+  readRewards,
+} from '../rewards/view.ts'
+
+const payeesQuery = z.strictObject({
+  role: z.enum(rewardRoles).optional(),
+  limit: limit('Payees'),
+  cursor: z.string().transform(asRead(parsePayee, 'must be one that this service gave')).optional(),
+})
+const payoutsQuery = z.strictObject({
+  limit: limit('Payouts'),
+  cursor: z.string().transform(asRead(parseMark, 'must be one that this service gave')).optional(),
+})
+const exportQuery = z.strictObject({
+  format: z.enum(rewardsExportFormats).default('csv').meta({ description: 'csv by default.' }),
+})
+const settlementQuery = z.strictObject({
+  limit: limit('Conversions'),
+  cursor: payoutsQuery.shape.cursor,
+})
+const refundsQuery = z.strictObject({ limit: limit('Refunds') })
+const refundBody = z
+  .strictObject({
+    tx: z
+      .string()
+      .refine((text) => decodeSignature(text) !== undefined, 'must be the signature of a transaction in base58')
+      .optional(),
+    id: z.string().max(256).optional(),
+  })
+  .refine(({ tx, id }) => (tx === undefined) !== (id === undefined), 'must name the payment by tx or by id')
+  .meta({ description: 'The payment: its transaction, or the id of its record.' })
+
+export interface RewardsTableParts {
+  readonly rewards: RewardsParts | undefined
+  readonly settlement: SettlementView | undefined
+  readonly cursors: Cursors
+  readonly log: Log
+}
+
+/** Downloads at the same time. */
+const mostDownloads = 2
+
+export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
+  const { rewards, cursors, log } = parts
+  if (!rewards) return []
+  const settlement = { ...rewards, settlement: parts.settlement ?? noSettlement }
+  return [
+    ...payeeRows(rewards),
+    ...payoutRows(rewards, log),
+    ...refundRows(rewards, cursors),
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.settlement,
+      summary: 'What is converted into the settlement token, when, and what came of it',
+      query: settlementQuery,
+      answer: answers.settlement,
+      handle: ({ url }) =>
+        withQuery(settlementQuery, url, async (query) => answer(await readSettlement(settlement, query))),
+    },
+  ]
+}
+
+const secret = { isPrivate: true } as const
+
+function payeeRows(rewards: RewardsParts): readonly Row[] {
+  return [
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.rewards,
+      summary: 'What is owed and paid of payments, by role, and the latest payouts',
+      query: noQuery,
+      answer: answers.rewards,
+      handle: ({ url }) => withQuery(noQuery, url, async () => answer(await readRewards(rewards))),
+    },
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.payees,
+      summary: 'Who is owed and was paid what',
+      query: payeesQuery,
+      answer: answers.payees,
+      handle: ({ url }) => withQuery(payeesQuery, url, async (query) => answer(await readPayees(rewards, query))),
+    },
+    {
+      ...secret,
+      method: 'GET',
+      path: `${endpoints.payees}/{id}`,
+      summary: 'One payee, with its payouts',
+      answer: answers.payeeDetail,
+      handle: async ({ url }) => {
+        const name = parsePayee(lastOf(url))
+        return found(name && (await readPayee(rewards, name)))
+      },
+    },
+  ]
+}
+
+function payoutRows(rewards: RewardsParts, log: Log): readonly Row[] {
+  const downloads = createDownloads(mostDownloads, log)
+  return [
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.payouts,
+      summary: 'Payouts, the latest first',
+      query: payoutsQuery,
+      answer: answers.payouts,
+      handle: ({ url }) => withQuery(payoutsQuery, url, async (query) => answer(await readPayouts(rewards, query))),
+    },
+    {
+      ...secret,
+      method: 'GET',
+      path: `${endpoints.payouts}/{id}`,
+      summary: 'One payout, line by line',
+      answer: answers.payoutDetail,
+      handle: async ({ url }) => found(await readPayout(rewards, lastOf(url))),
+    },
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.rewardsExport,
+      summary: 'Every line of every payout, as csv or json',
+      query: exportQuery,
+      type: 'text/csv',
+      handle: ({ url }) => withQuery(exportQuery, url, ({ format }) => exportRewards(rewards, downloads, format)),
+    },
+  ]
+}
+
+function refundRows(rewards: RewardsParts, cursors: Cursors): readonly Row[] {
+  return [
+    {
+      ...secret,
+      method: 'GET',
+      path: endpoints.refunds,
+      summary: 'Refunds, the latest first',
+      query: refundsQuery,
+      answer: answers.refunds,
+      handle: ({ url }) =>
+        withQuery(refundsQuery, url, async (query) => answer(await readRefunds(rewards, query.limit))),
+    },
+    {
+      ...secret,
+      method: 'POST',
+      path: endpoints.refunds,
+      summary: 'Sends a payment back that bought nothing, or what was too much; once',
+      body: refundBody,
+      answer: answers.refund,
+      handle: ({ request }) => orderRefund(rewards, cursors, request),
+    },
+  ]
+}
+
+/** The last part of an address; nothing has an id that cannot be read. */
+function lastOf({ pathname }: URL): string {
+  const text = pathname.slice(pathname.lastIndexOf('/') + 1)
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+function found(value: object | undefined): Response {
+  return value ? answer(value) : problem('not_found', { detail: 'Nothing has this id; take it from a list.' })
+}
+
+function withQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  url: URL,
+  handle: (query: z.output<z.ZodObject<Shape>>) => Promise<Response>,
+): Response | Promise<Response> {
+  const reading = readQuery(schema, url.searchParams)
+  return reading.kind === 'problems' ? problem('query_invalid', { problems: reading.problems }) : handle(reading.input)
+}
+
+async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Request): Promise<Response> {
+  if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
+  if (!parts.refund) return problem('refunds_missing')
+  const posted = await readPosted(request, refundBody)
+  if (posted instanceof Response) return posted
+  const { tx, id } = posted
+  const payment = tx === undefined ? cursors.read(id ?? '')?.tx : decodeSignature(tx)
+  const refunding = payment && (await parts.refund(payment))
+  if (!refunding || refunding.kind === 'unknown')
+    return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
+  if (refunding.kind === 'refused')
+    return problem('refund_refused', { detail: `It cannot be refunded: ${refunding.why}.` })
+  return answer(formatRefundDispatch(parts, refunding.dispatch), { status: refunding.kind === 'planned' ? 202 : 200 })
+}

@@ -1,0 +1,97 @@
+/** Where wallets receive a token: whether a plain transfer reaches them, and what opening such an account costs. */
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { type Mint, splTokenProgram } from '../../core/money/tokens.ts'
+import type { AccountState } from '../../core/payouts/outgoing-wallet.ts'
+import { readList, readU64 } from '../rpc/json.ts'
+import type { Call } from '../rpc/rpc.ts'
+import { resultValue } from '../send/signature-state.ts'
+import { type Account, absent, readAccount } from './account.ts'
+import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
+import { readMint } from './mints.ts'
+import { findTokenAccount } from './programs.ts'
+import { readTokenAccount } from './token-account.ts'
+
+/** The most accounts a node tells of at once. */
+const mostAccounts = 100
+const [mintBytes, accountBytes] = [82, 165]
+
+/** By wallet; undefined when no node tells. */
+export async function readStates(
+  call: Call,
+  owners: readonly string[],
+  mint: Mint,
+): Promise<readonly AccountState[] | undefined> {
+  const known = owners.filter((owner) => decodeAddress(owner) !== undefined)
+  const addresses = await Promise.all(known.map((owner) => findTokenAccount(owner, mint.address, mint.tokenProgram)))
+  const accounts = await readAccounts(call, [mint.address, ...addresses])
+  if (!accounts) return undefined
+  const [own = absent, ...theirs] = accounts
+  const reading = readMint(own, 0n)
+  const opensFrozen = reading.kind === 'mint' && reading.traits.opensFrozen
+  const states = new Map(known.map((owner, index) => [owner, stateOf(theirs[index] ?? absent, owner, mint)]))
+  return owners.map((owner) => {
+    const state = states.get(owner) ?? 'unusable'
+    return state === 'missing' && opensFrozen ? 'frozen' : state
+  })
+}
+
+/** Undefined unless all of them can be read. */
+export async function readAccounts(call: Call, addresses: readonly string[]): Promise<readonly Account[] | undefined> {
+  const accounts: Account[] = []
+  for (let start = 0; start < addresses.length; start += mostAccounts) {
+    const asked = addresses.slice(start, start + mostAccounts)
+    const answer = await call('getMultipleAccounts', [asked, { encoding: 'base64', commitment: 'confirmed' }])
+    const list = readList(resultValue(answer), readAccount)
+    if (list?.length !== asked.length) return undefined
+    accounts.push(...list)
+  }
+  return accounts
+}
+
+/** Extensions of an account, by number, that refuse a plain transfer, and the byte by which they do. */
+const refusals = [
+  { type: 5, at: 262, refusesAt: 0, name: 'takes confidential transfers only' },
+  { type: 8, at: 0, refusesAt: 1, name: 'demands a memo before each transfer' },
+] as const
+
+export function stateOf(account: Account, owner: string, mint: Pick<Mint, 'address' | 'tokenProgram'>): AccountState {
+  const reading = readTokenAccount(account, mint)
+  if (reading.kind === 'absent') return 'missing'
+  if (reading.kind === 'malformed' || reading.owner !== owner) return 'unusable'
+  if (reading.isFrozen) return 'frozen'
+  const extensions = readExtensions(account.data, 'account', accountBytes)
+  const isRefusing = refusals.some(({ type, at, refusesAt }) => extensions?.get(type)?.[at] === refusesAt)
+  return isRefusing ? 'unusable' : 'ready'
+}
+
+/** What extensions of a mint add to every account of it, in bytes of their value. */
+const added: Readonly<Partial<Record<MintExtension, number>>> = {
+  transferFee: 8,
+  nonTransferable: 0,
+  transferHook: 1,
+  pausable: 0,
+}
+const entryHead = 4
+
+/** In lamports; undefined when no node tells, or the mint has an extension whose needs are not known. */
+export async function readOpeningCost(call: Call, mint: Mint): Promise<bigint | undefined> {
+  const bytes = mint.tokenProgram === splTokenProgram ? accountBytes : await readAccountBytes(call, mint)
+  if (bytes === undefined) return undefined
+  const answer = await call('getMinimumBalanceForRentExemption', [bytes])
+  return answer.kind === 'answered' ? readU64(answer.result) : undefined
+}
+
+async function readAccountBytes(call: Call, mint: Mint): Promise<number | undefined> {
+  const [account] = (await readAccounts(call, [mint.address])) ?? []
+  const extensions = account?.owner === mint.tokenProgram ? readExtensions(account.data, 'mint', mintBytes) : undefined
+  if (!extensions) return undefined
+  // Behind the kind of the account, an associated one always says that its owner never changes.
+  let bytes = accountBytes + 1 + entryHead
+  for (const type of extensions.keys()) {
+    const name = mintExtensionOf(type)
+    if (name === undefined) return undefined
+    const value = added[name]
+    if (value !== undefined) bytes += entryHead + value
+  }
+  return bytes
+}

@@ -1,0 +1,96 @@
+/**
+ * Whether a wallet can be paid, asked of the nodes: its own account, the mints, and where it receives them.
+ *
+ * What they say decides what is sold for how much, so two have to say the same where two answer, and only a node of the
+ * right chain counts.
+ */
+import { exactText } from '../../core/encoding/canonical-json.ts'
+import type { Mint, TokenCode } from '../../core/money/tokens.ts'
+import { token2022Program } from '../../core/money/tokens.ts'
+import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
+import { readGenesis } from '../rpc/genesis.ts'
+import { isFields, readCount, readList, readU64 } from '../rpc/json.ts'
+import type { Answer, Call, Rpc } from '../rpc/rpc.ts'
+import { type Account, readAccount } from './account.ts'
+import { readMint } from './mints.ts'
+import { findTokenAccount, tokenPrograms } from './programs.ts'
+import { readTokenAccount } from './token-account.ts'
+
+export interface ReceiverQuestion {
+  readonly recipient: string
+  readonly mints: Readonly<Partial<Record<TokenCode, Mint>>>
+}
+
+/** Asks about a recipient. Those who ask the same at the same time share the answer. */
+export type Inspect = (question: ReceiverQuestion) => Promise<Inspection>
+
+export function createInspector(rpc: Rpc, genesis: string): Inspect {
+  const flights = new Map<string, Promise<Inspection>>()
+  return (question) => {
+    const name = JSON.stringify(question)
+    const flight = flights.get(name) ?? inspect(rpc, genesis, question).finally(() => flights.delete(name))
+    flights.set(name, flight)
+    return flight
+  }
+}
+
+async function inspect(rpc: Rpc, genesis: string, question: ReceiverQuestion): Promise<Inspection> {
+  const answers = await Promise.all(rpc.nodes.map(({ call }) => askNode(call, genesis, question)))
+  const [first, ...others] = answers.filter(({ kind }) => kind === 'seen')
+  // A service has to come up while a node is down. What is sold meanwhile is still paid before two witnesses.
+  if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node was asked' }
+  const names = new Set<string>()
+  for (const answer of [first, ...others]) {
+    const name = exactText(answer)
+    if (names.has(name)) return answer
+    names.add(name)
+  }
+  return { kind: 'unknown', why: 'the nodes do not agree' }
+}
+
+/** What an account of no bytes must hold, where a node does not say. */
+const usualLeastLamports = 890_880n
+
+async function askNode(call: Call, genesis: string, { recipient, mints }: ReceiverQuestion): Promise<Inspection> {
+  const entries = Object.entries(mints) as [TokenCode, Mint][]
+  const pairs = entries.map(([, mint]) =>
+    findTokenAccount(recipient, mint.address, mint.tokenProgram).then((account) => [mint.address, account]),
+  )
+  const addresses = [recipient, ...(await Promise.all(pairs)).flat()]
+  const answer = await call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment: 'confirmed' }])
+  if (answer.kind !== 'answered') return unknown(answer)
+  const accounts = isFields(answer.result) ? readList(answer.result['value'], readAccount) : undefined
+  const [own, ...others] = accounts ?? []
+  if (!own || accounts?.length !== addresses.length) return { kind: 'unknown', why: 'the accounts cannot be read' }
+  const epoch = others.some(({ owner }) => owner === token2022Program) ? await readEpoch(call) : 0n
+  if (epoch === undefined) return { kind: 'unknown', why: 'the epoch cannot be read' }
+  const wallet = await readWallet(call, own)
+  // The last question: behind one address another node may answer from one question to the next.
+  if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node does not speak for this chain' }
+  const tokens: Partial<Record<TokenCode, TokenReading>> = {}
+  for (const [index, [code, mint]] of entries.entries()) {
+    const [first, second] = [others[2 * index], others[2 * index + 1]]
+    if (first && second) tokens[code] = { mint: readMint(first, epoch), account: readTokenAccount(second, mint) }
+  }
+  return { kind: 'seen', wallet, tokens }
+}
+
+async function readWallet(call: Call, { lamports, owner, executable }: Account): Promise<WalletReading> {
+  if (executable) return { kind: 'unspendable', what: 'a program' }
+  if (tokenPrograms.has(owner)) return { kind: 'unspendable', what: 'a token account or a mint' }
+  // The usual case, and no other is worth a question.
+  if (lamports >= usualLeastLamports) return { kind: 'wallet', leastLamports: 0n }
+  const answer = await call('getMinimumBalanceForRentExemption', [0])
+  const least = (answer.kind === 'answered' ? readU64(answer.result) : undefined) ?? usualLeastLamports
+  return { kind: 'wallet', leastLamports: least > lamports ? least - lamports : 0n }
+}
+
+async function readEpoch(call: Call): Promise<bigint | undefined> {
+  const answer = await call('getEpochInfo', [{ commitment: 'confirmed' }])
+  const epoch = answer.kind === 'answered' && isFields(answer.result) ? readCount(answer.result['epoch']) : undefined
+  return epoch === undefined ? undefined : BigInt(epoch)
+}
+
+function unknown(answer: Exclude<Answer, { kind: 'answered' }>): Inspection {
+  return { kind: 'unknown', why: answer.kind === 'refused' ? answer.message : answer.why }
+}

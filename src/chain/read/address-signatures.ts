@@ -1,0 +1,86 @@
+/** The payments to an address as a node lists them. What is listed is only a hint: it is read before it is believed. */
+import type { Mark } from '../../core/ports/index.ts'
+import { isFields, readCount } from '../rpc/json.ts'
+import type { Answer } from '../rpc/rpc.ts'
+import type { Witness } from './node-reader.ts'
+
+export interface Listed {
+  readonly signature: string
+  readonly slot: number
+  readonly isFinal: boolean
+}
+
+const mostPerPage = 1_000
+/** A million payments. More in one list are a node's invention. */
+const mostPages = 1_000
+
+interface Row extends Listed {
+  readonly isFailed: boolean
+}
+
+/** Transactions that succeeded after the mark, the oldest first; undefined when no node tells. */
+export async function listPayments(
+  witnesses: readonly Witness[],
+  address: string,
+  mark: Mark,
+  minContextSlot: number,
+): Promise<readonly Listed[] | undefined> {
+  const pages: Row[] = []
+  let before: string | undefined
+  for (let page = 0; page < mostPages; page += 1) {
+    const config = {
+      commitment: 'confirmed',
+      limit: mostPerPage,
+      // A node that has not seen yet what others have would hide payments.
+      ...(minContextSlot > 0 && { minContextSlot }),
+      ...(mark.signature !== '' && { until: mark.signature }),
+      ...(before !== undefined && { before }),
+    }
+    const rows = await askAny(witnesses, 'getSignaturesForAddress', [address, config], readRows)
+    if (!rows) return undefined
+    const after = rows.filter(({ slot, signature }) => slot >= mark.slot && signature !== mark.signature)
+    pages.push(...after)
+    before = rows.at(-1)?.signature
+    if (rows.length < mostPerPage || after.length < rows.length) {
+      return pages.filter(({ isFailed }) => !isFailed).reverse()
+    }
+  }
+  return undefined
+}
+
+/** The lower of what two nodes say, where there are two: one alone could make us pass over payments that are to come. */
+export async function readFinalizedSlot(witnesses: readonly Witness[]): Promise<number | undefined> {
+  const slots: number[] = []
+  for (const { ask } of witnesses) {
+    const answer = await ask('getSlot', [{ commitment: 'finalized' }])
+    const slot = answer.kind === 'answered' ? readCount(answer.result) : undefined
+    if (slot !== undefined) slots.push(slot)
+    if (slots.length >= Math.min(2, witnesses.length)) return Math.min(...slots)
+  }
+  return undefined
+}
+
+/** The first usable answer, beginning with the node that failed least. */
+async function askAny<Value>(
+  witnesses: readonly Witness[],
+  method: string,
+  params: readonly unknown[],
+  read: (result: unknown) => Value | undefined,
+): Promise<Value | undefined> {
+  for (const witness of [...witnesses].sort((left, right) => left.failures() - right.failures())) {
+    const answer: Answer = await witness.ask(method, params)
+    const value = answer.kind === 'answered' ? read(answer.result) : undefined
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function readRows(result: unknown): readonly Row[] | undefined {
+  if (!Array.isArray(result)) return undefined
+  return result.flatMap((row: unknown) => {
+    const slot = isFields(row) ? readCount(row['slot']) : undefined
+    if (!isFields(row) || typeof row['signature'] !== 'string' || slot === undefined) return []
+    const { signature, confirmationStatus, err } = row
+    return [{ signature: String(signature), slot, isFinal: confirmationStatus === 'finalized', isFailed: err !== null }]
+  })
+}

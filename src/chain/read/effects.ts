@@ -1,0 +1,237 @@
+/**
+ * From what was signed and what the node says happened to what a transaction did: transfers, balances, memos.
+ *
+ * Instructions come from the signed bytes and from the programs' calls; logs are never read, since any program may
+ * write anything there.
+ */
+import { decodeBase58, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Effect, Holding, Transfer } from '../../core/payment/verify.ts'
+import { tokenPrograms } from '../accounts/programs.ts'
+import type { Transaction } from './decode.ts'
+import { type Act, type Indices, isOfInterest, type Move, readActs } from './instructions.ts'
+import { type Meta, readMeta, type TokenBalance } from './meta.ts'
+
+export interface Landed {
+  readonly signature: string
+  readonly slot: number
+  readonly blockTime: number
+  readonly transaction: Transaction
+  /** As the node sent it. */
+  readonly meta: unknown
+}
+
+export type EffectReading =
+  | { readonly kind: 'effect'; readonly effect: Effect }
+  | { readonly kind: 'unusable'; readonly why: string }
+
+/** What a transaction did; unusable when the node's answer does not let it be told for certain. */
+export function readEffect(landed: Landed): EffectReading {
+  const { signature, slot, blockTime, transaction } = landed
+  const reading = readMeta(landed.meta, transaction)
+  if (reading.kind === 'unusable') return reading
+  const { meta } = reading
+  const accounts = [...transaction.keys.map(encodeBase58), ...meta.loaded]
+  if (new Set(accounts).size !== accounts.length) return unusable('an account is listed twice')
+  const scene: Scene = { accounts, signers: transaction.header.requiredSignatures, meta }
+  // A failed transaction did nothing but pay its fee, whatever its instructions say.
+  const deeds = meta.failed ? idle : readDeeds(transaction, scene)
+  if ('why' in deeds) return unusable(deeds.why)
+  const [feePayer = ''] = accounts
+  const holdings = readHoldings(scene)
+  const { failed, fee } = meta
+  return { kind: 'effect', effect: { signature, slot, blockTime, failed, feePayer, fee, ...deeds, holdings } }
+}
+
+interface Scene {
+  readonly accounts: readonly string[]
+  /** So many of the first accounts signed. */
+  readonly signers: number
+  readonly meta: Meta
+}
+
+type Deeds = Pick<Effect, 'memos' | 'transfers'>
+interface Unclear {
+  readonly why: string
+}
+
+const idle: Deeds = { memos: [], transfers: [] }
+
+/** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
+const longestInnerData = 700
+
+/** A running program: the memos that it wrote by calls of its own, and whether the token program runs above it. */
+interface Frame {
+  readonly memos: string[]
+  readonly isBelowToken: boolean
+}
+
+/** The place of an instruction that a program called. */
+interface Call {
+  /** The accounts of the top-level instruction above it. */
+  readonly top: Indices
+  /** Undefined where the node does not tell. */
+  readonly caller: Frame | undefined
+}
+
+type Unassigned = Omit<Transfer, 'memos'>
+
+function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
+  const memos: string[] = []
+  const topMemos: string[] = []
+  // Assigned at the end: a memo may follow its transfer.
+  const unassigned: { readonly transfer: Unassigned; readonly call: Call | undefined }[] = []
+  let hasStrayMemo = false
+  let problem: Unclear | undefined
+  const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
+    const acts: readonly Act[] | undefined = data && readActs(program, accounts, data)
+    if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
+    for (const act of acts ?? []) {
+      if (act.kind === 'memo') {
+        const memo = latin1(act.data)
+        const place = call ? call.caller?.memos : topMemos
+        hasStrayMemo ||= place === undefined
+        place?.push(memo)
+        memos.push(memo)
+      } else {
+        const transfer = resolve(act, call, scene)
+        if (transfer && 'why' in transfer) problem = transfer
+        else if (transfer) unassigned.push({ transfer, call })
+      }
+    }
+  }
+  for (const [position, { program, accounts, data }] of transaction.instructions.entries()) {
+    const name = scene.accounts[program] ?? ''
+    perform(name, accounts, data)
+    // The running programs, by depth.
+    const frames: (Frame | undefined)[] = [undefined, { memos: [], isBelowToken: tokenPrograms.has(name) }]
+    for (const inner of scene.meta.inner) {
+      if (inner.under !== position) continue
+      const called = scene.accounts[inner.program] ?? ''
+      const caller = inner.height === undefined ? undefined : frames[inner.height - 1]
+      if (inner.height !== undefined) {
+        frames[inner.height] = { memos: [], isBelowToken: caller?.isBelowToken !== false || tokenPrograms.has(called) }
+      }
+      if (!isOfInterest(called) || inner.data.length > longestInnerData) continue
+      perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), { top: accounts, caller })
+    }
+  }
+  const transfers = unassigned.flatMap(({ transfer, call }) => {
+    const belonging = memosOf(transfer, call, topMemos, hasStrayMemo, scene)
+    if (!belonging) problem = { why: 'a call does not tell who made it' }
+    return belonging ? [{ ...transfer, memos: belonging }] : []
+  })
+  return problem ?? { memos, transfers }
+}
+
+/**
+ * The memos that belong to a transfer. Any program that a transaction reaches can write a memo, so two kinds count:
+ *
+ * - If the payer signed: memos at the top level, and memos of the program that called for the transfer. A program below
+ *   the token program (a transfer hook) is chosen by a mint, so its memos never count.
+ * - If the calling program signed for the payer: memos of that program. Anybody can call it, and put a memo beside it.
+ *
+ * Undefined where the node does not tell the caller.
+ */
+function memosOf(
+  { authority }: Unassigned,
+  call: Call | undefined,
+  topMemos: readonly string[],
+  hasStrayMemo: boolean,
+  { accounts, signers }: Scene,
+): readonly string[] | undefined {
+  if (!call) return topMemos
+  const { caller } = call
+  if (!accounts.slice(0, signers).includes(authority)) return caller?.memos
+  if (!caller) return hasStrayMemo ? undefined : topMemos
+  return caller.isBelowToken ? topMemos : [...topMemos, ...caller.memos]
+}
+
+/** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
+function resolve(move: Move, call: Call | undefined, scene: Scene): Unassigned | Unclear | undefined {
+  const address = (index: number) => scene.accounts[index] ?? ''
+  const signers = signersAmong(call?.top ?? move.given, scene)
+  const destination = address(move.destination)
+  const { units } = move
+  if (move.money === 'lamports') {
+    const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
+    return { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
+  }
+  const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta
+  for (const account of [move.source, move.destination]) {
+    // A token account that still exists has a balance, if only zero. Without it nobody can say whose account it is.
+    if (!tokensAfter.has(account) && lamportsAfter[account] !== 0n) return { why: 'a token balance is missing' }
+  }
+  const sourceOwner = (tokensBefore.get(move.source) ?? tokensAfter.get(move.source))?.owner
+  const destinationOwner = (tokensAfter.get(move.destination) ?? tokensBefore.get(move.destination))?.owner
+  const asset = move.mint === undefined ? mintOf(move, scene.meta) : address(move.mint)
+  if (asset === undefined) return undefined
+  const authority = move.authority === undefined ? (sourceOwner ?? '') : address(move.authority)
+  return { asset, destination, destinationOwner, sourceOwner, authority, units, signers }
+}
+
+/**
+ * An unchecked transfer does not name its mint, but both its accounts are of that mint. The destination is asked first:
+ * it is the account we care about. An account closed and opened again under another mint tells nothing.
+ */
+function mintOf(move: Move, { tokensBefore, tokensAfter }: Meta): string | undefined {
+  for (const account of [move.destination, move.source]) {
+    const [before, after] = [tokensBefore.get(account)?.mint, tokensAfter.get(account)?.mint]
+    if (before === undefined || after === undefined || before === after) {
+      const mint = after ?? before
+      if (mint !== undefined) return mint
+    }
+  }
+  return undefined
+}
+
+function signersAmong(given: Indices, { accounts, signers }: Scene): readonly string[] {
+  const found = new Set<string>()
+  for (let index = 0; index < given.length; index += 1) {
+    const account = given[index] ?? signers
+    if (account < signers) found.add(accounts[account] ?? '')
+  }
+  return [...found]
+}
+
+function readHoldings({ accounts, meta }: Scene): readonly Holding[] {
+  const holdings: Holding[] = accounts.map((account, index) => ({
+    asset: 'SOL',
+    account,
+    ownerBefore: account,
+    ownerAfter: account,
+    before: meta.lamportsBefore[index] ?? 0n,
+    after: meta.lamportsAfter[index] ?? 0n,
+  }))
+  for (const [index, account] of accounts.entries()) {
+    const [before, after] = [meta.tokensBefore.get(index), meta.tokensAfter.get(index)]
+    if (before?.mint === after?.mint) {
+      if (before && after) holdings.push(holding(account, before, after))
+      continue
+    }
+    if (before) holdings.push(holding(account, before, undefined))
+    if (after) holdings.push(holding(account, undefined, after))
+  }
+  return holdings
+}
+
+function holding(account: string, before: TokenBalance | undefined, after: TokenBalance | undefined): Holding {
+  return {
+    asset: before?.mint ?? after?.mint ?? '',
+    account,
+    ownerBefore: before?.owner,
+    ownerAfter: after?.owner,
+    before: before?.units ?? 0n,
+    after: after?.units ?? 0n,
+  }
+}
+
+/** One character per byte: equal texts are equal bytes, which no decoding of UTF-8 could promise. */
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return text
+}
+
+function unusable(why: string): EffectReading {
+  return { kind: 'unusable', why }
+}

@@ -1,0 +1,34 @@
+/** Address lookup tables as they stand on chain. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Account } from '../accounts/account.ts'
+import { readAccounts } from '../accounts/destinations.ts'
+import type { Call } from '../rpc/rpc.ts'
+import type { LookupTable } from '../send/message.ts'
+
+const tableProgram = 'AddressLookupTab1e1111111111111111111111111'
+const headBytes = 56
+const entryBytes = 32
+/** Of a table that nobody has begun to close. */
+const never = 2n ** 64n - 1n
+
+/** The tables at these addresses; undefined when a node does not tell, or one of them is none that can be used. */
+export async function readLookupTables(
+  call: Call,
+  addresses: readonly string[],
+): Promise<readonly LookupTable[] | undefined> {
+  const accounts = await readAccounts(call, addresses)
+  const tables = accounts?.flatMap((account, index) => readTable(account, addresses[index] ?? '') ?? [])
+  return tables?.length === addresses.length ? tables : undefined
+}
+
+function readTable({ owner, data }: Account, address: string): LookupTable | undefined {
+  const list = data.length - headBytes
+  if (owner !== tableProgram || list < 0 || list % entryBytes !== 0) return undefined
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  if (view.getUint32(0, true) !== 1 || view.getBigUint64(4, true) !== never) return undefined
+  const entries = Array.from({ length: list / entryBytes }, (_, index) => {
+    const from = headBytes + index * entryBytes
+    return encodeBase58(data.subarray(from, from + entryBytes))
+  })
+  return { address, entries }
+}

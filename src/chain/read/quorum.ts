@@ -1,0 +1,145 @@
+/**
+ * Several witnesses, one answer: with two or more nodes configured, two must say the same.
+ *
+ * As few are asked as can give an answer. Another joins when one fails, contradicts, lags behind or is slow.
+ */
+import { exactText } from '../../core/encoding/canonical-json.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import type { Commitment } from '../../core/ports/index.ts'
+import type { Testimony, Verified, Witness } from './node-reader.ts'
+
+export type Finding =
+  | { readonly kind: 'found'; readonly effect: Effect }
+  | { readonly kind: 'missing' }
+  /** Some have it, others do not, or not yet. */
+  | { readonly kind: 'lagging' }
+  | {
+      readonly kind: 'unavailable'
+      readonly why: string
+      readonly soon: boolean
+      readonly isUnreadable?: boolean
+    }
+  | { readonly kind: 'disagreement'; readonly why: string }
+
+/** What was found out about one transaction so far. A witness that has it is not asked again. */
+export interface Inquiry {
+  readonly signature: string
+  readonly commitment: Commitment
+  readonly found: Map<Witness, Testimony>
+  readonly missed: Set<Witness>
+  readonly verified: Verified
+  round: number
+}
+
+export function createInquiry(signature: string, commitment: Commitment): Inquiry {
+  return { signature, commitment, found: new Map(), missed: new Set(), verified: new Map(), round: 0 }
+}
+
+export interface InquiryOptions {
+  /** Whether a witness is asked for the transaction itself before it said that there is one. */
+  readonly isEager: boolean
+  readonly hedgeMs: number
+  /** Another witness is asked because those before are slow. */
+  readonly onHedge: () => void
+}
+
+/** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
+export async function inquire(
+  inquiry: Inquiry,
+  witnesses: readonly Witness[],
+  { isEager, hedgeMs, onHedge }: InquiryOptions,
+): Promise<Finding> {
+  const needed = Math.min(2, witnesses.length)
+  const told = new Map(inquiry.found)
+  const waiting = inTurn(inquiry, witnesses)
+  const asked = new Set<Promise<void>>()
+  const ask = (witness: Witness) => {
+    const answer = hear(witness, inquiry, isEager).then((testimony) => {
+      told.set(witness, testimony)
+      if (testimony.kind === 'found') inquiry.found.set(witness, testimony)
+      if (testimony.kind === 'missing') inquiry.missed.add(witness)
+      asked.delete(answer)
+    })
+    asked.add(answer)
+  }
+  for (;;) {
+    const largest = groups(told.values())[0]
+    const agreeing = largest?.length ?? 0
+    if (largest?.[0] && agreeing >= needed) return largest[0]
+    for (let short = needed - agreeing - asked.size; short > 0; short -= 1) {
+      const next = waiting.shift()
+      if (next) ask(next)
+    }
+    if (asked.size === 0) return explain([...told.values()])
+    const slow = await anyOf(asked, waiting.length > 0 ? hedgeMs : undefined)
+    const spare = slow ? waiting.shift() : undefined
+    if (!spare) continue
+    onHedge()
+    ask(spare)
+  }
+}
+
+/** Each round begins with others, lest two that lag for good hide the rest; those that failed come last. */
+function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
+  const start = (2 * inquiry.round) % witnesses.length
+  inquiry.round += 1
+  return [...witnesses.slice(start), ...witnesses.slice(0, start)]
+    .filter((witness) => !inquiry.found.has(witness))
+    .sort((left, right) => left.failures() - right.failures())
+}
+
+async function hear(witness: Witness, inquiry: Inquiry, isEager: boolean): Promise<Testimony> {
+  const { signature, missed, verified, commitment } = inquiry
+  const isDoubtful = missed.has(witness) || !isEager
+  if (isDoubtful && !(await witness.appeared(signature, commitment))) return { kind: 'missing' }
+  return witness.testify(signature, verified, commitment)
+}
+
+type Statement = Exclude<Testimony, { readonly kind: 'unavailable' }>
+
+/** Those who say the same together, the largest group first. */
+function groups(testimonies: Iterable<Testimony>): readonly (readonly Statement[])[] {
+  const statements = [...testimonies].filter((testimony) => testimony.kind !== 'unavailable')
+  // Nobody to compare with: the usual case where there is one node.
+  if (statements.length < 2) return statements.map((statement) => [statement])
+  const byMeaning = new Map<string, Statement[]>()
+  for (const testimony of statements) {
+    const meaning = testimony.kind === 'missing' ? '' : exactText(testimony.effect)
+    byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), testimony])
+  }
+  return [...byMeaning.values()].sort((left, right) => right.length - left.length)
+}
+
+function explain(testimonies: readonly Testimony[]): Finding {
+  const sides = groups(testimonies)
+  const found = sides.filter(([first]) => first?.kind === 'found')
+  if (found.length > 1) return { kind: 'disagreement', why: 'two nodes tell different things about the transaction' }
+  if (sides.length > 1) return { kind: 'lagging' }
+  const failed = testimonies.filter((testimony) => testimony.kind === 'unavailable')
+  const why = failed[0]?.why ?? 'too few nodes are configured'
+  const soon = failed.some((testimony) => testimony.soon)
+  const isUnreadable = failed.length > 0 && failed.every((testimony) => testimony.isUnreadable)
+  return {
+    kind: 'unavailable',
+    why: sides.length === 0 ? why : `only one node can be heard: ${why}`,
+    soon,
+    isUnreadable,
+  }
+}
+
+/** True when none of them ended within `hedgeMs`. */
+async function anyOf(promises: ReadonlySet<Promise<void>>, hedgeMs: number | undefined): Promise<boolean> {
+  if (hedgeMs === undefined) {
+    await Promise.race(promises)
+    return false
+  }
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const slow = new Promise<true>((resolve) => {
+    timer = setTimeout(() => resolve(true), hedgeMs)
+  })
+  try {
+    return (await Promise.race([...promises, slow])) === true
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,31 @@
+/** The RPC transport for browsers, and for clients that have nothing better: the platform's own `fetch`. */
+import { longestAnswer, type Transport } from '../../core/ports/index.ts'
+
+export const fetchTransport: Transport = async (url, body, { signal }) => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal,
+    // A node that sends us elsewhere is not the node that was configured.
+    redirect: 'error',
+    credentials: 'omit',
+  })
+  return { status: response.status, text: await readText(response) }
+}
+
+async function readText(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  if (!reader) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    text += decoder.decode(value, { stream: true })
+    if (text.length > longestAnswer) {
+      await reader.cancel()
+      throw new RangeError('the answer is too large')
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import type { Transport } from '../../core/ports/index.ts'
+import { type Answer, createRpc } from './rpc.ts'
+
+const secretUrl = 'https://node.example/?api-key=s3cret'
+
+interface Question {
+  readonly id: number
+  readonly method: string
+}
+type Reply = (question: Question) => { status?: number; text: string } | Promise<{ status?: number; text: string }>
+
+function transportOf(replies: Readonly<Record<string, Reply>>): Transport {
+  return async (url, body) => {
+    const reply = replies[url]
+    if (!reply) throw new Error(`connect ECONNREFUSED ${url}`)
+    return { status: 200, ...(await reply(JSON.parse(body) as Question)) }
+  }
+}
+
+const result =
+  (value: unknown): Reply =>
+  ({ id }) => ({ text: JSON.stringify({ jsonrpc: '2.0', id, result: value }) })
+const error =
+  (code: number): Reply =>
+  ({ id }) => ({
+    text: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'no' } }),
+  })
+
+const ask = (reply: Reply): Promise<Answer> =>
+  createRpc({ urls: [secretUrl], transport: transportOf({ [secretUrl]: reply }) }).call('getSlot', [])
+
+describe('an answer', () => {
+  it('has a result, which may be null', async () => {
+    expect(await ask(result({ a: 1 }))).toEqual({ kind: 'answered', result: { a: 1 } })
+    expect(await ask(result(null))).toEqual({ kind: 'answered', result: null })
+  })
+
+  it('T69: or a code', async () => {
+    expect(await ask(error(-32015))).toMatchObject({ kind: 'refused', code: -32015, message: 'no' })
+  })
+
+  it('may tell its code under another HTTP status', async () => {
+    const reply: Reply = (question) => ({ ...error(-32005)(question), status: 503 }) as { status: number; text: string }
+    expect(await ask(reply)).toMatchObject({ kind: 'refused', code: -32005 })
+  })
+
+  const text =
+    (make: (id: number) => unknown): Reply =>
+    ({ id }) => ({ text: JSON.stringify(make(id)) })
+  it.each<[string, Reply]>([
+    ['status 429', () => ({ status: 429, text: '{}' })],
+    ['status 500 with a page', () => ({ status: 500, text: '<html>' })],
+    ['a result under status 502', ({ id }) => ({ status: 502, text: `{"jsonrpc":"2.0","id":${id},"result":1}` })],
+    ['a redirect', () => ({ status: 302, text: '' })],
+    ['HTML', () => ({ text: '<html></html>' })],
+    ['nothing', () => ({ text: '' })],
+    ['a cut answer', ({ id }) => ({ text: `{"jsonrpc":"2.0","id":${id},"res` })],
+    ['another id', text((id) => ({ jsonrpc: '2.0', id: id + 1, result: 1 }))],
+    ['the id as text', text((id) => ({ jsonrpc: '2.0', id: String(id), result: 1 }))],
+    ['no id', text(() => ({ jsonrpc: '2.0', result: 1 }))],
+    ['no version', text((id) => ({ id, result: 1 }))],
+    ['no result', text((id) => ({ jsonrpc: '2.0', id }))],
+    ['result and error', text((id) => ({ jsonrpc: '2.0', id, result: 1, error: 'x' }))],
+    ['an error without code', text((id) => ({ jsonrpc: '2.0', id, error: { message: 'x' } }))],
+    ['a list', text((id) => [{ jsonrpc: '2.0', id, result: 1 }])],
+    ['more than 1 MB', text((id) => ({ jsonrpc: '2.0', id, result: 'x'.repeat(1_000_000) }))],
+    ['a lost connection', () => Promise.reject(Object.assign(new Error(secretUrl), { code: 'ECONNRESET' }))],
+  ])('T68: %s is of no use', async (_name, reply) => {
+    const answer = await ask(reply)
+    expect(answer.kind).toBe('unavailable')
+    expect(JSON.stringify(answer)).not.toMatch(/s3cret|example/)
+  })
+
+  it('T140: says what happened without the address', async () => {
+    expect(await ask(() => Promise.reject(Object.assign(new Error(secretUrl), { code: 'ECONNRESET' })))).toEqual({
+      kind: 'unavailable',
+      why: 'the node cannot be reached (ECONNRESET)',
+    })
+    expect(await ask(() => Promise.reject(Object.assign(new Error('x'), { code: secretUrl })))).toEqual({
+      kind: 'unavailable',
+      why: 'the node cannot be reached',
+    })
+  })
+})
+
+describe('time', () => {
+  it('T76: a node that says nothing is given up, whatever the transport does', async () => {
+    let signalled = false
+    const transport: Transport = (_url, _body, { signal }) => {
+      signal.addEventListener('abort', () => {
+        signalled = true
+      })
+      return new Promise(() => {})
+    }
+    const rpc = createRpc({ urls: [secretUrl], transport, timeoutMs: 20 })
+    const start = performance.now()
+    expect(await rpc.call('getSlot', [])).toEqual({ kind: 'unavailable', why: 'the node did not answer in time' })
+    expect(signalled).toBe(true)
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+
+  it('ends with close', async () => {
+    let asked = 0
+    const silent: Transport = () => {
+      asked += 1
+      return new Promise(() => {})
+    }
+    const rpc = createRpc({ urls: [secretUrl], transport: silent })
+    const waiting = rpc.call('getSlot', [])
+    rpc.close()
+    expect((await waiting).kind).toBe('unavailable')
+    expect((await rpc.call('getSlot', [])).kind).toBe('unavailable')
+    expect(asked).toBe(1)
+  })
+})
+
+describe('several nodes', () => {
+  const urls = ['https://a.example', 'https://b.example']
+
+  it.each<[string, Reply]>([
+    ['is out of reach', () => Promise.reject(new Error('x'))],
+    ['lags behind', error(-32005)],
+    ['is overloaded', () => ({ status: 429, text: '' })],
+  ])('the next is asked when one %s, and stays the first choice', async (_name, reply) => {
+    const asked: string[] = []
+    const transport = transportOf({ 'https://a.example': reply, 'https://b.example': result(7) })
+    const rpc = createRpc({
+      urls,
+      transport: (url, body, options) => {
+        asked.push(url)
+        return transport(url, body, options)
+      },
+    })
+    expect(await rpc.call('getSlot', [])).toEqual({ kind: 'answered', result: 7 })
+    expect(await rpc.call('getSlot', [])).toEqual({ kind: 'answered', result: 7 })
+    expect(asked).toEqual([urls[0], urls[1], urls[1]])
+  })
+
+  it('a refusal that is about the question is an answer', async () => {
+    const transport = transportOf({ 'https://a.example': error(-32002), 'https://b.example': result(7) })
+    expect(await createRpc({ urls, transport }).call('sendTransaction', [])).toMatchObject({ code: -32002 })
+  })
+
+  it('when none is of use, the last one says why', async () => {
+    expect(await createRpc({ urls, transport: transportOf({}) }).call('getSlot', [])).toEqual({
+      kind: 'unavailable',
+      why: 'the node cannot be reached',
+    })
+  })
+
+  it('there must be one', () => {
+    expect(() => createRpc({ urls: [], transport: transportOf({}) })).toThrow(TypeError)
+  })
+})

@@ -1,0 +1,136 @@
+/**
+ * What is signed, and by whom: a message is composed once, and each of its signers puts a signature at its own place. Nobody
+ * can change it then without the others.
+ */
+import {
+  address,
+  appendTransactionMessageInstructions,
+  type Blockhash,
+  compileTransaction,
+  compressTransactionMessageUsingAddressLookupTables,
+  createTransactionMessage,
+  getPublicKeyFromAddress,
+  type Instruction,
+  pipe,
+  type SignatureBytes,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+  verifySignature,
+} from '@solana/kit'
+import { signatureBytes } from '../../core/encoding/base58.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
+import type { Wallet } from '../keys/keypair.ts'
+import { decodeTransaction, openTransaction, placeOf, signatureOf } from '../read/decode.ts'
+
+/** Until when a transaction can land. */
+export interface Lifetime {
+  readonly blockhash: string
+  readonly lastValidBlockHeight: number
+  /** A slot at which a node knew the block. */
+  readonly slot: number
+}
+
+/** A list of addresses on the chain, which a message may name by their places. */
+export interface LookupTable {
+  readonly address: string
+  readonly entries: readonly string[]
+}
+
+/** The message bytes that its signers have to sign, of version 0. */
+export function composeMessage(
+  instructions: readonly Instruction[],
+  { blockhash }: Pick<Lifetime, 'blockhash'>,
+  feePayer: string,
+  tables: readonly LookupTable[] = [],
+): Uint8Array {
+  // How long a blockhash lives is not part of the message.
+  const until = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }
+  const entries = Object.fromEntries(tables.map((table) => [table.address, table.entries.map((one) => address(one))]))
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (draft) => setTransactionMessageFeePayer(address(feePayer), draft),
+    (draft) => setTransactionMessageLifetimeUsingBlockhash(until, draft),
+    (draft) => appendTransactionMessageInstructions(instructions, draft),
+    (draft) => compressTransactionMessageUsingAddressLookupTables(draft, entries),
+  )
+  return new Uint8Array(compileTransaction(message).messageBytes)
+}
+
+/** A transaction of a message that `composeMessage` made, with an empty place for each of its signers. */
+export function unsigned(message: Uint8Array): Uint8Array {
+  // The version comes first, then how many sign. There are never so many that their number would take two bytes.
+  const signers = message[1] ?? 0
+  const bytes = new Uint8Array(1 + signers * signatureBytes + message.length)
+  bytes[0] = signers
+  bytes.set(message, 1 + signers * signatureBytes)
+  return bytes
+}
+
+/** A wallet did not do what it was asked to. */
+class WalletFault extends TypeError {
+  override readonly name = 'WalletFault'
+}
+
+/**
+ * Has one of its signers sign a transaction, and takes nothing from what comes back but that signature. Throws a
+ * `WalletFault`, which is a `TypeError`, when the wallet is none of the signers, changed what it was to sign, or did not sign
+ * it; and whatever the wallet throws.
+ */
+export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Promise<Uint8Array> {
+  const before = openTransaction(transaction)
+  const place = placeOf(before, wallet.address)
+  if (before.version === 1 || place === undefined)
+    throw new WalletFault('the transaction is not for this wallet to sign')
+  const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
+  if (decoding.kind === 'malformed') throw new WalletFault('the wallet did not return a transaction')
+  const after = decoding.transaction
+  if (!equalBytes(after.message, before.message)) throw new WalletFault('the wallet changed the transaction')
+  return attachSignature(transaction, wallet.address, after.signatures[place] ?? new Uint8Array())
+}
+
+/** In slots. A node that is further behind, or ahead, cannot be believed. */
+const mostApart = 1_000
+
+/**
+ * The same for what is kept before it is sent: what the wallet fails with is told. `slots` are those up to which nodes knew
+ * the chain: it cannot have landed before any of them, and a node that is behind the latest knows nothing of it.
+ */
+export async function signDraft(
+  draft: Uint8Array,
+  wallet: Wallet,
+  { lastValidBlockHeight, slots }: { readonly lastValidBlockHeight: number; readonly slots: readonly number[] },
+): Promise<Signing> {
+  if (Math.max(...slots) - Math.min(...slots) > mostApart)
+    return { kind: 'unavailable', why: 'the nodes name slots that are too far apart' }
+  try {
+    const wire = await signUnchanged(draft, wallet)
+    const signature = signatureOf(openTransaction(wire))
+    return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.max(...slots) } }
+  } catch (error) {
+    if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
+    // What a signer says of itself may hold what is not for the books, such as its address.
+    return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
+  }
+}
+
+/** Puts a signature at the place of its signer. Throws a `WalletFault` when it is not that signer's, under this message. */
+export async function attachSignature(
+  transaction: Uint8Array,
+  signer: string,
+  signature: Uint8Array,
+): Promise<Uint8Array> {
+  const decoded = openTransaction(transaction)
+  const place = placeOf(decoded, signer)
+  if (decoded.version === 1 || place === undefined) throw new WalletFault(`${signer} is not to sign the transaction`)
+  const key = await getPublicKeyFromAddress(address(signer))
+  if (
+    signature.length !== signatureBytes ||
+    !(await verifySignature(key, signature as SignatureBytes, Uint8Array.from(decoded.message)))
+  ) {
+    throw new WalletFault(`${signer} did not sign the transaction`)
+  }
+  const signed = transaction.slice()
+  signed.set(signature, 1 + place * signatureBytes)
+  return signed
+}

@@ -1,0 +1,126 @@
+/**
+ * Sending a signed payment and learning its fate.
+ *
+ * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
+ * failed, or expired; anything else is unknown, and then nobody may pay again.
+ */
+import type { Clock } from '../../core/ports/index.ts'
+import { isFields, readCount } from '../rpc/json.ts'
+import type { Answer, Rpc } from '../rpc/rpc.ts'
+import type { SignedPayment } from '../wallets/payment.ts'
+import type { Lifetime } from './message.ts'
+import { describeError, lookAt, readStatus, resultSlot, resultValue } from './signature-state.ts'
+
+export type Submission =
+  | { readonly kind: 'sent' }
+  /** The node says it did not pass it on, and why. Only its expiry makes certain that it never lands. */
+  | { readonly kind: 'rejected'; readonly why: string }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export type Fate =
+  | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
+  | { readonly kind: 'failed'; readonly slot: number; readonly error: string }
+  /** It is not on chain and can no longer get there. */
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export interface SendParts {
+  readonly rpc: Rpc
+  readonly clock: Clock
+  /** The chain on which the payment was to land. */
+  readonly genesis: string
+}
+
+/** A recent block to build a payment on; undefined when no node tells. */
+export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetime | undefined> {
+  const answer = await call('getLatestBlockhash', [{ commitment: 'confirmed' }])
+  const value = resultValue(answer)
+  if (!isFields(value)) return undefined
+  const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])
+  const blockhash = value['blockhash']
+  const slot = resultSlot(answer)
+  if (typeof blockhash !== 'string' || lastValidBlockHeight === undefined || slot === undefined) return undefined
+  return { blockhash, lastValidBlockHeight, slot }
+}
+
+/**
+ * A slot at which a block was recent enough to build on; undefined when it is not. A durable nonce is no block: a
+ * transaction that is built on one can land at any time.
+ */
+export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<number | undefined> {
+  const answer = await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])
+  return resultValue(answer) === true ? resultSlot(answer) : undefined
+}
+
+/** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
+export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Submission> {
+  const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
+  if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
+  if (answer.kind === 'answered') {
+    if (answer.result === payment.signature) return { kind: 'sent' }
+    return { kind: 'unknown', why: 'the node answered with another signature' }
+  }
+  const reason = isFields(answer.data) ? describeError(answer.data['err']) : ''
+  if (reason === 'AlreadyProcessed') return { kind: 'sent' }
+  return { kind: 'rejected', why: reason || answer.message || `code ${answer.code}` }
+}
+
+const firstPauseMs = 5
+const longestPauseMs = 500
+const resendMs = 2_000
+const expiryCheckMs = 3_000
+
+/** Waits until the payment is confirmed, has failed or has expired; unknown after `timeoutMs`. Sends it again meanwhile. */
+export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<Fate> {
+  const { rpc, clock } = parts
+  const start = clock.monotonic()
+  let [sentAt, checkedAt, pause] = [start, start, firstPauseMs]
+  for (;;) {
+    const askedAt = clock.monotonic()
+    const { status } = await readStatus(rpc.call, payment.signature, false)
+    if (status.kind === 'landed') return status
+    const now = clock.monotonic()
+    if (status.kind === 'failed' || now - checkedAt >= expiryCheckMs) {
+      checkedAt = now
+      const fate = await fateOf(parts, payment)
+      if (fate.kind !== 'unknown') return fate
+    }
+    if (now - start >= timeoutMs) return { kind: 'unknown', why: 'it was not confirmed in time' }
+    if (now - sentAt >= resendMs) {
+      sentAt = now
+      await send(rpc, payment, { skipPreflight: true, maxRetries: 0 })
+    }
+    // Twice as long as the node takes to answer: a near node is asked often, a far or ailing one is not hammered.
+    const slower = status.kind === 'unknown' ? 2 : 1.2
+    pause = Math.min(Math.max(pause * slower, 2 * (now - askedAt)), longestPauseMs)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pause, Math.max(0, timeoutMs - (now - start)))))
+  }
+}
+
+/**
+ * One look at a payment's fate, also long after it was sent. One node that has it is enough. After `failed` or `expired`
+ * another payment may be made, so two nodes have to say it, where there are two.
+ */
+export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
+  const needed = Math.min(2, rpc.nodes.length)
+  let [gone, failed] = [0, 0]
+  let why = 'it may still land'
+  for (const { call } of rpc.nodes) {
+    const sight = await lookAt(call, genesis, payment)
+    if (sight.kind === 'landed') return sight
+    if (sight.kind === 'open') why = sight.why
+    if (sight.kind === 'failed') failed += 1
+    if (sight.kind === 'gone') gone += 1
+    if (sight.kind === 'failed' && failed >= needed) return sight
+    if (gone >= needed) return { kind: 'expired' }
+  }
+  return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
+}
+
+function send(
+  rpc: Pick<Rpc, 'call'>,
+  payment: SignedPayment,
+  options: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  return rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', ...options }])
+}

@@ -1,0 +1,149 @@
+/**
+ * One look at a signed transaction through one address: whether it is there, and whether it can still come.
+ *
+ * Behind one address several nodes may answer in turn, some of them many slots behind. An answer counts only for the slot
+ * that it names itself:
+ * - The blockhash has expired when it is not valid at a finalized slot that is not before the slot of signing. A node that
+ *   has not seen the block yet does not know the blockhash either.
+ * - The transaction is absent when a node that was asked afterwards, and has seen 32 slots more, does not have it.
+ * Any other answer proves nothing.
+ */
+import { getBase64Encoder } from '@solana/kit'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { openTransaction } from '../read/decode.ts'
+import { readGenesis } from '../rpc/genesis.ts'
+import { isFields, readCount } from '../rpc/json.ts'
+import type { Answer, Call } from '../rpc/rpc.ts'
+import type { SignedPayment } from '../wallets/payment.ts'
+
+type Found =
+  | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
+  | { readonly kind: 'failed'; readonly slot: number; readonly error: string; readonly finalized: boolean }
+  /** In a block that is not confirmed yet. */
+  | { readonly kind: 'processed' }
+
+export type Status = Found | { readonly kind: 'absent' } | { readonly kind: 'unknown'; readonly why: string }
+
+export type Sight =
+  | Found
+  /** It is not there, and can no longer come. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'open'; readonly why: string }
+
+/** A blockhash is valid for 150 blocks, and a slot has one block or none. */
+const blockhashSlots = 150
+/** When a node has processed so many slots more, all blocks up to the earlier slot are final on it. */
+const finalitySlots = 32
+/** A payer may have sent a transaction before its block was seen here, though not by more than a blockhash lives. */
+const earlierSlots = 300
+const mostRemembered = 10_000
+
+const mayLand: Sight = { kind: 'open', why: 'it may still land' }
+const isBehindSigning: Sight = { kind: 'open', why: 'a node is behind, or does not say whether its block has expired' }
+const isBehind: Sight = {
+  kind: 'open',
+  why: 'it can no longer land, and a node that is behind may not have seen it yet',
+}
+const stranger: Sight = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
+
+/** By address: the slots at which blockhashes were found to have expired. This stays true. */
+const expiries = new WeakMap<Call, Map<string, number>>()
+
+/** A result that allows another transaction counts only from the right chain: before and after the answer. */
+export async function lookAt(call: Call, genesis: string, signed: SignedPayment): Promise<Sight> {
+  const { status, slot } = await readStatus(call, signed.signature, false)
+  if (status.kind === 'processed' || (status.kind === 'landed' && !status.finalized)) return status
+  if (status.kind === 'unknown') return { kind: 'open', why: status.why }
+  // Before this slot the question is not worth asking.
+  if (status.kind === 'absent' && !(slot !== undefined && slot >= signed.slot + blockhashSlots)) return mayLand
+  if ((await readGenesis(call)) !== genesis) return stranger
+  const blockhash = blockhashOf(signed)
+  const expiry = status.kind === 'absent' ? await readExpiry(call, blockhash, signed.slot) : undefined
+  const sight = await lookAgain(call, signed, expiry)
+  if ((await readGenesis(call)) !== genesis) return stranger
+  if (typeof expiry === 'number') remember(call, blockhash, expiry)
+  return sight
+}
+
+/** `expiry`: the slot at which its blockhash has expired, or why that is not known. */
+async function lookAgain(call: Call, { signature, slot: signedAt }: SignedPayment, expiry: number | Sight | undefined) {
+  const { status, slot } = await readStatus(call, signature, true)
+  if (status.kind === 'unknown') return { kind: 'open', why: status.why } as const
+  if (status.kind !== 'absent') return status
+  if (typeof expiry !== 'number') return expiry ?? mayLand
+  if (slot === undefined || slot < expiry + finalitySlots) return isBehind
+  // The last question: a node that has forgotten it by now may have forgotten it before.
+  const first = await readNumber(call, 'getFirstAvailableBlock', [])
+  if (first === undefined || first > Math.max(0, signedAt - earlierSlots)) {
+    return { kind: 'open', why: 'a node does not remember so far back' } as const
+  }
+  return { kind: 'gone' } as const
+}
+
+async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | Sight> {
+  const known = expiries.get(call)?.get(blockhash)
+  if (known !== undefined && known >= signedAt) return known
+  const answer = await call('isBlockhashValid', [blockhash, { commitment: 'finalized', minContextSlot: signedAt }])
+  const isValid = resultValue(answer)
+  const slot = resultSlot(answer)
+  if (isValid === true) return mayLand
+  // Some nodes do not mind that they are asked about a slot that they have not reached.
+  return isValid === false && slot !== undefined && slot >= signedAt ? slot : isBehindSigning
+}
+
+function remember(call: Call, blockhash: string, slot: number): void {
+  const known = expiries.get(call) ?? new Map<string, number>()
+  if (known.size >= mostRemembered) known.clear()
+  known.set(blockhash, slot)
+  expiries.set(call, known)
+}
+
+/** What a node says of a transaction, and the slot at which it says so. */
+export async function readStatus(
+  call: Call,
+  signature: string,
+  searchTransactionHistory: boolean,
+): Promise<{ readonly status: Status; readonly slot: number | undefined }> {
+  const answer = await call('getSignatureStatuses', [[signature], { searchTransactionHistory }])
+  return { status: statusIn(resultValue(answer)), slot: resultSlot(answer) }
+}
+
+function statusIn(value: unknown): Status {
+  if (!Array.isArray(value) || value.length !== 1) return { kind: 'unknown', why: 'the status cannot be read' }
+  const status: unknown = value[0]
+  if (status === null) return { kind: 'absent' }
+  const slot = isFields(status) ? readCount(status['slot']) : undefined
+  if (!isFields(status) || slot === undefined || status['err'] === undefined) {
+    return { kind: 'unknown', why: 'the status cannot be read' }
+  }
+  const finalized = status['confirmationStatus'] === 'finalized'
+  if (!finalized && status['confirmationStatus'] !== 'confirmed') return { kind: 'processed' }
+  return status['err'] === null
+    ? { kind: 'landed', slot, finalized }
+    : { kind: 'failed', slot, error: describeError(status['err']), finalized }
+}
+
+/** A slot or a height; undefined when the node does not tell. */
+export async function readNumber(call: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
+  const answer = await call(method, params)
+  return answer.kind === 'answered' ? readCount(answer.result) : undefined
+}
+
+/** Many results stand beside the slot they were read at. */
+export function resultValue(answer: Answer): unknown {
+  return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
+}
+
+export function resultSlot(answer: Answer): number | undefined {
+  const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
+  return isFields(context) ? readCount(context['slot']) : undefined
+}
+
+export function describeError(error: unknown): string {
+  if (error === undefined || error === null) return ''
+  return (typeof error === 'string' ? error : JSON.stringify(error)).slice(0, 300)
+}
+
+function blockhashOf({ wire }: SignedPayment): string {
+  return encodeBase58(openTransaction(new Uint8Array(getBase64Encoder().encode(wire))).lifetime)
+}

@@ -1,0 +1,120 @@
+/**
+ * Why a batch would fail, in a sentence for whoever can do something about it.
+ *
+ * It names nobody but the sender: what it says is kept, and who is paid is not. A transfer is blamed only where the account
+ * that it goes to is seen to be at fault; a wallet without money would fail at somebody's transfer, too.
+ */
+import { formatUnits } from '../../core/money/money.ts'
+import { solDecimals } from '../../core/money/tokens.ts'
+import type { AccountState, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
+import { type Account, absent } from '../accounts/account.ts'
+import { readAccounts, stateOf } from '../accounts/destinations.ts'
+import { isFields, readCount } from '../rpc/json.ts'
+import type { Call } from '../rpc/rpc.ts'
+import { describeError } from '../send/signature-state.ts'
+import type { Batch } from './transfer-batch.ts'
+
+type Impossible = Extract<Signing, { kind: 'impossible' }>
+
+export interface Failure {
+  readonly order: TransferOrder
+  readonly batch: Batch
+  readonly wallet: string
+  /** As the node tells it. */
+  readonly error: unknown
+  /** The accounts of the transaction, in its order. */
+  readonly keys: readonly string[]
+}
+
+export async function diagnose(call: Call, failure: Failure): Promise<Impossible> {
+  const { order, batch, wallet, error, keys } = failure
+  if (error === 'AccountNotFound' || error === 'InsufficientFundsForFee') {
+    return impossible(`${wallet} holds too little SOL to pay the fee; send it some`)
+  }
+  if (error === 'InvalidAccountForFee') return impossible(`${wallet} is no plain wallet and cannot pay fees`)
+  const position = positionIn(error)
+  if (position !== undefined)
+    return (await blame(call, failure, batch.transferOf[position])) ?? unclear(failure, position)
+  const poor = rentIn(error)
+  if (poor === undefined) return impossible(`it would fail (${describeError(error)})`)
+  const transfer = order.transfers.findIndex(({ owner }) => owner === keys[poor])
+  if (poor > 0 && !order.mint && transfer >= 0) {
+    return impossible(`${nameOf(failure, transfer)} is too small to open an empty wallet`, transfer)
+  }
+  return impossible(`${wallet} would be left with less SOL than an account must hold; send it some`)
+}
+
+/** Looks at the accounts that were to take part. Undefined when nothing is wrong with them. */
+async function blame(call: Call, failure: Failure, transfer: number | undefined): Promise<Impossible | undefined> {
+  const { order, batch, wallet } = failure
+  const { mint, transfers } = order
+  const needed = transfers.reduce((sum, { units }) => sum + units, 0n)
+  const accounts = await readAccounts(call, [wallet, batch.source, batch.destinations[transfer ?? -1] ?? wallet])
+  const [own = absent, source = absent, destination = absent] = accounts ?? []
+  if (!accounts) return undefined
+  if (!mint) return own.lamports < needed ? short(wallet, own.lamports, needed, solDecimals, 'SOL') : undefined
+  const wanted = transfer === undefined ? undefined : transfers[transfer]
+  if (wanted && transfer !== undefined) {
+    const state = stateOf(destination, wanted.owner, mint)
+    const fault = state === 'missing' && wanted.opens ? undefined : faults[state]
+    if (fault !== undefined) return impossible(`${nameOf(failure, transfer)} cannot be made: ${fault}`, transfer)
+  }
+  const state = stateOf(source, wallet, mint)
+  if (state === 'missing') return impossible(`${wallet} holds nothing of the token; send it some`)
+  if (state === 'frozen') return impossible(`the token account of ${wallet} is frozen by the issuer of the token`)
+  const held = unitsIn(source)
+  if (held < needed) return short(wallet, held, needed, mint.decimals, 'of the token')
+  return wanted?.opens && isCustom(failure.error, 1)
+    ? impossible(`${wallet} holds too little SOL to open the accounts; send it some`)
+    : undefined
+}
+
+const faults: Readonly<Record<AccountState, string | undefined>> = {
+  ready: undefined,
+  missing: 'there is no token account',
+  frozen: 'the token account is frozen by the issuer of the token',
+  unusable: 'the token account cannot take a plain transfer',
+}
+
+function unclear(failure: Failure, position: number): Impossible {
+  const transfer = failure.batch.transferOf[position]
+  const what = transfer === undefined ? 'it' : nameOf(failure, transfer)
+  return impossible(`${what} would fail (${describeError(failure.error)})`)
+}
+
+/** Counted from 1, as people do. */
+function nameOf({ order }: Failure, transfer: number): string {
+  return order.transfers.length === 1 ? 'the transfer' : `transfer ${transfer + 1} of ${order.transfers.length}`
+}
+
+function short(wallet: string, held: bigint, needed: bigint, decimals: number, what: string): Impossible {
+  return impossible(
+    `${wallet} holds ${formatUnits(held, decimals)} ${what} and needs ${formatUnits(needed, decimals)}; send it some`,
+  )
+}
+
+function impossible(why: string, transfer?: number): Impossible {
+  return { kind: 'impossible', why, ...(transfer !== undefined && { transfer }) }
+}
+
+function positionIn(error: unknown): number | undefined {
+  const parts = isFields(error) ? error['InstructionError'] : undefined
+  return Array.isArray(parts) ? readCount(parts[0]) : undefined
+}
+
+function isCustom(error: unknown, code: number): boolean {
+  const parts = isFields(error) ? error['InstructionError'] : undefined
+  const detail: unknown = Array.isArray(parts) ? parts[1] : undefined
+  return isFields(detail) && detail['Custom'] === code
+}
+
+function rentIn(error: unknown): number | undefined {
+  const detail = isFields(error) ? error['InsufficientFundsForRent'] : undefined
+  return isFields(detail) ? readCount(detail['account_index']) : undefined
+}
+
+const unitsOffset = 64
+
+function unitsIn({ data }: Account): bigint {
+  return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(unitsOffset, true)
+}

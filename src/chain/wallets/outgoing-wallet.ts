@@ -1,0 +1,131 @@
+/**
+ * Sends from one wallet, for a service that pays nobody twice: what it signs is given back to be kept before it is sent, and
+ * what became of it is told only when that is certain.
+ */
+import { getBase64Decoder } from '@solana/kit'
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import { maxUnits } from '../../core/money/money.ts'
+import type { Mint } from '../../core/money/tokens.ts'
+import type { Courier, Holdings, SignedBytes, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
+import type { Clock, Log, Posting, Verifier } from '../../core/ports/index.ts'
+import { readFunds } from '../accounts/balances.ts'
+import { readOpeningCost, readStates } from '../accounts/destinations.ts'
+import type { Wallet } from '../keys/keypair.ts'
+import { longestBytes, openTransaction, signatureOf } from '../read/decode.ts'
+import { createWitness } from '../read/node-reader.ts'
+import { createInquiry, type Finding, inquire } from '../read/quorum.ts'
+import { gatherCalls } from '../rpc/coalesce.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import { composeMessage, signDraft, unsigned } from '../send/message.ts'
+import { outcomeOf } from '../send/outcome.ts'
+import { readLifetime, submit } from '../send/send.ts'
+import { createTrial } from '../send/simulate.ts'
+import { diagnose } from './explain-failure.ts'
+import type { SignedPayment } from './payment.ts'
+import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './transfer-batch.ts'
+
+export interface CourierParts extends FeeTerms {
+  readonly rpc: Rpc
+  /** The chain for which alone something is signed. */
+  readonly genesis: string
+  /** Pays, signs, and pays the fees. */
+  readonly wallet: Wallet
+  readonly verifier: Verifier
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const hedgeMs = 500
+
+export function createCourier(given: CourierParts): Courier {
+  // Many dispatches are signed and followed at the same time.
+  const parts = { ...given, rpc: gatherCalls(given.rpc) }
+  const { rpc, genesis, wallet, verifier, clock, log } = parts
+  const pin = { hash: genesis }
+  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))
+  const tryOut = createTrial(rpc, genesis)
+  return {
+    wallet: wallet.address,
+    holdings: (mints) => readHoldings(rpc, wallet.address, mints),
+    accountsOf: async (owners, mint) => (mint ? readStates(rpc.call, owners, mint) : owners.map(() => 'ready')),
+    openingCost: (mint) => readOpeningCost(rpc.call, mint),
+    fit: fitInto,
+    sign: (order) => sign(parts, tryOut, order),
+    send: async (signed) => post(rpc, paymentOf(signed)),
+    outcomeOf: async (signed) => outcomeOf({ rpc, genesis }, paymentOf(signed)),
+    read: async (signature) => {
+      const inquiry = createInquiry(signature, 'finalized')
+      let finding: Finding = { kind: 'missing' }
+      // Each round begins with two others: those that have forgotten must not hide those that have not.
+      for (let asked = 0; asked < witnesses.length && finding.kind !== 'found'; asked += 2) {
+        finding = await inquire(inquiry, witnesses, { isEager: true, hedgeMs, onHedge: () => {} })
+      }
+      if (finding.kind === 'found') return finding.effect
+      return finding.kind === 'missing' && inquiry.found.size === 0 ? 'missing' : undefined
+    },
+  }
+}
+
+async function readHoldings(rpc: Rpc, wallet: string, mints: readonly Mint[]): Promise<Holdings | undefined> {
+  const funds = await readFunds(rpc, { wallet, recipient: wallet, mints })
+  if (funds.kind === 'unavailable') return undefined
+  return { lamports: funds.lamports, units: funds.tokens.map(({ units }) => units) }
+}
+
+async function sign(
+  { rpc, wallet, ...terms }: CourierParts,
+  tryOut: ReturnType<typeof createTrial>,
+  order: TransferOrder,
+): Promise<Signing> {
+  const fault = faultIn(order, terms)
+  if (fault !== undefined) return { kind: 'impossible', why: fault }
+  const lifetime = await readLifetime(rpc)
+  if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  const batch = await composeBatch(order, wallet.address, terms)
+  const draft = unsigned(composeMessage(batch.instructions, lifetime, wallet.address))
+  if (draft.length > longestBytes) {
+    const why = `${order.transfers.length} transfers do not fit into one transaction; make it ${fitInto(order)}`
+    return { kind: 'impossible', why }
+  }
+  const trial = await tryOut(draft)
+  if (trial.kind === 'unavailable') return trial
+  if (trial.kind === 'bad') {
+    const { error, call } = trial
+    const keys = openTransaction(draft).keys.map(encodeBase58)
+    return diagnose(call, { order, batch, wallet: wallet.address, error, keys })
+  }
+  return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, trial.slot] })
+}
+
+/** What is wrong with an order whatever the chain says. */
+function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): string | undefined {
+  if (transfers.length === 0) return 'there is nothing to send'
+  if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is not one that can be sent'
+  if (transfers.some(({ owner }) => decodeAddress(owner) === undefined)) return 'an address is not one'
+  if (maxFeeLamports !== undefined && maxFeeLamports < signatureLamports) {
+    return `a transaction costs ${signatureLamports} lamports at the least, and may cost ${maxFeeLamports}`
+  }
+  return undefined
+}
+
+/** To every node, since one may take it and lose it; the first that took it is enough. */
+async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
+  const postings = rpc.nodes.map((node) => submit(node, payment))
+  const isSent = postings.map((posting) =>
+    posting.then((one) => (one.kind === 'sent' ? one : Promise.reject(new Error(one.kind)))),
+  )
+  try {
+    return await Promise.any(isSent)
+  } catch {
+    const all = await Promise.all(postings)
+    // Who does not know may have passed it on.
+    return all.find(({ kind }) => kind === 'unknown') ?? all[0] ?? { kind: 'unknown', why: 'no node was asked' }
+  }
+}
+
+/** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
+function paymentOf({ wire, signature, slot }: SignedBytes): SignedPayment {
+  if (signatureOf(openTransaction(wire)) !== signature)
+    throw new TypeError('the bytes were not signed with this signature')
+  return { wire: getBase64Decoder().decode(wire), signature, slot }
+}

@@ -1,0 +1,139 @@
+/**
+ * Payments for people whose wallet is elsewhere, in their browser or on their phone: what they sign is drafted here, and
+ * what they signed is read and sent. Nothing here can sign.
+ */
+import { getBase64Decoder } from '@solana/kit'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Cashier, Drafting, DraftOption, PaymentDraft, Verifier } from '../../core/ports/index.ts'
+import { readFunds } from '../accounts/balances.ts'
+import type { Transaction } from '../read/decode.ts'
+import { decodeTransaction, openTransaction, verifySignatures } from '../read/decode.ts'
+import type { Act } from '../read/instructions.ts'
+import { readActs } from '../read/instructions.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import { fateOf, readLifetime, readRecentSlot, submit } from '../send/send.ts'
+import { describeError } from '../send/signature-state.ts'
+import { createTrial } from '../send/simulate.ts'
+import { gainIn, rehearse } from '../send/simulate-effects.ts'
+import { draftPayment } from './payment.ts'
+
+/** What a signature and its priority may take from a wallet besides the price, in lamports. */
+const feeReserve = 15_000n
+/** An account that holds less than this does not exist. */
+const smallestBalance = 890_880n
+
+export interface CashierParts {
+  readonly rpc: Rpc
+  readonly verifier: Verifier
+  readonly genesis: string
+}
+
+export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier {
+  const tryOn = createTrial(rpc, genesis)
+  return {
+    draft: async (draft) => {
+      const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
+      if (short) return short
+      if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
+      const { account, recipient, mint, units, requestId, reference } = draft
+      const token = mint
+        ? { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }
+        : { asset: 'SOL', decimals: 9, units }
+      const transaction = await draftPayment({ ...lifetime, token, recipient, requestId, reference }, account)
+      return { kind: 'transaction', transaction }
+    },
+    read: async (bytes, requestId) => {
+      const decoding = decodeTransaction(bytes)
+      if (decoding.kind === 'malformed') return { kind: 'foreign' }
+      const { transaction } = decoding
+      const memo = new TextEncoder().encode(requestId)
+      const isMemo = (act: Act): boolean => act.kind === 'memo' && equalBytes(act.data, memo)
+      if (!topActs(transaction).some(isMemo)) return { kind: 'foreign' }
+      const [signature] = transaction.signatures
+      if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
+      // The wallet may have taken another block than we gave it.
+      const block = encodeBase58(transaction.lifetime)
+      const [lifetime, recent] = await Promise.all([readLifetime(rpc), readRecentSlot(rpc, block)])
+      if (!lifetime) return { kind: 'unavailable' }
+      const wire = getBase64Decoder().decode(bytes)
+      const slot = Math.max(lifetime.slot, recent ?? 0)
+      return {
+        kind: 'signed',
+        signed: { wire, signature: encodeBase58(signature), slot },
+        isFresh: recent !== undefined,
+      }
+    },
+    tryOut: async (bytes, options) => {
+      const transaction = openTransaction(bytes)
+      const unsigned = withoutSignatures(bytes, transaction)
+      const trial = await tryOn(unsigned)
+      if (trial.kind === 'unavailable') return { kind: 'unavailable' }
+      if (trial.kind === 'bad') return { kind: 'fails', why: describeError(trial.error) }
+      if (orders(transaction, options)) return { kind: 'pays' }
+      // A program of the wallet may make the transfer: then only its effect tells.
+      const rehearsal = await rehearse(rpc, genesis, unsigned, [
+        ...new Set(options.map(({ destination }) => destination)),
+      ])
+      if (rehearsal.kind === 'unavailable') return { kind: 'unavailable' }
+      if (rehearsal.kind === 'failed') return { kind: 'fails', why: rehearsal.why }
+      const isPaid = options.some((option) => gainIn(rehearsal.changes, option) >= option.units)
+      return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
+    },
+    send: (signed) => submit(rpc, signed),
+    fateOf: async (signed) => {
+      const fate = await fateOf({ rpc, genesis }, signed)
+      if (fate.kind === 'landed') return 'landed'
+      return fate.kind === 'unknown' ? 'open' : 'over'
+    },
+  }
+}
+
+/** The acts of a transaction's own instructions, without those of the programs that they call. */
+function topActs({ instructions, keys }: Transaction): readonly Act[] {
+  return instructions.flatMap(({ program, accounts, data }) => {
+    const id = keys[program]
+    return (id && readActs(encodeBase58(id), accounts, data)) ?? []
+  })
+}
+
+/** Whether one of its own instructions sends the whole price: where the transaction succeeds, that was done. */
+function orders(transaction: Transaction, options: readonly DraftOption[]): boolean {
+  return topActs(transaction).some((act) => {
+    if (act.kind !== 'move' || act.units === undefined) return false
+    const { money, units } = act
+    const key = transaction.keys[act.destination]
+    const destination = key && encodeBase58(key)
+    const isOf = (option: DraftOption) => (option.asset === 'SOL') === (money === 'lamports')
+    return options.some((option) => isOf(option) && option.destination === destination && units >= option.gross)
+  })
+}
+
+/** A copy that no node can send. */
+function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
+  const unsigned = bytes.slice()
+  for (const { byteOffset, length } of signatures) {
+    const start = byteOffset - bytes.byteOffset
+    unsigned.fill(0, start, start + length)
+  }
+  return unsigned
+}
+
+/** Why the wallet cannot pay, where it cannot. */
+async function findShortage(
+  rpc: Rpc,
+  draft: PaymentDraft,
+): Promise<Exclude<Drafting, { kind: 'transaction' }> | undefined> {
+  const { account, recipient, mint, units } = draft
+  const funds = await readFunds(rpc, { wallet: account, recipient, mints: mint ? [mint] : [] })
+  if (funds.kind === 'unavailable') return funds
+  const [token] = funds.tokens
+  const balance = mint ? (token?.units ?? 0n) : funds.lamports
+  if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
+  const needed = feeReserve + (mint ? 0n : units)
+  if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
+  if (token && !token.recipientReady) return { kind: 'impossible', why: 'the seller has no account for this token' }
+  if (!mint && funds.recipientLamports + units < smallestBalance)
+    return { kind: 'impossible', why: "the amount is too small to open the seller's empty wallet" }
+  return undefined
+}

@@ -1,0 +1,184 @@
+/**
+ * Building a payment: compute budget, the recipient's account where it is missing, memo, transfer; one signer.
+ *
+ * The memo stands right before the transfer: that is where Solana Pay wants it, and where a Token-2022 account that
+ * demands memos looks for it.
+ */
+import { AccountRole, type Address, address, createNoopSigner, getBase64Decoder, type Instruction } from '@solana/kit'
+import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
+import { getTransferSolInstruction } from '@solana-program/system'
+import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Mint } from '../../core/money/tokens.ts'
+import type { Asset } from '../../core/payment/verify.ts'
+import { findTokenAccount, memoProgram } from '../accounts/programs.ts'
+import type { Wallet } from '../keys/keypair.ts'
+import { decodeTransaction } from '../read/decode.ts'
+import { composeMessage, type Lifetime, unsigned } from '../send/message.ts'
+
+/** The token to pay in, and how much of it. */
+export interface TokenAmount {
+  readonly asset: Asset
+  readonly units: bigint
+  readonly decimals: number
+  /** The program that owns the mint. SOL has none. */
+  readonly tokenProgram?: string
+}
+
+export interface PaymentOrder extends Lifetime {
+  readonly token: TokenAmount
+  /** The recipient's wallet; for a mint, its associated token account is paid. */
+  readonly recipient: string
+  readonly requestId: string
+  /** Opens the recipient's token account at the payer's cost where it does not exist yet. */
+  readonly createAccount?: boolean
+  /** An address that the transfer only mentions, as Solana Pay has it, so that it can be found by it. */
+  readonly reference?: string
+}
+
+export interface SignedPayment {
+  /** The whole transaction, base64. */
+  readonly wire: string
+  readonly signature: string
+  /** A slot at which a node knew the block that it is built on. */
+  readonly slot: number
+}
+
+/** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
+export const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
+/** What a unit of computation is worth to the payer, in millionths of a lamport. */
+export const usualMicroLamports = 10_000n
+
+/** The same for a wallet that is elsewhere: the whole transaction with an empty signature, base64. */
+export async function draftPayment(order: PaymentOrder, payer: string): Promise<string> {
+  const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
+  return getBase64Decoder().decode(unsigned(composeMessage(instructions, order, payer)))
+}
+
+/** Builds and signs. The signature is known from here on: write it down before sending. */
+export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
+  const instructions = [...budget(order), ...(await transferInstructions(order, wallet.address))]
+  return signInstructions(instructions, order, wallet, (data) => {
+    const memo = new TextEncoder().encode(order.requestId)
+    // Wallets may add instructions. One that dropped the memo would make a payment that nobody can claim.
+    if (!data.some((one) => equalBytes(one, memo))) {
+      throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
+    }
+  })
+}
+
+/** Has a wallet sign instructions that it alone pays for, and looks at what came back. */
+export async function signInstructions(
+  instructions: readonly Instruction[],
+  lifetime: Lifetime,
+  wallet: Wallet,
+  check: (data: readonly Uint8Array[]) => void = () => {},
+): Promise<SignedPayment> {
+  const message = composeMessage(instructions, lifetime, wallet.address)
+  const bytes = await wallet.signTransaction(unsigned(message))
+  const decoding = decodeTransaction(bytes)
+  if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
+  const { signatures, keys, instructions: signed, lifetime: blockhash } = decoding.transaction
+  const [signature, signer] = [signatures[0], keys[0]]
+  if (!signature || !signer || encodeBase58(signer) !== wallet.address || signature.every((byte) => byte === 0)) {
+    throw new TypeError('the wallet did not sign the transaction')
+  }
+  // Until when it can land is known only of our own blockhash: of another, a payment would be taken for dead that is not.
+  if (encodeBase58(blockhash) !== lifetime.blockhash) throw new TypeError('the wallet changed the blockhash')
+  check(signed.map(({ data }) => data))
+  return {
+    wire: getBase64Decoder().decode(bytes),
+    signature: encodeBase58(signature),
+    slot: lifetime.slot,
+  }
+}
+
+/** Opens a wallet's token account at the signer's cost. Where it exists by then, it is left alone and only the fee is spent. */
+export async function signOpening(
+  owner: string,
+  mint: Pick<Mint, 'address' | 'tokenProgram'>,
+  lifetime: Lifetime,
+  wallet: Wallet,
+): Promise<SignedPayment> {
+  const units = unitsOf.base + unitsOf.createAccount
+  const instructions = [...budgetOf(units), await openInstruction(wallet.address, owner, mint)]
+  return signInstructions(instructions, lifetime, wallet)
+}
+
+/** Opens a wallet's token account at the payer's cost, where it does not exist yet. */
+export async function openInstruction(
+  payer: string,
+  owner: string,
+  mint: Pick<Mint, 'address' | 'tokenProgram'>,
+): Promise<Instruction> {
+  return getCreateAssociatedTokenIdempotentInstruction({
+    payer: createNoopSigner(address(payer)),
+    ata: address(await findTokenAccount(owner, mint.address, mint.tokenProgram)),
+    owner: address(owner),
+    mint: address(mint.address),
+    tokenProgram: address(mint.tokenProgram),
+  })
+}
+
+function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] {
+  const transfer = token.asset === 'SOL' ? 0 : unitsOf.transfer
+  return budgetOf(unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0))
+}
+
+/** How much computation is paid for, and at what price. */
+export function budgetOf(units: number, microLamports = usualMicroLamports): readonly Instruction[] {
+  return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
+}
+
+async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {
+  const { token, recipient } = order
+  const mint = mintOf(token)
+  const transfer = await transferInstruction(payer, recipient, { mint, units: token.units })
+  const paying = [memoInstruction(order.requestId), mentioning(transfer, order.reference)]
+  return order.createAccount && mint ? [await openInstruction(payer, recipient, mint), ...paying] : paying
+}
+
+function mintOf({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefined {
+  if (asset === 'SOL') return undefined
+  if (tokenProgram === undefined) throw new TypeError('a mint needs its token program')
+  return { address: asset, decimals, tokenProgram }
+}
+
+/** What one wallet gives another. */
+export interface Leg {
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly units: bigint
+}
+
+/** From wallet to wallet; of a mint, between their token accounts. */
+export async function transferInstruction(
+  from: string,
+  to: string,
+  { mint, units: amount }: Leg,
+): Promise<Instruction> {
+  // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
+  const authority = createNoopSigner(address(from))
+  if (!mint) return getTransferSolInstruction({ source: authority, destination: address(to), amount })
+  const { decimals, tokenProgram } = mint
+  const [source, destination] = await Promise.all([
+    findTokenAccount(from, mint.address, tokenProgram),
+    findTokenAccount(to, mint.address, tokenProgram),
+  ])
+  const accounts = { source: address(source), mint: address(mint.address), destination: address(destination) }
+  return getTransferCheckedInstruction(
+    { ...accounts, authority, amount, decimals },
+    { programAddress: address(tokenProgram) },
+  )
+}
+
+function mentioning(instruction: Instruction, reference: string | undefined): Instruction {
+  if (reference === undefined) return instruction
+  const mention = { address: address(reference), role: AccountRole.READONLY }
+  return { ...instruction, accounts: [...(instruction.accounts ?? []), mention] }
+}
+
+export function memoInstruction(text: string): Instruction {
+  return { programAddress: memoProgram as Address, data: new TextEncoder().encode(text) }
+}

@@ -1,0 +1,87 @@
+/**
+ * A swap by a program, in a transaction of our own: that one instruction comes from elsewhere, and all others are ours.
+ *
+ * SOL is wrapped before and unwrapped after it, since programs trade wrapped SOL only.
+ */
+import { AccountRole, address, createNoopSigner, type Instruction } from '@solana/kit'
+import { getCloseAccountInstruction, getSyncNativeInstruction } from '@solana-program/token'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Mint } from '../../core/money/tokens.ts'
+import { findTokenAccount, wrappedSol } from '../accounts/programs.ts'
+import { openTransaction } from '../read/decode.ts'
+import { composeMessage, type LookupTable, unsigned } from '../send/message.ts'
+import { budgetOf, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+
+/** An instruction that somebody else wrote. */
+export interface ForeignInstruction {
+  readonly program: string
+  readonly accounts: readonly {
+    readonly address: string
+    readonly isSigner: boolean
+    readonly isWritable: boolean
+  }[]
+  readonly data: Uint8Array
+}
+
+export interface SwapDraft {
+  readonly wallet: string
+  /** Undefined for SOL, in both. */
+  readonly sell: Mint | undefined
+  readonly buy: Mint | undefined
+  readonly units: bigint
+  readonly swap: ForeignInstruction
+  readonly memo: string
+  /** Whether the wallet's account for what it buys is opened first. */
+  readonly opens: boolean
+  /** Whether all wrapped SOL of the wallet is unwrapped afterwards. */
+  readonly unwraps: boolean
+  readonly blockhash: string
+  readonly computeUnits: number
+  readonly microLamports: bigint
+  readonly tables: readonly LookupTable[]
+}
+
+export interface ComposedSwap {
+  /** The whole transaction, not signed yet. */
+  readonly transaction: Uint8Array
+  /** What it may write to by lookup tables. */
+  readonly loaded: readonly string[]
+}
+
+export async function composeSwap(draft: SwapDraft): Promise<ComposedSwap> {
+  const { wallet, sell, buy, units, swap, memo, opens, unwraps, computeUnits, microLamports } = draft
+  const { blockhash, tables } = draft
+  const instructions = [...budgetOf(computeUnits, microLamports)]
+  const account = address(await findTokenAccount(wallet, wrappedSol.address, wrappedSol.tokenProgram))
+  if (!sell || !buy) instructions.push(await openInstruction(wallet, wallet, wrappedSol))
+  if (!sell) {
+    const transfer = await transferInstruction(wallet, account, { mint: undefined, units })
+    instructions.push(transfer, getSyncNativeInstruction({ account }))
+  }
+  if (opens && buy) instructions.push(await openInstruction(wallet, wallet, buy))
+  instructions.push(memoInstruction(memo), asInstruction(swap))
+  const owner = createNoopSigner(address(wallet))
+  if (unwraps) instructions.push(getCloseAccountInstruction({ account, destination: owner.address, owner }))
+  const transaction = unsigned(composeMessage(instructions, { blockhash }, wallet, tables))
+  const known = new Map(tables.map(({ address: table, entries }) => [table, entries]))
+  const loaded = openTransaction(transaction).lookups.flatMap(({ table, writable }) =>
+    [...writable].map((place) => known.get(encodeBase58(table))?.[place] ?? ''),
+  )
+  return { transaction, loaded }
+}
+
+function asInstruction({ program, accounts, data }: ForeignInstruction): Instruction {
+  return {
+    programAddress: address(program),
+    data,
+    accounts: accounts.map(({ address: account, isSigner, isWritable }) => ({
+      address: address(account),
+      role: roleOf(isSigner, isWritable),
+    })),
+  }
+}
+
+function roleOf(isSigner: boolean, isWritable: boolean): AccountRole {
+  if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER
+  return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY
+}

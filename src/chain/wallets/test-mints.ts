@@ -1,0 +1,189 @@
+/**
+ * Test money: mints of a key's own, what is minted of them, and a little of the key's own SOL.
+ *
+ * What the key signs is for one chain only: right before it is sent every node has to name that chain, every time. Mainnet
+ * is refused whatever the nodes say.
+ */
+import { address, createAddressWithSeed, createNoopSigner, type Instruction } from '@solana/kit'
+import { getCreateAccountWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
+import { getInitializeMint2Instruction, getMintToCheckedInstruction } from '@solana-program/token'
+import {
+  genesisHashes,
+  knownMints,
+  type Mint,
+  type MintTable,
+  splTokenProgram,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
+import { readAccounts } from '../accounts/destinations.ts'
+import { readMint } from '../accounts/mints.ts'
+import { findTokenAccount } from '../accounts/programs.ts'
+import type { Wallet } from '../keys/keypair.ts'
+import { readGenesis } from '../rpc/genesis.ts'
+import { readU64 } from '../rpc/json.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { SendParts } from '../send/send.ts'
+import { confirm, readLifetime, submit } from '../send/send.ts'
+import { budgetOf, memoInstruction, openInstruction, signInstructions } from './payment.ts'
+
+export type Minting =
+  | { readonly kind: 'landed'; readonly tx: string }
+  /** The chain said no. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** Nobody could be asked, or nobody of this chain. `isSent` when it may land all the same. */
+  | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
+
+/** SOL is nobody's to mint. */
+export type MintedCode = Exclude<TokenCode, 'SOL'>
+
+export interface MintingOrder {
+  readonly recipient: string
+  readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly mints: MintTable
+}
+
+export interface Minter {
+  /** Gives SOL out of the key's own, and mints the rest into the recipient's accounts, which are opened for it. */
+  give(order: MintingOrder): Promise<Minting>
+  /** Makes the key's own mints where they do not exist yet. They have the same addresses every time. */
+  createMints(): Promise<{ readonly mints: MintTable; readonly made: readonly MintedCode[] } | Minting>
+}
+
+const confirmMs = 30_000
+const mintBytes = 82
+/** More than any of these transactions needs. */
+const mostUnits = 200_000
+
+/** Throws a `TypeError` for mainnet, where there is no test money. */
+export function createMinter(parts: SendParts, wallet: Wallet): Minter {
+  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('there is no test money on mainnet')
+  const run = (instructions: readonly Instruction[]) => land(parts, wallet, instructions)
+  return {
+    give: async (order) => run(await giving(order, wallet.address)),
+    createMints: async () => {
+      const trouble = await checkChain(parts)
+      if (trouble) return trouble
+      const mints = await ownMints(wallet.address)
+      const missing = await missingOf(parts.rpc, mints)
+      const rent = await readRent(parts.rpc)
+      if (!missing || rent === undefined) return unavailable('no node told what stands at the addresses of the mints')
+      if (missing.length === 0) return { mints, made: [] }
+      const instructions = missing.flatMap((code) => creation(code, mints[code], wallet.address, rent))
+      const landed = await run(instructions)
+      return landed.kind === 'landed' ? { mints, made: missing } : landed
+    },
+  }
+}
+
+async function land(parts: SendParts, wallet: Wallet, instructions: readonly Instruction[]): Promise<Minting> {
+  const lifetime = await readLifetime(parts.rpc)
+  if (!lifetime) return unavailable('no node gave a recent block')
+  const signed = await signInstructions([...budgetOf(mostUnits), ...instructions], lifetime, wallet)
+  // The last question before it is sent: behind one address another node may answer from one question to the next.
+  const stranger = await checkChain(parts)
+  if (stranger) return stranger
+  const submission = await submit(parts.rpc, signed)
+  if (submission.kind === 'rejected') return { kind: 'failed', why: explain(submission.why, wallet) }
+  const fate = await confirm(parts, signed, confirmMs)
+  if (fate.kind === 'landed') return { kind: 'landed', tx: signed.signature }
+  if (fate.kind === 'failed') return { kind: 'failed', why: explain(fate.error, wallet) }
+  if (fate.kind === 'expired') return unavailable('it did not reach the chain in time')
+  return { kind: 'unavailable', why: fate.why, isSent: true }
+}
+
+/** Nothing when every node that answers is of the chain, and one does. */
+async function checkChain({ rpc, genesis }: SendParts): Promise<Minting | undefined> {
+  const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
+  const known = named.filter((one) => one !== undefined)
+  if (known.length === 0) return unavailable('no node says which chain it speaks for')
+  return known.every((one) => one === genesis) ? undefined : unavailable('a node does not speak for this chain')
+}
+
+async function giving({ recipient, units, mints }: MintingOrder, payer: string): Promise<readonly Instruction[]> {
+  const signer = createNoopSigner(address(payer))
+  // Two equal orders on one block would be one transaction.
+  const instructions: Instruction[] = [memoInstruction(`test money ${crypto.randomUUID()}`)]
+  if (units.SOL) {
+    instructions.push(getTransferSolInstruction({ source: signer, destination: address(recipient), amount: units.SOL }))
+  }
+  for (const code of ['USDC', 'NATIVE'] as const) {
+    const [amount, mint] = [units[code], mints[code]]
+    if (amount === undefined || !mint) continue
+    const account = await findTokenAccount(recipient, mint.address, mint.tokenProgram)
+    instructions.push(
+      await openInstruction(payer, recipient, mint),
+      getMintToCheckedInstruction(
+        {
+          mint: address(mint.address),
+          token: address(account),
+          mintAuthority: signer,
+          amount,
+          decimals: mint.decimals,
+        },
+        { programAddress: address(mint.tokenProgram) },
+      ),
+    )
+  }
+  return instructions
+}
+
+const seedOf = (code: TokenCode): string => `paystile-${code.toLowerCase()}`
+
+type OwnMints = Readonly<Record<MintedCode, Mint>>
+
+async function ownMints(base: string): Promise<OwnMints> {
+  const entries = (['USDC', 'NATIVE'] as const).map(async (code) => {
+    const programAddress = address(splTokenProgram)
+    const mint = await createAddressWithSeed({ baseAddress: address(base), programAddress, seed: seedOf(code) })
+    const decimals = knownMints.devnet[code]?.decimals ?? 0
+    return [code, { address: String(mint), decimals, tokenProgram: splTokenProgram }] as const
+  })
+  return Object.fromEntries(await Promise.all(entries)) as OwnMints
+}
+
+/** Undefined when no node tells. */
+async function missingOf(rpc: Rpc, mints: OwnMints): Promise<readonly MintedCode[] | undefined> {
+  const entries = Object.entries(mints) as [MintedCode, Mint][]
+  const addresses = entries.map(([, mint]) => mint.address)
+  const accounts = await readAccounts(rpc.call, addresses)
+  return (
+    accounts &&
+    entries.flatMap(([code], index) => {
+      const account = accounts[index]
+      return account && readMint(account, 0n).kind === 'mint' ? [] : [code]
+    })
+  )
+}
+
+async function readRent({ call }: Rpc): Promise<bigint | undefined> {
+  const answer = await call('getMinimumBalanceForRentExemption', [mintBytes])
+  return answer.kind === 'answered' ? readU64(answer.result) : undefined
+}
+
+/** An address with a seed needs no signature but the key's own. */
+function creation(code: TokenCode, mint: Mint, base: string, amount: bigint): readonly Instruction[] {
+  const [newAccount, programAddress] = [address(mint.address), address(mint.tokenProgram)]
+  return [
+    getCreateAccountWithSeedInstruction({
+      payer: createNoopSigner(address(base)),
+      newAccount,
+      base: address(base),
+      seed: seedOf(code),
+      amount,
+      space: mintBytes,
+      programAddress,
+    }),
+    getInitializeMint2Instruction({ mint: newAccount, decimals: mint.decimals, mintAuthority: address(base) }),
+  ]
+}
+
+/** What the chain says of a failure, as far as the keeper of the key can do something about it. */
+function explain(why: string, { address: key }: Wallet): string {
+  if (/"Custom":4\b/.test(why)) return `${key} is not the mint authority of the mints; name mints that are its own`
+  if (/AccountNotFound|Insufficient|"Custom":1\b/i.test(why)) return `${key} holds too little SOL`
+  return why
+}
+
+function unavailable(why: string): Extract<Minting, { kind: 'unavailable' }> {
+  return { kind: 'unavailable', why, isSent: false }
+}

@@ -1,0 +1,58 @@
+/** `paystile faucet`: test money, on the localnets of this machine or from the faucet of a service. */
+import { agentWalletPath } from '../../client/agent-wallet.ts'
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { findLocalnets } from '../../host/home.ts'
+import { runningLocalnet } from '../network.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { openWallet, readToken, readUrl } from '../payment-options.ts'
+
+interface FaucetOptions {
+  readonly token?: string
+  readonly amount?: string
+  readonly url?: string
+}
+
+export async function faucet(terminal: Terminal, given: string | undefined, options: FaucetOptions): Promise<ExitCode> {
+  if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token to say of what.')
+  const address = given ?? (await openWallet(agentWalletPath(), true)).address
+  if (decodeAddress(address) === undefined) throw usage(`"${address}" is not a Solana address.`)
+  const order = {
+    address,
+    ...(options.token && { token: readToken(options.token) }),
+    ...(options.amount && { amount: options.amount }),
+  }
+  const urls = options.url === undefined ? faucetsOfMachine() : [readUrl(options.url).toString()]
+  const filled = await Promise.all(urls.map((url) => fill(url, order)))
+  const lines = filled.map(({ faucetUrl, amounts = {} }) => {
+    const parts = Object.entries(amounts).map(([token, amount]) => `${amount} ${token}`)
+    return `${address} got ${parts.join(', ')} from ${faucetUrl}.`
+  })
+  return terminal.result({ ok: true, address, filled }, lines)
+}
+
+/** All of them: who has several chains here need not know which one a server is on. */
+function faucetsOfMachine(): readonly string[] {
+  runningLocalnet()
+  return findLocalnets().map(({ rpcUrl }) => `${rpcUrl}/faucet`)
+}
+
+interface Filled {
+  readonly faucetUrl: string
+  readonly amounts?: Readonly<Record<string, string>>
+  readonly signatures?: readonly string[]
+}
+
+async function fill(faucetUrl: string, order: object): Promise<Filled> {
+  const response = await fetch(faucetUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(order),
+  })
+  const answer = (await response.json().catch(() => ({}))) as Omit<Filled, 'faucetUrl'> & { readonly error?: string }
+  if (response.ok) return { faucetUrl, ...answer }
+  throw new CommandError(
+    exitCodes.refused,
+    'faucet_refused',
+    `The faucet ${faucetUrl} said no: ${(answer.error ?? `status ${response.status}`).replace(/\.$/, '')}.`,
+  )
+}

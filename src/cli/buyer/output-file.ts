@@ -1,0 +1,56 @@
+/** Where `pay -o` writes the resource. */
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { CommandError, type Terminal, usage } from '../output.ts'
+
+/** Said before anything is paid, and without touching a file that is there. */
+export function checkWritable(path: string): void {
+  try {
+    const file = statSync(path, { throwIfNoEntry: false })
+    if (file?.isDirectory()) throw usage(`${path} is a directory; name a file for -o. Nothing was paid.`)
+    accessSync(file ? path : `${dirname(path)}/.`, constants.W_OK)
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw usage(`The file ${path} cannot be written (${codeOf(error)}); nothing was paid.`)
+  }
+}
+
+export type Body = AsyncIterable<Uint8Array> | readonly Uint8Array[]
+
+/** Whether a download can be put together beside it: devices and pipes take bytes only as they come. */
+export function canHaveParts(path: string): boolean {
+  try {
+    const file = statSync(path, { throwIfNoEntry: false })
+    accessSync(dirname(file ? realpathSync(path) : path), constants.W_OK)
+    return file === undefined || file.isFile()
+  } catch {
+    return false
+  }
+}
+
+/** What the file does not take goes to stdout: it may have been paid for. */
+export async function writeResource(terminal: Terminal, body: Body, path: string): Promise<void> {
+  let failure: string | undefined
+  let bytes = 0
+  const fail = (error: unknown) => {
+    failure = codeOf(error)
+  }
+  const file = await open(path, 'w').catch(fail)
+  try {
+    for await (const chunk of body) {
+      if (file && failure === undefined) await file.writeFile(chunk).catch(fail)
+      if (failure === undefined) bytes += chunk.length
+      else terminal.write(chunk)
+    }
+  } finally {
+    await file?.close()
+  }
+  if (failure === undefined) return terminal.note(`written to ${path}`)
+  const rest = bytes === 0 ? 'the resource' : `the resource from byte ${bytes} on`
+  throw usage(`The file ${path} cannot be written (${failure}); ${rest} went to stdout instead.`)
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

@@ -1,0 +1,75 @@
+/** How `pay` ends when the resource did not come whole: what was kept, and the command that goes on. */
+import { DownloadError } from '../../client/download/part-file.ts'
+import { PaymentError } from '../../client/errors.ts'
+import { CommandError, exitCodes, usage } from '../output.ts'
+import type { Paid } from './pay-messages.ts'
+
+export function brokenOff({ tx }: Paid): CommandError {
+  return tx === undefined
+    ? new CommandError(exitCodes.unreachable, 'unreachable', 'The answer broke off; run the same command again.')
+    : new CommandError(
+        exitCodes.undelivered,
+        'paid_not_delivered',
+        'The answer broke off; run the same command again, and the same payment is used.',
+      )
+}
+
+/** What was paid for went to stdout, and there is more. */
+export function exhausted({ code, facts }: PaymentError, { status, headers }: Response, paid: Paid): PaymentError {
+  const { offset = 0 } = facts
+  const canGoOn = status === 206 || headers.get('accept-ranges') === 'bytes'
+  const how = canGoOn
+    ? `this pays for the rest: ${commandWith(['-H', `Range: bytes=${offset}-`])}`
+    : allOfIt(facts, paid)
+  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
+}
+
+/** What to do where the rest cannot be had on its own. */
+function allOfIt({ offset = 0, size }: PaymentError['facts'], { allowance }: Paid): string {
+  if (allowance?.unit === 'file') return 'the server sold less than the resource has: tell its operator'
+  // Where nobody knows how much there is, twice as much is a try.
+  const megabytes = Math.ceil((size ?? 2 * offset) / 1_000_000)
+  return `the server cannot go on from there; this buys more at once: ${commandWith(['--prepay', String(megabytes)])}`
+}
+
+/** Why a file is not whole. Anything else is passed on as it is. */
+export function unsaved(error: unknown, path: string, paid: Paid, isBuyingMore: boolean): unknown {
+  if (error instanceof TypeError && error.message === 'terminated') return brokenOff(paid)
+  if (error instanceof DownloadError) return unwritten(error, path, paid)
+  if (!(error instanceof PaymentError) || error.code !== 'allowance_exhausted') return error
+  const { code, facts } = error
+  const rest = `that much is kept in ${path}.part; this pays for the rest: ${commandWith(isBuyingMore ? [] : ['--buy-more'])}`
+  const how = facts.resumable === false ? allOfIt(facts, paid) : rest
+  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
+}
+
+function placeOf({ offset = 0, size }: PaymentError['facts']): string {
+  return size === undefined ? String(offset) : `${offset} of ${size}`
+}
+
+function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: string, { tx }: Paid): CommandError {
+  if (code !== 'file_unwritable') return new CommandError(exitCodes.usage, code, message)
+  const why = `The file ${path} cannot be written (${/\((\w+)\)/.exec(message)?.[1] ?? 'it fails'})`
+  const rest = kept === 0 ? 'the resource' : `the resource from byte ${kept} on`
+  if (isOverflowed)
+    return usage(`${why}; ${rest} went to stdout instead${kept === 0 ? '' : `, what comes before is in ${path}.part`}.`)
+  if (tx === undefined) return usage(`${why}; nothing was paid.`)
+  const text = `${why}; the payment is kept, and ${kept} bytes in ${path}.part: make room, and run the same command again.`
+  return new CommandError(exitCodes.undelivered, code, text)
+}
+
+/** The command that was run, with more. */
+function commandWith(more: readonly string[]): string {
+  const given = process.argv.slice(2)
+  const isRange = (word: string | undefined) => /^range:/i.test(word ?? '')
+  const kept = given.filter((word, index) => {
+    if (isRange(more[1]) && (isRange(word) || (/^(-H|--header)$/.test(word) && isRange(given[index + 1])))) return false
+    return !(more[0] === '--prepay' && (word === '--prepay' || given[index - 1] === '--prepay'))
+  })
+  return ['npx paystile', ...[...kept, ...more].map(quote)].join(' ')
+}
+
+/** As a shell takes it for one word. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,60 @@
+/** What `pay` says of a payment on its way, and what it remembers of it. */
+import type { ClientEvent } from '../../client/options.ts'
+import type { AllowanceLeft, Offered } from '../../core/payment/allowance.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
+import { boughtText, leftText } from '../allowance-text.ts'
+import { paint, short } from '../output.ts'
+
+/** What is told about the payment in the end. */
+export interface Paid {
+  tx?: string
+  requestId?: string
+  amount?: string
+  token?: string
+  recipient?: string
+  network?: string
+  /** What was bought, and what was left of it. */
+  allowance?: Partial<Offered & AllowanceLeft>
+}
+
+export function remember(paid: Paid, event: ClientEvent): void {
+  if (event.kind === 'paying') {
+    const { requestId, amount, token, recipient, network, allowance } = event
+    Object.assign(paid, { requestId, amount, token, recipient, network, ...(allowance && { allowance }) })
+  }
+  if (event.kind === 'sent' || event.kind === 'resumed') paid.tx = event.tx
+  if (event.kind === 'resumed') paid.requestId = event.requestId
+  if (event.kind === 'delivered' && event.allowance) paid.allowance = { ...paid.allowance, ...event.allowance }
+}
+
+export function describe(event: ClientEvent, purse: string, limit: string): string | undefined {
+  switch (event.kind) {
+    case 'paying': {
+      const { amount, token } = event
+      const limits = `(limit ${limit} ${token} a payment)`
+      return (
+        `${paint.yellow('402')}  ${new URL(event.url).host} asks ${paint.bold(`${amount} ${token}`)}${purposeOf(event)}\n` +
+        `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network} ${limits}`
+      )
+    }
+    case 'sent':
+      return `sent ${event.tx}`
+    case 'confirmed':
+      return paint.green('paid')
+    case 'resumed':
+      return `trying payment ${short(event.tx)}, which was made before`
+    case 'retrying':
+      return `not received yet (${event.reason}); showing the same payment again in ${(event.afterMs / 1000).toFixed(1)} s`
+    case 'delivered': {
+      const left = event.allowance && leftText(event.allowance)
+      const status = (event.status < 400 ? paint.green : paint.red)(String(event.status))
+      return `${status}  requestId ${event.requestId}${left === undefined ? '' : `; ${left}`}`
+    }
+  }
+}
+
+/** One request needs no words. */
+function purposeOf({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
+  const what = allowance && !isOneRequest(allowance) ? ` for ${boughtText(allowance)}` : ''
+  return description === undefined ? what : `${what === '' ? ' for' : `${what} of`} "${description}"`
+}

@@ -1,0 +1,221 @@
+/** `paystile pay`: `curl` for resources that cost something. The resource goes to stdout, everything said to stderr. */
+import { endpoints } from '../../api/http/paths.ts'
+import type { DownloadOptions } from '../../client/download/download.ts'
+import { PaymentError } from '../../client/errors.ts'
+import { downloadWith402, fetchWith402 } from '../../client/index.ts'
+import type { ClientOptions } from '../../client/options.ts'
+import { defaultMaxPrice, isLoopback } from '../../client/policy.ts'
+import { readJson } from '../../client/read-json.ts'
+import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
+import { findLocalnet, findLocalnets } from '../../host/home.ts'
+import { readMegabytes, readWhole } from '../numbers.ts'
+import { type ExitCode, exitCodes, paint, type Terminal, usage } from '../output.ts'
+import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl } from '../payment-options.ts'
+import { type Body, canHaveParts, checkWritable, writeResource } from './output-file.ts'
+import { brokenOff, exhausted, unsaved } from './pay-errors.ts'
+import { describe, type Paid, remember } from './pay-messages.ts'
+import { showProgress } from './progress.ts'
+import { ask, unknownPayment } from './unpaid-request.ts'
+
+interface PayOptions extends BuyerOptions {
+  readonly include?: boolean
+  readonly output?: string
+  readonly max: readonly string[]
+  readonly sig?: boolean
+  readonly dryRun?: boolean
+  readonly wallet?: string
+  readonly json?: boolean
+  readonly prepay?: string
+  readonly buyMore?: boolean
+}
+
+export async function pay(terminal: Terminal, address: string, options: PayOptions): Promise<ExitCode> {
+  const url = readUrl(address)
+  const limits = readLimits(options, options.max)
+  const request = readRequest(options)
+  const timeoutMs = (readWhole('--timeout', options.timeout, 1, 3600) ?? 120) * 1000
+  const prepayBytes = readMegabytes('--prepay', options.prepay)
+  const { output } = options
+  if (output !== undefined) checkWritable(output)
+  else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
+  const named = options.wallet ?? process.env['PAYSTILE_WALLET']
+  // Where a demo runs, the chain decides whose wallet pays. A service that tells its chain need not be asked for a price, which
+  // it would count as another customer's. A free resource comes as the answer to the question.
+  const mayBeDemo = !named && isNearDemo(url)
+  const genesis = mayBeDemo ? await readDemoChain(url) : undefined
+  const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2) : undefined
+  if (asked && !asked.challenge) return tell(terminal, asked.response, {}, options)
+  await asked?.response.body?.cancel()
+  const purse = await openPurse(named, genesis ?? asked?.challenge?.genesis)
+  const paid: Paid = {}
+  const client: ClientOptions = {
+    ...limits,
+    wallet: purse.wallet,
+    timeoutMs,
+    ...(prepayBytes !== undefined && { prepayBytes }),
+    ...(options.sig && { proof: 'sig' }),
+    ...(options.dryRun && { dryRun: true }),
+    onEvent: (event) => {
+      remember(paid, event)
+      const limit = event.kind === 'paying' ? (limits.maxPrice ?? defaultMaxPrice)[event.token] : ''
+      const line = describe(event, purse.name, String(limit))
+      if (line !== undefined && !options.json) terminal.note(line)
+    },
+  }
+  const isRanged = new Headers(request.headers).has('range')
+  if (output !== undefined && !options.dryRun && !isRanged && canHaveParts(output))
+    return save(terminal, url, output, { ...request, ...client }, paid, options)
+  return tell(terminal, await fetchWith402(url, request, client), paid, options)
+}
+
+/** Whether an address of this machine could be a service of a demo. */
+function isNearDemo({ hostname }: URL): boolean {
+  return isLoopback(hostname) && findLocalnets().some(({ walletFile }) => walletFile !== undefined)
+}
+
+const discoveryMs = 2_000
+
+/** The chain of the service at an address, where it is that of a demo. */
+async function readDemoChain({ origin }: URL): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(discoveryMs)
+    const answer = await fetch(`${origin}${endpoints.wellKnown}`, { signal, redirect: 'error' })
+    const { genesis } = (await readJson(answer, discoveryMs)) as { readonly genesis?: unknown }
+    return typeof genesis === 'string' && findLocalnet(genesis)?.walletFile !== undefined ? genesis : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Downloads into a file, and goes on where an earlier command broke off. */
+async function save(
+  terminal: Terminal,
+  url: URL,
+  path: string,
+  client: DownloadOptions & RequestInit,
+  paid: Paid,
+  options: PayOptions,
+): Promise<ExitCode> {
+  const progress = showProgress(options.json === true)
+  const download = await downloadWith402(url, path, {
+    ...client,
+    ...(options.buyMore && { buyMore: true }),
+    onProgress: progress.show,
+    // Not on the line that is written over.
+    onEvent: (event) => {
+      progress.end()
+      client.onEvent?.(event)
+    },
+    overflow: terminal.write,
+  })
+    .catch((error: unknown) => {
+      progress.end()
+      throw unsaved(error, path, paid, options.buyMore === true)
+    })
+    .finally(progress.end)
+  if (download.kind === 'answered') return tell(terminal, download.response, paid, options)
+  const { response, bytes } = download
+  if (options.json) {
+    const head = { status: response?.status ?? 200, headers: Object.fromEntries(response?.headers ?? []) }
+    terminal.write(`${JSON.stringify({ ok: true, ...head, payment: paymentOf(paid), file: { path, bytes } })}\n`)
+    return exitCodes.ok
+  }
+  if (response) {
+    if (paid.tx === undefined) noteUnpaid(terminal, response)
+    if (options.include) writeHead(terminal, response)
+  }
+  terminal.note(`written to ${path}`)
+  return exitCodes.ok
+}
+
+async function tell(terminal: Terminal, response: Response, paid: Paid, options: PayOptions): Promise<ExitCode> {
+  const { status } = response
+  const challenge = options.dryRun && status === 402 ? readChallenge(await readJson(response, 10_000)) : undefined
+  if (challenge) return tellDryRun(terminal, response, challenge)
+  if (!paid.tx && !options.json) noteUnpaid(terminal, response)
+  try {
+    if (options.json) return await tellJson(terminal, response, paid)
+    await writeOut(terminal, response, options)
+    if (isKept(response, paid)) terminal.note(kept)
+  } catch (error) {
+    if (error instanceof PaymentError && error.code === 'allowance_exhausted') throw exhausted(error, response, paid)
+    throw error instanceof TypeError && error.message === 'terminated' ? brokenOff(paid) : error
+  }
+  return status < 400 ? exitCodes.ok : exitCodes.status
+}
+
+const kept =
+  'The payment is kept: the same command shows it again, and pays nothing more; that works three times at the most.'
+
+/** What the resource refuses gives the payment back, and our journal still has it. What cannot be had at all comes as an error. */
+function isKept({ status }: Response, { tx }: Paid): boolean {
+  return tx !== undefined && status >= 400
+}
+
+function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void {
+  const unpaid = status === 402 ? `${unknownPayment}; nothing was paid` : 'nothing had to be paid'
+  terminal.note(paint.dim(`${status} ${statusText}: ${unpaid}`))
+}
+
+async function tellDryRun(terminal: Terminal, response: Response, challenge: Challenge): Promise<ExitCode> {
+  await response.body?.cancel()
+  return terminal.result({ ok: true, dryRun: true, challenge }, [
+    `It would cost ${challenge.amount} ${challenge.currency}, and your limits allow it. Nothing was paid.`,
+  ])
+}
+
+/** What came of a body before it ended or the paid bytes did: in JSON, too, it is not lost. */
+async function tellJson(terminal: Terminal, response: Response, paid: Paid): Promise<ExitCode> {
+  const chunks: Uint8Array[] = []
+  let cut: PaymentError | undefined
+  try {
+    for await (const chunk of response.body ?? []) chunks.push(chunk)
+  } catch (error) {
+    if (!(error instanceof PaymentError && error.code === 'allowance_exhausted')) throw error
+    cut = error
+  }
+  const bytes = Buffer.concat(chunks)
+  const text = bytes.toString('utf8')
+  const isText = Buffer.from(text, 'utf8').equals(bytes)
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
+  terminal.write(
+    `${JSON.stringify({
+      ok: response.status < 400 && !cut,
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      payment: paymentOf(paid),
+      ...(isKept(response, paid) && { next: kept }),
+      ...(isText ? { body: isJson ? parse(text) : text } : { bodyBase64: bytes.toString('base64') }),
+    })}\n`,
+  )
+  if (cut) throw exhausted(cut, response, paid)
+  return response.status < 400 ? exitCodes.ok : exitCodes.status
+}
+
+function paymentOf(paid: Paid): Paid | null {
+  return paid.tx === undefined ? null : paid
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+async function writeOut(terminal: Terminal, response: Response, options: PayOptions): Promise<void> {
+  if (options.include) writeHead(terminal, response)
+  const body: Body = response.body ?? []
+  const { output } = options
+  // An error is not what the file is for, and may stand in the place of something good.
+  if (output !== undefined && response.status < 400) return writeResource(terminal, body, output)
+  if (output !== undefined) terminal.note(`${output} is left as it was; the server's answer:`)
+  for await (const chunk of body) terminal.write(chunk)
+  if (process.stdout.isTTY) terminal.write('\n')
+}
+
+function writeHead(terminal: Terminal, response: Response): void {
+  const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`)
+  terminal.write([`HTTP ${response.status} ${response.statusText}`, ...headers, '', ''].join('\n'))
+}

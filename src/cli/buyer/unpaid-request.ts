@@ -1,0 +1,35 @@
+/** Asks for a resource without paying for it. */
+import { readJson } from '../../client/read-json.ts'
+import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
+import { CommandError, exitCodes } from '../output.ts'
+
+export interface Asked {
+  /** With its body still to be read. */
+  readonly response: Response
+  /** Undefined where nothing has to be paid, or in a way we do not know. */
+  readonly challenge: Challenge | undefined
+}
+
+export const unknownPayment = 'it asks for payment in a way paystile does not speak'
+
+export async function ask(url: URL, request: RequestInit, timeoutMs: number): Promise<Asked> {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(noAnswer()), timeoutMs)
+  try {
+    const response = await fetch(url, { ...request, signal: limit.signal })
+    return {
+      response,
+      challenge: response.status === 402 ? readChallenge(await readJson(response, timeoutMs)) : undefined,
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function noAnswer(): CommandError {
+  return new CommandError(
+    exitCodes.unreachable,
+    'server_unavailable',
+    'The server did not answer in time; try again, or give it more time with --timeout.',
+  )
+}

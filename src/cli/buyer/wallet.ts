@@ -1,0 +1,54 @@
+/** `paystile wallet`: make one, see its address, see what it holds. */
+import { agentWalletPath } from '../../client/agent-wallet.ts'
+import { type Network, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import { readBalances } from '../balances.ts'
+import { chooseNetwork, runningLocalnet } from '../network.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, table } from '../output.ts'
+import { openWallet } from '../payment-options.ts'
+
+export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  const wallet = await openWallet(file ?? agentWalletPath(), true)
+  const { address, path, created } = wallet
+  if (!created) {
+    throw new CommandError(
+      exitCodes.wallet,
+      'wallet_exists',
+      `There is a wallet at ${path} already (${address}); give another file to make one more.`,
+    )
+  }
+  return terminal.result({ ok: true, address, keyFile: path }, [
+    `Address   ${address}`,
+    `Key file  ${path}`,
+    '',
+    'Whoever has this file has the money. On a localnet, fill it with: npx paystile faucet',
+  ])
+}
+
+export async function showWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  const { address, path } = await openWallet(file ?? agentWalletPath(), false)
+  return terminal.result({ ok: true, address, keyFile: path }, [address])
+}
+
+interface BalanceOptions {
+  readonly rpc: readonly string[]
+  readonly network?: Network
+}
+
+export async function showBalance(
+  terminal: Terminal,
+  file: string | undefined,
+  options: BalanceOptions,
+): Promise<ExitCode> {
+  const { address } = await openWallet(file ?? agentWalletPath(), false)
+  const network = chooseNetwork(options.network)
+  const balances = await readBalances(address, network, nodesFor(network, options.rpc))
+  return terminal.result({ ok: true, address, network, balances }, [
+    `${address} on ${network}`,
+    ...table(Object.entries(balances)),
+  ])
+}
+
+function nodesFor(network: Network, given: readonly string[]): readonly string[] {
+  const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
+  return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
+}

@@ -1,0 +1,126 @@
+/** What the demo says. */
+import type { Facts, Log } from '../../core/ports/index.ts'
+import type { PaywallEvent } from '../../paywall/config/events.ts'
+import { paint, short, table } from '../output.ts'
+import { resources } from './resources.ts'
+
+/** What `--json` prints, in one line. */
+export interface DemoReady {
+  readonly url: string
+  readonly rpcUrl: string
+  readonly network: 'localnet'
+  readonly wallet: { readonly address: string; readonly keyFile: string }
+  readonly faucetUrl: string
+  readonly resources: readonly { readonly path: string; readonly price: string; readonly token: string }[]
+}
+
+export function welcomeLines(
+  { url, rpcUrl, wallet }: DemoReady,
+  balances: Readonly<Record<string, string>>,
+  now: number,
+): readonly string[] {
+  const [first] = resources
+  const money = Object.entries(balances).map(([token, amount]) => `${amount} ${token}`)
+  const answer = first
+    ?.make({ now, tx: '' })
+    .slice(0, 80)
+    .replace(/[^,]*$/, '')
+  const path = `/api/${first?.name}`
+  return [
+    '',
+    `${paint.bold('paystile')} is running: paid resources, and a Solana chain of their own.`,
+    '',
+    ...table([
+      ['Service', url],
+      ['Dashboard', `${url}/dashboard`],
+      ['Chain', rpcUrl],
+      ['Wallet', `${wallet.address} (${money.join(', ')} to spend)`],
+      ['Key file', wallet.keyFile],
+    ]),
+    '',
+    'For sale:',
+    ...table(
+      resources.map(({ name, price, token, description }) => [`GET /api/${name}`, `${price} ${token}`, description]),
+    ),
+    '',
+    'Try it in another terminal, in this folder:',
+    '',
+    paint.dim('  # ask without paying: 402, and a challenge that says how to pay'),
+    `  curl -i ${url}${path}`,
+    '',
+    paint.dim('  # pay with the demo wallet, and get it'),
+    `  npx paystile pay ${url}${path}`,
+    `  ${paint.dim(`{"status":"verified","message":"…","data":${answer}…`)}`,
+    '',
+    paint.dim('  # a picture that only you have'),
+    `  npx paystile pay ${url}/api/art -o art.svg`,
+    '',
+    'Or in a browser, with test money: buy a game, then watch the sale arrive.',
+    '',
+    `  ${url}/api/play`,
+    `  ${url}/dashboard`,
+    '',
+    'A studio, a developer and the customers earn a share of /api/play and /api/art, paid on chain: npx paystile rewards show',
+    '',
+    'Every 402 and every payment of yours shows up below, and what goes out. A few other customers are about, on the dashboard only; --alone sends them away. --time-lapse lets seven days pass in a minute. Ctrl-C stops.',
+    '',
+  ]
+}
+
+export interface DemoLogParts {
+  readonly note: (line: string) => void
+  readonly now: () => number
+  /** Since when days are counted; undefined where time passes as usual. */
+  readonly since?: number | undefined
+  /** What went out, in words; undefined where that is not known. */
+  readonly describe: (kind: string, id: string) => Promise<string | undefined>
+}
+
+/** What goes out, in the same way; whatever else the service logs is told only when something is wrong. */
+export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log {
+  const head = (): string => `${timeOf(now())}${since === undefined ? '' : `  ${dayOf(now(), since)}`}`
+  const complain = (event: string, { why }: Facts = {}): void => {
+    note(`${head()}  ${paint.red('log')}   ${event}${why === undefined ? '' : `: ${why}`}`)
+  }
+  const tell = async (kind: string, id: string, tx: string): Promise<void> => {
+    const at = head()
+    const words = (await describe(kind, id)) ?? kind
+    note(`${at}  ${paint.green('out')}   ${words}, transaction ${short(tx)}`)
+  }
+  return {
+    info: (event, { kind, id, tx } = {}) => {
+      if (event === 'dispatch landed') void tell(String(kind), String(id), String(tx))
+    },
+    warn: complain,
+    error: complain,
+  }
+}
+
+const dayMs = 86_400_000
+
+/** `day 3 (2026-01-31)`: as the calendar has it. */
+export function dayOf(now: number, since: number): string {
+  const day = Math.floor(now / dayMs) - Math.floor(since / dayMs) + 1
+  return paint.dim(`day ${day} (${new Date(now).toISOString().slice(0, 10)})`)
+}
+
+function timeOf(now: number): string {
+  return paint.dim(new Date(now).toISOString().slice(11, 19))
+}
+
+/** A live line, or undefined for what is not worth one. */
+export function describeEvent(event: PaywallEvent, now: number): string | undefined {
+  const time = timeOf(now)
+  switch (event.kind) {
+    case 'challenged':
+      return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  asks ${event.amount} ${event.token}`
+    case 'refused':
+      return `${time}  ${paint.red('no')}    ${event.method} ${event.target}  ${event.code}`
+    case 'verified':
+      return `${time}  ${paint.green('paid')}  ${event.method} ${event.target}  ${event.amount} ${event.token} by ${short(event.payer)}, transaction ${short(event.tx)}${event.first ? '' : ' (again)'}`
+    case 'ended':
+      return event.consequence === 'settle'
+        ? `${time}  ${paint.green('200')}   GET ${event.target}  delivered`
+        : undefined
+  }
+}

@@ -1,0 +1,136 @@
+/** `paystile developers`: show a service that a host and a wallet are yours, and see how that stands. */
+import { agentWalletPath } from '../../client/agent-wallet.ts'
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import {
+  type DeveloperPurpose,
+  developerDocumentUrl,
+  developerHostOf,
+  formatDeveloperText,
+} from '../../core/payouts/developers.ts'
+import { viewKeyFile } from '../../host/keys/key-file.ts'
+import { createDocumentReader } from '../../host/net/developer-documents.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { openWallet } from '../payment-options.ts'
+import { askService, originOf, postToService, type ServiceView } from './service.ts'
+
+interface ServiceOptions {
+  readonly service?: string
+}
+interface WalletOptions extends ServiceOptions {
+  readonly wallet?: string
+}
+
+/** What is printed is the document itself, so that it can go into a file as it is. */
+export async function showDocument(terminal: Terminal, options: WalletOptions): Promise<ExitCode> {
+  const entry = { wallet: addressOf(options), service: originOf(options.service) }
+  return terminal.result(entry, [JSON.stringify(entry, null, 2)])
+}
+
+export async function listDevelopers(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  const { service, developers } = await askService(originOf(options.service))
+  const rows = developers.map(({ host, wallet, until }) => [host, wallet, until])
+  return terminal.result(
+    { ok: true, service, developers },
+    rows.length === 0 ? ['No host is verified there.'] : table([['host', 'wallet', 'until'], ...rows]),
+  )
+}
+
+export async function registerHost(
+  terminal: Terminal,
+  options: WalletOptions & { readonly host: string },
+): Promise<ExitCode> {
+  const verified = await sign(options, options.host, 'register')
+  return terminal.result({ ok: true, ...verified }, [
+    `${verified['host']} is verified for ${verified['wallet']} until ${verified['until']}.`,
+    `Leave the document where it is: the service looks once a day, and it goes on while it is there.`,
+  ])
+}
+
+export async function revokeHost(terminal: Terminal, host: string, options: WalletOptions): Promise<ExitCode> {
+  const revoked = await sign(options, host, 'revoke')
+  return terminal.result({ ok: true, ...revoked }, [
+    `${revoked['host']} is not verified any more. What was earned until now stays owed.`,
+  ])
+}
+
+export async function verifyHost(terminal: Terminal, text: string, options: WalletOptions): Promise<ExitCode> {
+  const host = hostFrom(text)
+  const origin = originOf(options.service)
+  const wallet = addressOf(options)
+  // What is advised is to be done with the same wallet.
+  const named = options.wallet === undefined ? '' : ` --wallet ${options.wallet}`
+  const service = await askService(origin)
+  const url = developerDocumentUrl(host, service.network)
+  const documents = createDocumentReader(service.network)
+  const reading = await documents.read(host).finally(documents.close)
+  if (reading.kind === 'unavailable') {
+    const message = `The document at ${url} cannot be read: ${reading.why}; try again.`
+    throw new CommandError(exitCodes.unreachable, 'document_unavailable', message)
+  }
+  const isNamed =
+    reading.kind === 'document' &&
+    reading.entries.some(
+      (one) => one.wallet === wallet && [origin, service.id].includes(one.service.replace(/\/$/, '')),
+    )
+  if (!isNamed) {
+    const why = reading.kind === 'document' ? `it does not name ${wallet} for ${origin}` : reading.why
+    const mend = `put what this prints there: npx paystile developers document --service ${origin}${named}`
+    throw new CommandError(
+      exitCodes.refused,
+      'document_refused',
+      `The document at ${url} proves nothing: ${why}; ${mend}`,
+    )
+  }
+  const held = service.developers.find((one) => one.host === host)
+  const until = held?.wallet === wallet ? held.until : null
+  return terminal.result({ ok: true, host, wallet, service: origin, document: url, until }, [
+    `${url} names ${wallet} for ${origin}.`,
+    until === null
+      ? `It is not verified there yet: npx paystile developers register --host ${host} --service ${origin}${named}`
+      : `It is verified there until ${until}.`,
+  ])
+}
+
+/** Signs for the service that the user named, whatever the service says of itself. */
+async function sign(options: WalletOptions, text: string, purpose: DeveloperPurpose) {
+  const host = hostFrom(text)
+  const origin = originOf(options.service)
+  const service = await askService(origin)
+  expectSame(service, origin)
+  const wallet = await openWallet(options.wallet ?? agentWalletPath(), false)
+  const { genesis, time } = service
+  const facts = { purpose, host, wallet: wallet.address, origin, genesis, issuedAt: Date.parse(time) }
+  const signature = await wallet.signMessage(new TextEncoder().encode(formatDeveloperText(facts)))
+  return postToService(origin, purpose, {
+    host,
+    wallet: wallet.address,
+    issuedAt: new Date(facts.issuedAt).toISOString(),
+    signature: encodeBase58(signature),
+  })
+}
+
+/** A service that goes by another name would not take the message; one that wants it for another must not get it. */
+function expectSame({ service }: ServiceView, origin: string): void {
+  if (service === origin) return
+  if (service === null) {
+    throw usage(`The service at ${origin} does not know its own address; its operator has to set publicUrl.`)
+  }
+  throw usage(`The service at ${origin} says that it is ${service}; name it so with --service, if you mean that one.`)
+}
+
+function hostFrom(text: string): string {
+  const isUrl = /^https?:\/\//i.test(text)
+  const host = developerHostOf(isUrl ? text : `https://${text}`)
+  if (host !== undefined && (isUrl || !/[/?#\\]/.test(text))) return host
+  throw usage(`"${text}" is not a host; write it as in addresses, such as api.example.com.`)
+}
+
+/** Of a key file, which need not be opened for that, or as it was given. */
+function addressOf({ wallet = agentWalletPath() }: WalletOptions): string {
+  if (decodeAddress(wallet) !== undefined) return wallet
+  try {
+    return viewKeyFile(wallet).address
+  } catch (error) {
+    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+  }
+}

@@ -1,0 +1,83 @@
+/** Asks a service about its developers, and tells it of one. What it answers is checked before it is used. */
+import { readJson } from '../../client/read-json.ts'
+import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isNetwork, type Network } from '../../core/money/tokens.ts'
+import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
+import { CommandError, exitCodes, usage } from '../output.ts'
+
+export interface ServiceView {
+  /** By what it goes; null where it does not know. */
+  readonly service: string | null
+  readonly id: string
+  readonly network: Network
+  readonly genesis: string
+  readonly time: string
+  readonly developers: readonly { readonly host: string; readonly wallet: string; readonly until: string }[]
+}
+
+const patienceMs = 30_000
+
+/** Of `--service`, or of `PAYSTILE_URL`. */
+export function originOf(given: string | undefined): string {
+  const url = given ?? process.env['PAYSTILE_URL']
+  if (url && isHttpUrl(url)) return new URL(url).origin
+  throw usage('Name the service with --service, such as https://pay.example.com, or set PAYSTILE_URL.')
+}
+
+export async function askService(origin: string): Promise<ServiceView> {
+  const response = await fetch(`${origin}/developers`, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
+  const body = await readJson(response, patienceMs)
+  if (response.status === 404)
+    throw new CommandError(exitCodes.refused, 'no_developers', `${origin} rewards no developers.`)
+  if (response.status === 200 && isView(body)) return body
+  throw unclear(origin, response.status)
+}
+
+/** What it answers: text by name. */
+export async function postToService(
+  origin: string,
+  purpose: DeveloperPurpose,
+  message: object,
+): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(`${origin}/developers${purpose === 'revoke' ? '/revoke' : ''}`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(message),
+    signal: AbortSignal.timeout(patienceMs),
+  })
+  const body = await readJson(response, patienceMs)
+  if (!isObject(body)) throw unclear(origin, response.status)
+  if (response.status === 200 && Object.values(body).every((part) => part === true || isText(part))) return body
+  const { code, detail } = body
+  if (!isText(code) || !isText(detail)) throw unclear(origin, response.status)
+  throw new CommandError(response.status >= 500 ? exitCodes.unreachable : exitCodes.refused, code, detail)
+}
+
+function unclear(origin: string, status: number): CommandError {
+  const message = `${origin} does not answer as a paystile service does (${status}); check the address.`
+  return new CommandError(exitCodes.unreachable, 'server_unavailable', message)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Text that may be written to a terminal: none of it moves the cursor. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 2_000 && !/\p{C}/u.test(value)
+}
+
+function isView(value: unknown): value is ServiceView {
+  if (!isObject(value)) return false
+  const { service, id, network, genesis, time, developers } = value
+  const isLine = (line: unknown) => isObject(line) && [line['host'], line['wallet'], line['until']].every(isText)
+  return (
+    (service === null || isText(service)) &&
+    [id, genesis, time, network].every(isText) &&
+    isNetwork(String(network)) &&
+    !Number.isNaN(Date.parse(String(time))) &&
+    Array.isArray(developers) &&
+    developers.every(isLine)
+  )
+}

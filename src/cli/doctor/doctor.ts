@@ -1,0 +1,210 @@
+/**
+ * `paystile doctor`: looks at everything a service needs, and says what to do about what is not well. It makes and changes
+ * nothing, repeats no secret, and goes on whatever it meets.
+ */
+import { relative } from 'node:path'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import { fileNames } from '../../gateway/config/file.ts'
+import { createIdentity } from '../../host/keys/ed25519.ts'
+import { createHttpTransport } from '../../host/net/transport.ts'
+import type { ServiceConfig } from '../../paywall/config/config.ts'
+import { type ExitCode, exitCodes, paint, type Terminal } from '../output.ts'
+import { checkClock } from './clock.ts'
+import { attempt, type Finding, fail, type Level, ok } from './finding.ts'
+import { checkNodes, type Ground } from './nodes.ts'
+import { checkPayouts } from './payouts.ts'
+import { checkRates } from './rates.ts'
+import { checkRecipients } from './recipient.ts'
+import { createRedactor } from './redact.ts'
+import { checkSecrets } from './secrets.ts'
+import { checkSettlement } from './settlement.ts'
+import { checkStore } from './store.ts'
+import { readSubject, type Subject } from './subject.ts'
+import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
+
+export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  const subject = await readSubject(file, process.env)
+  const { findings, isServing } = await examine(subject)
+  const redact = createRedactor({ environment: subject.environment, ...secretsOf(subject) })
+  const told = findings.map((one) => ({
+    ...one,
+    finding: redact(one.finding),
+    ...(one.next !== undefined && { next: redact(one.next) }),
+  }))
+  const isWell = told.every(({ level }) => level !== 'fail')
+  const next = nextSteps(subject, told, isServing).map(redact)
+  const network = networkOf(subject)
+  const value = { ok: isWell, ...(subject.file !== undefined && { file: subject.file }), network, checks: told, next }
+  terminal.result(value, [...told.flatMap(lines), '', 'What to do next:', ...next.map((step) => `  ${step}`)])
+  return isWell ? exitCodes.ok : exitCodes.usage
+}
+
+interface Examination {
+  readonly findings: readonly Finding[]
+  readonly isServing: boolean
+}
+
+async function examine(subject: Subject): Promise<Examination> {
+  const findings: Finding[] = [...(await attempt('node', checkRuntime))]
+  const add = async (check: string, look: () => readonly Finding[] | Promise<readonly Finding[]>): Promise<void> => {
+    findings.push(...(await attempt(check, look)))
+  }
+  await add('config', () => checkConfig(subject))
+  await add('secret', () => checkSecrets(subject))
+  let isServing = false
+  const http = createHttpTransport()
+  try {
+    if (subject.problems.length === 0) isServing = await examineService(subject, http, add)
+  } finally {
+    await http.close()
+  }
+  return { findings, isServing }
+}
+
+type Add = (check: string, look: () => readonly Finding[] | Promise<readonly Finding[]>) => Promise<void>
+
+/** Everything that needs a configuration. True when the service runs already. */
+async function examineService(
+  subject: Subject,
+  http: ReturnType<typeof createHttpTransport>,
+  add: Add,
+): Promise<boolean> {
+  const { routes, plan } = subject
+  let ground: Ground = { rpc: undefined, genesis: undefined }
+  let aheadMs: number | undefined
+  let isServing = false
+  const [first] = routes
+  if (first) {
+    const { service } = first.config
+    const { network } = service
+    await add('nodes', async () => {
+      const report = await checkNodes(network, service.rpc, http.transport)
+      ground = report
+      return report.findings
+    })
+    await add('recipient', () => checkRecipients(routes, network, ground))
+    await add('ledger', async () => {
+      const report = await checkStore(service, ground.genesis, {
+        reportToken: plan?.reportToken,
+        owes: plan?.service.rewards !== undefined || routes.some(({ config }) => config.route.conversion),
+      })
+      aheadMs = report.aheadMs
+      return report.findings
+    })
+    await add('clock', () => checkClock(network, ground, aheadMs))
+    const charged = routes.map(({ config }) => config.route)
+    if (plan) {
+      await add('rates', () => checkRates(charged, http.get))
+      await add('convert', () => checkSettlement(charged, ground, http))
+    }
+  }
+  await add('rewards', () => checkPayouts(subject, ground, http.get))
+  if (plan) {
+    await add('upstream', () => checkUpstreams(plan))
+    await add('port', async () => {
+      const report = await checkPort(plan, first && markOf(first.config.service, ground.genesis))
+      isServing = report.isServing
+      return report.findings
+    })
+  }
+  const publicUrl = first?.config.route.publicUrl ?? plan?.publicUrl
+  if (first) await add('publicUrl', () => checkPublicUrl(publicUrl, first.config.service.network, isServing))
+  ground.rpc?.close()
+  return isServing
+}
+
+function markOf({ network, service, keyring }: ServiceConfig, genesis: string | undefined): ServiceMark {
+  const identityKey = keyring && encodeBase58(createIdentity(keyring.identitySeed).publicKey)
+  return { network, service, genesis, identityKey }
+}
+
+const [leastMajor, leastMinor] = [20, 19]
+
+function checkRuntime(): readonly Finding[] {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const isEnough = major > leastMajor || (major === leastMajor && minor >= leastMinor)
+  if (isEnough) return [ok('node', `Node ${process.versions.node}`)]
+  return [
+    fail(
+      'node',
+      `Node ${process.versions.node} is too old`,
+      `install Node ${leastMajor}.${leastMinor} or later from https://nodejs.org`,
+    ),
+  ]
+}
+
+function checkConfig({ file, problems, plan, routes }: Subject): readonly Finding[] {
+  const name = file === undefined ? 'the environment' : relative('.', file)
+  if (problems.length > 0) {
+    return problems.map((problem) => {
+      if (/; npx paystile init .*$/.test(problem)) {
+        return fail('config', problem.replace(/; npx paystile init .*$/, ''), 'npx paystile init')
+      }
+      const variable = /the environment has no (\w+)|\(from (\w+)\)/.exec(problem)
+      const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
+      return fail('config', problem, place)
+    })
+  }
+  const [first] = routes
+  const network = first?.config.service.network ?? 'no network'
+  if (!plan) return [ok('config', `PAYSTILE_ variables for ${network}; the rest is in your program and not looked at`)]
+  const free = plan.routes.length - routes.length
+  const paid = `${routes.length} paid ${routes.length === 1 ? 'route' : 'routes'}`
+  return [ok('config', `${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]
+}
+
+function networkOf({ routes }: Subject): Network | null {
+  return routes[0]?.config.service.network ?? null
+}
+
+/** What of the configuration must not be shown, whichever way it would come out. */
+function secretsOf({ routes, plan }: Subject): {
+  readonly known: readonly string[]
+  readonly addresses: readonly string[]
+} {
+  const addresses = routes.flatMap(({ config: { service, route } }) => [
+    ...service.rpc,
+    ...(typeof service.ledger === 'string' ? [service.ledger] : []),
+    ...('url' in route.rates && route.rates.url ? [route.rates.url] : []),
+  ])
+  const keys = routes.flatMap(({ config: { route } }) => {
+    const venue = route.conversion?.venue
+    return [
+      ...('apiKey' in route.rates && route.rates.apiKey ? [route.rates.apiKey] : []),
+      ...(venue?.kind === 'jupiter' && venue.apiKey ? [venue.apiKey] : []),
+    ]
+  })
+  const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
+  return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
+}
+
+const colours: Readonly<Record<Level, (text: string) => string>> = {
+  ok: paint.green,
+  warn: paint.yellow,
+  fail: paint.red,
+}
+const marks: Readonly<Record<Level, string>> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
+
+function lines({ check, level, finding, next }: Finding): readonly string[] {
+  const line = `${colours[level](marks[level])}  ${check.padEnd(9)}  ${finding}`
+  return next === undefined ? [line] : [line, `${' '.repeat(17)}→ ${next}`]
+}
+
+function nextSteps(
+  { file, plan, routes }: Subject,
+  findings: readonly Finding[],
+  isServing: boolean,
+): readonly string[] {
+  const failed = findings.filter(({ level }) => level === 'fail')
+  const named = file === undefined || relative('.', file) === fileNames[0] ? '' : ` ${relative('.', file)}`
+  const again = `npx paystile doctor${named}`
+  if (failed.length > 0) return [...new Set(failed.map(({ next = '' }) => next)), again]
+  if (!plan) return ['start your program']
+  const path = plan.routes[0]?.path.replace(/\*$/, 'hello').replace(/:[A-Za-z_]\w*/g, '1') ?? '/'
+  const host = ['0.0.0.0', '::'].includes(plan.host) ? '127.0.0.1' : plan.host
+  const pay = `npx paystile pay http://${host}:${plan.port}${path}`
+  const isLocal = routes[0]?.config.service.network === 'localnet'
+  const buy = isLocal ? `npx paystile faucet && ${pay}` : pay
+  return isServing ? [buy] : [`npx paystile serve${named}`, buy]
+}

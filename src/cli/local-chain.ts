@@ -1,0 +1,99 @@
+/** Starting a local chain for a command, and ending it when the command is told to stop. */
+import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
+import { constants } from 'node:os'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import { announceLocalnet, findLocalnets, keptLocalnets, localnetDirectory, withdrawLocalnet } from '../host/home.ts'
+import { type Localnet, LocalnetDataError, startLocalnet } from '../localnet/index.ts'
+import { CommandError, exitCodes } from './output.ts'
+
+export interface OwnChain {
+  readonly localnet: Localnet
+  /** Everything that belongs to this chain and is worthless without it. */
+  readonly directory: string
+  /** Lets other programs of this user find it, and its funded wallet. */
+  announce(walletFile?: string): void
+  close(): Promise<void>
+}
+
+export interface OwnChainOptions {
+  readonly port?: number | undefined
+  readonly slotMs?: number | undefined
+  readonly keep?: boolean | undefined
+}
+
+const usualPort = 8899
+
+export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain> {
+  const port = options.port ?? ((await isFree(usualPort)) && (await isFree(usualPort + 1)) ? usualPort : 0)
+  const genesisHash = options.keep ? chainToKeep() : encodeBase58(randomBytes(32))
+  const directory = localnetDirectory(genesisHash)
+  const localnet = await startLocalnet({
+    port,
+    genesisHash,
+    ...(options.slotMs !== undefined && { slotMs: options.slotMs }),
+    ...(options.keep && { dataDir: directory }),
+  }).catch((error: unknown) => {
+    throw explain(error, port)
+  })
+  return {
+    localnet,
+    directory,
+    announce: (walletFile) =>
+      announceLocalnet({
+        genesis: localnet.genesisHash,
+        rpcUrl: localnet.rpcUrl,
+        ...(walletFile !== undefined && { walletFile }),
+      }),
+    close: async () => {
+      await localnet.close()
+      withdrawLocalnet(localnet.genesisHash)
+    },
+  }
+}
+
+/** The chain that was kept last time, unless somebody runs it; else a new one. */
+function chainToKeep(): string {
+  const running = new Set(findLocalnets().map((note) => note.genesis))
+  const [kept] = keptLocalnets().filter((genesis) => !running.has(genesis))
+  return kept ?? encodeBase58(randomBytes(32))
+}
+
+function explain(error: unknown, port: number): unknown {
+  const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') {
+    return new CommandError(
+      exitCodes.usage,
+      'port_in_use',
+      `Port ${port} or ${port + 1} is in use; choose others with --port.`,
+    )
+  }
+  if (error instanceof LocalnetDataError) return new CommandError(exitCodes.usage, 'chain_data', error.message)
+  return error
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+}
+
+/** Within so long of the first, a signal is the same one: npm passes on what the terminal has sent to all. */
+const sameSignalMs = 500
+
+/** Resolves at Ctrl-C or when the process is asked to end. Who asks once more, while it stops, has it end at once. */
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked: number | undefined
+    const stop = (signal: NodeJS.Signals): void => {
+      const now = performance.now()
+      if (asked !== undefined && now - asked > sameSignalMs) process.exit(128 + constants.signals[signal])
+      asked ??= now
+      resolve()
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+  })
+}

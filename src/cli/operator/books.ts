@@ -1,0 +1,55 @@
+/** `paystile books`: whether the sums that the reports show are those of the payments, and how to reckon them anew. */
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
+import type { Books, Ledger } from '../../core/ports/index.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { readToken } from '../payment-options.ts'
+import { type LedgerOptions, withLedger } from './ledger.ts'
+
+export async function auditBooks(terminal: Terminal, options: LedgerOptions): Promise<ExitCode> {
+  return withLedger(options, async (ledger) => tell(terminal, await booksOf(ledger).audit(), {}))
+}
+
+interface RebuildOptions extends LedgerOptions {
+  readonly token?: string
+}
+
+export async function rebuildBooks(terminal: Terminal, options: RebuildOptions): Promise<ExitCode> {
+  const asked = options.token === undefined ? undefined : readToken(options.token)
+  return withLedger(options, async (ledger) => {
+    const books = booksOf(ledger)
+    const before = await books.reportToken()
+    const token = asked ?? before
+    if (token === undefined) throw usage('The ledger has no report token yet; name it with --token.')
+    await books.rebuild(token)
+    const isChanged = before !== undefined && before !== token
+    return tell(terminal, await books.audit(), { reportToken: token, ...(isChanged && { next: nextFor(token) }) })
+  })
+}
+
+/** Servers that run go by the books, and only those that start compare them with their configuration. */
+function nextFor(token: TokenCode): string {
+  return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
+}
+
+function booksOf({ books }: Ledger): Books {
+  if (books) return books
+  throw new CommandError(exitCodes.usage, 'no_books', 'This ledger keeps no books.')
+}
+
+function tell(
+  terminal: Terminal,
+  discrepancies: readonly Discrepancy[],
+  facts: { readonly reportToken?: TokenCode; readonly next?: string },
+): ExitCode {
+  const agrees = discrepancies.length === 0
+  const rows = discrepancies.map(({ line, kept, counted }) => [line, kept, counted])
+  terminal.result({ ok: agrees, ...facts, discrepancies }, [
+    ...(facts.reportToken === undefined ? [] : [`Reckoned anew, in ${facts.reportToken}.`]),
+    ...(facts.next === undefined ? [] : [facts.next]),
+    agrees ? 'The books agree with the payments.' : `${rows.length} lines of the books differ from the payments:`,
+    ...table(agrees ? [] : [['line', 'kept', 'counted'], ...rows]),
+    ...(agrees ? [] : ['', 'Please report this; then reckon them anew with: npx paystile books rebuild']),
+  ])
+  return agrees ? exitCodes.ok : exitCodes.failure
+}

@@ -1,0 +1,51 @@
+/** When a gateway reads its configuration again: at SIGHUP and, where that is wanted, whenever a file beside it is saved. */
+import { watch } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { envFileName } from '../../host/env-file.ts'
+
+export interface Reloads {
+  /** Ends it, once the one that runs is over. */
+  stop(): Promise<void>
+}
+
+/** Editors write a file in several steps. */
+const settleMs = 100
+
+/** One after the other: what is asked for while one runs is done once more after it. */
+export function followChanges(path: string, isWatching: boolean, reload: () => Promise<void>): Reloads {
+  let running: Promise<void> | undefined
+  let isWanted = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const run = async (): Promise<void> => {
+    while (isWanted) {
+      isWanted = false
+      await reload()
+    }
+    running = undefined
+  }
+  const want = (): void => {
+    isWanted = true
+    running ??= run()
+  }
+  const soon = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(want, settleMs)
+  }
+  process.on('SIGHUP', want)
+  const names = [basename(path), envFileName]
+  // The directory, since many editors put a new file in the place of the old one.
+  const watcher = isWatching
+    ? watch(dirname(resolve(path)), (_event, name) => {
+        if (name === null || names.includes(name)) soon()
+      })
+    : undefined
+  return {
+    stop: async () => {
+      process.off('SIGHUP', want)
+      clearTimeout(timer)
+      watcher?.close()
+      isWanted = false
+      await running
+    },
+  }
+}

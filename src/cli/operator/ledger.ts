@@ -1,0 +1,148 @@
+/** The ledger of a service, opened by a command beside the service itself: by the same secret, or not at all. */
+import { existsSync, readFileSync } from 'node:fs'
+import { readGenesis } from '../../chain/rpc/genesis.ts'
+import { createRpc } from '../../chain/rpc/rpc.ts'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { genesisHashes, type Network, parseNodes } from '../../core/money/tokens.ts'
+import type { Ledger } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/index.ts'
+import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
+import type { Keyring } from '../../core/protocol/keyring.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../../host/home.ts'
+import { createHttpTransport } from '../../host/net/transport.ts'
+import { LedgerConfigurationError } from '../../ledger/identity.ts'
+import { openLedger } from '../../ledger/open.ts'
+import { type Environment, openKeyring, type ServiceConfig } from '../../paywall/config/config.ts'
+import { readSubject } from '../doctor/subject.ts'
+import { chooseNetwork } from '../network.ts'
+import { CommandError, exitCodes, usage } from '../output.ts'
+
+export interface LedgerOptions {
+  readonly ledger?: string
+  readonly network?: Network
+}
+
+/**
+ * Opens it for the time of some work. It is the one that a service started here would use: by `paystile.yaml` and `.env`, the
+ * environment, or the chain that runs on this machine.
+ */
+export async function withLedger<Result>(
+  options: LedgerOptions,
+  work: (ledger: Ledger) => Promise<Result>,
+): Promise<Result> {
+  const { environment, config } = await findService(options)
+  const network = options.network ?? config?.network ?? chooseNetwork(undefined)
+  const given = options.ledger ?? ledgerOf(config) ?? environment['PAYSTILE_LEDGER']
+  const rpc = config?.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
+  const isFound = Boolean(given) && Boolean(config?.keyring ?? environment['PAYSTILE_SECRET'])
+  const genesis = network === 'localnet' ? await findChain(rpc, config, isFound) : genesisHashes[network]
+  const directory = network === 'localnet' && genesis !== undefined ? localnetDirectory(genesis) : undefined
+  const url = findUrl(given, network, directory)
+  const keyring = config?.keyring ?? readSecret(environment, directory)
+  const service = config?.service ?? (environment['PAYSTILE_SERVICE'] || 'default')
+  const identity = { network, service, fingerprint: keyring.fingerprint, ...(genesis !== undefined && { genesis }) }
+  const clock = createWallClock()
+  try {
+    const ledger = await openLedger(url, { clock, ownClock: network !== 'localnet', identity })
+    return await work(ledger).finally(() => ledger.close())
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) {
+      throw new CommandError(exitCodes.unreachable, 'ledger_unavailable', sentence(error.message))
+    }
+    if (error instanceof LedgerConfigurationError)
+      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
+    throw error
+  }
+}
+
+const timeoutMs = 5_000
+
+/**
+ * The chain of a service on a localnet: that of its own nodes. Only where no service is described it is the chain that runs on
+ * this machine. Undefined where it cannot be told and need not be.
+ */
+async function findChain(
+  rpc: readonly string[],
+  config: ServiceConfig | undefined,
+  isFound: boolean,
+): Promise<string | undefined> {
+  const [url] = rpc
+  if (url === undefined) return config ? undefined : findLocalnet()?.genesis
+  const http = createHttpTransport()
+  try {
+    const genesis = await readGenesis(createRpc({ urls: rpc, transport: http.transport, timeoutMs }).call)
+    if (genesis !== undefined || isFound) return genesis
+  } finally {
+    await http.close()
+  }
+  throw new CommandError(
+    exitCodes.unreachable,
+    'chain_unavailable',
+    `The local chain at ${new URL(url).origin} does not answer; start it, or name the ledger with --ledger.`,
+  )
+}
+
+interface Found {
+  readonly environment: Environment
+  /** Undefined where no file describes a service. */
+  readonly config: ServiceConfig | undefined
+}
+
+async function findService({ ledger }: LedgerOptions): Promise<Found> {
+  const { file, environment, problems, routes } = await readSubject(undefined, process.env)
+  if (file === undefined) return { environment, config: undefined }
+  if (problems.length > 0 && ledger === undefined) throw new ConfigurationError(problems)
+  return { environment, config: routes[0]?.config.service }
+}
+
+function ledgerOf(config: ServiceConfig | undefined): string | undefined {
+  if (!config) return undefined
+  const { network, rpc, ledger } = config
+  if (network === 'localnet' && rpc.length === 0 && ledger === undefined) throw usage(`${whyHidden(config)}.`)
+  return typeof ledger === 'string' ? ledger : undefined
+}
+
+/**
+ * Why no other process can look into what a service keeps, and what to do about it; undefined where it can. Opened here, a
+ * ledger in memory would be another one, and empty: everything would seem well.
+ */
+export function whyHidden({ network, rpc, ledger }: ServiceConfig): string | undefined {
+  if (network === 'localnet' && rpc.length === 0)
+    return 'This service keeps its chain and its payments in memory; to look into them from outside, run npx paystile localnet, and give its address as rpc'
+  if (typeof ledger !== 'string' || parseLedgerUrl(ledger)?.kind !== 'memory') return undefined
+  return 'This service keeps its payments in memory, where no other process can look; set ledger: to a file, such as ledger.sqlite, and start it again'
+}
+
+/** A file that is not there is a mistake, and not a new ledger. */
+function findUrl(given: string | undefined, network: Network, directory: string | undefined): string {
+  const named = given || undefined
+  const url = named ?? (directory === undefined ? `.paystile/${network}.sqlite` : localLedgerFile(directory))
+  const place = parseLedgerUrl(url)
+  if (place?.kind === 'memory')
+    throw usage(
+      'A ledger in memory, where no other process can look, is known to its own process only; set ledger: to a file, or to a database.',
+    )
+  if (place?.kind !== 'sqlite' || existsSync(place.path)) return url
+  const hint = named === undefined ? 'name it with --ledger or PAYSTILE_LEDGER' : 'check --ledger and PAYSTILE_LEDGER'
+  throw usage(`There is no ledger at ${place.path}; ${hint}.`)
+}
+
+function readSecret(environment: Environment, directory: string | undefined): Keyring {
+  const problems: string[] = []
+  const keyring = openKeyring(findSecret(environment, directory), problems)
+  if (keyring) return keyring
+  throw usage(`${problems.join('; ')}.`)
+}
+
+function findSecret(environment: Environment, directory: string | undefined): string {
+  const secret = environment['PAYSTILE_SECRET']
+  if (secret) return secret
+  const file = directory && localSecretFile(directory)
+  if (file && existsSync(file)) return readFileSync(file, 'utf8').trim()
+  throw usage("PAYSTILE_SECRET is missing; set it to the service's own, by which its ledger is recognised.")
+}
+
+function sentence(message: string): string {
+  return message.endsWith('.') ? message : `${message}.`
+}

@@ -1,0 +1,40 @@
+/** `paystile localnet`: a Solana chain on this machine, for the tools of your own. */
+import { startOwnChain, untilStopped } from '../local-chain.ts'
+import { readWhole } from '../numbers.ts'
+import { type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
+
+interface LocalnetCommandOptions {
+  readonly port?: string
+  readonly slotMs?: string
+  readonly keep?: boolean
+}
+
+export async function localnet(terminal: Terminal, options: LocalnetCommandOptions): Promise<ExitCode> {
+  const chain = await startOwnChain({
+    port: readWhole('--port', options.port, 1, 65_534),
+    slotMs: readWhole('--slot-ms', options.slotMs, 10, 60_000),
+    keep: options.keep,
+  })
+  chain.announce()
+  const { rpcUrl, wsUrl, genesisHash, mints } = chain.localnet
+  const rows = [
+    ['JSON-RPC', rpcUrl],
+    ['WebSocket', wsUrl],
+    ['Faucet', `${rpcUrl}/faucet`],
+    ['USDC', mints.USDC?.address ?? ''],
+    ['NATIVE', mints.NATIVE?.address ?? ''],
+    ['Genesis', genesisHash],
+    ...(options.keep ? [['Kept in', chain.directory]] : []),
+  ]
+  terminal.result({ rpcUrl, wsUrl, network: 'localnet', genesis: genesisHash, faucetUrl: `${rpcUrl}/faucet`, mints }, [
+    paint.bold('A Solana chain runs on this machine.'),
+    '',
+    ...table(rows),
+    '',
+    'Get test money with: npx paystile faucet <address>',
+    'Ctrl-C stops it.',
+  ])
+  await untilStopped()
+  await chain.close()
+  return exitCodes.ok
+}

@@ -1,0 +1,86 @@
+/** `paystile refund`: sends a payment back that bought nothing, or what of it was too much. Once, however often it is run. */
+import type { RoutesConfig } from '../../api/options.ts'
+import { mintsOf } from '../../api/router.ts'
+import { groundOf, openRefunds } from '../../compose/payouts.ts'
+import { decodeSignature } from '../../core/encoding/base58.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import { mintOf, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import type { Dispatch } from '../../core/payouts/ports.ts'
+import { parseRefund } from '../../core/payouts/refunds.ts'
+import { readKeyFile } from '../../host/keys/key-file.ts'
+import type { AccountKey } from '../../paywall/config/options.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { passphraseFor } from '../passphrase.ts'
+import { type ServiceOptions, withService } from './service.ts'
+
+interface RefundOptions extends ServiceOptions {
+  readonly key?: string
+}
+
+const pauseMs = 1_000
+/** Longer than a transaction can still land. */
+const patienceMs = 180_000
+
+export function refund(terminal: Terminal, tx: string, options: RefundOptions): Promise<ExitCode> {
+  const payment = decodeSignature(tx)
+  if (!payment) throw usage(`${tx} is not the signature of a transaction; take it from the list of problems.`)
+  return withService(terminal, options, async (service, config) => {
+    const parts = await open(service, config, await unlocked(options.key ?? config.refundKey))
+    const planning = await planRefund(parts, payment)
+    if (planning.kind === 'unknown')
+      throw new CommandError(exitCodes.refused, 'unknown_payment', 'This service has not seen that payment.')
+    if (planning.kind === 'refused')
+      throw new CommandError(exitCodes.refused, 'refund_refused', `It cannot be refunded: ${planning.why}.`)
+    const ended = await follow(terminal, parts, planning.dispatch)
+    return tell(terminal, service, config, ended)
+  })
+}
+
+async function open(service: Service, config: RoutesConfig, key: AccountKey | undefined): Promise<RefundParts> {
+  if (key === undefined)
+    throw usage(
+      'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
+    )
+  const ground = groundOf(service, config)
+  if (!ground) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
+  return openRefunds(service, ground, config.mints, key)
+}
+
+/** A person is asked for the passphrase of a file that has one. */
+async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undefined> {
+  return typeof key === 'string' ? readKeyFile(key, await passphraseFor(key)) : key
+}
+
+/** Until it has landed for good, was given up, or it takes too long to wait. */
+async function follow(terminal: Terminal, parts: RefundParts, begun: Dispatch): Promise<Dispatch> {
+  const end = parts.clock.monotonic() + patienceMs
+  let dispatch = begun
+  let told = ''
+  while (dispatch.state === 'planned' || dispatch.state === 'signed') {
+    const step = await advanceRefund(parts, dispatch)
+    const why = 'why' in step ? step.why : ''
+    if (why !== told && why !== '') terminal.note(`${why}…`)
+    told = why
+    dispatch = (await parts.dispatches.get(dispatch.id)) ?? dispatch
+    if (dispatch.state === 'landed' || dispatch.state === 'dropped' || parts.clock.monotonic() > end) break
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  }
+  return dispatch
+}
+
+function tell(terminal: Terminal, service: Service, { mints }: RoutesConfig, dispatch: Dispatch): ExitCode {
+  const { id, state, signed, why } = dispatch
+  const { payment, token, units, reason } = parseRefund(dispatch.about)
+  const decimals = token === 'SOL' ? solDecimals : mintOf(token as TokenCode, mintsOf(service, mints))?.decimals
+  const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
+  if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
+  const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }
+  return terminal.result(facts, [
+    state === 'landed'
+      ? `${amount} ${token} were sent back (${reason}).`
+      : `${amount} ${token} are on their way back (${reason}); run the same command again to see it through.`,
+    ...(signed ? [`Transaction: ${signed.signature}`] : []),
+  ])
+}

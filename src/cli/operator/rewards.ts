@@ -1,0 +1,119 @@
+/** `paystile rewards`: what is owed and paid, the switch that stops payouts, and reckoning it all anew. */
+import type { RoutesConfig } from '../../api/options.ts'
+import { mintsOf } from '../../api/router.ts'
+import { type Ground, groundOf } from '../../compose/payouts.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import { mintOf } from '../../core/money/tokens.ts'
+import { rewardRoles } from '../../core/payouts/rewards.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import { auditRewards } from '../../workers/payouts/audit.ts'
+import { createPauseSwitch, type PauseSwitch } from '../../workers/payouts/pause.ts'
+import { counted, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { type ServiceOptions, withService } from './service.ts'
+import { findWaiting, waitingFacts, waitingLines } from './unpaid-payees.ts'
+
+export function showRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service, config) => {
+    const { rewards } = demandGround(service, config)
+    const now = service.clock.now()
+    const decimals = mintOf('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
+    const amount = (units: bigint) => formatUnits(units, decimals)
+    const [sums, ripening, isPaused, waiting] = await Promise.all([
+      rewards.sums(),
+      rewards.ripening(),
+      switchOf(service).isPaused(),
+      findWaiting(rewards, { now, decimals, least: config.rewards?.least }),
+    ])
+    const roles = rewardRoles.map((role) => {
+      const {
+        payees = 0,
+        accrued = 0n,
+        owed = 0n,
+        reserved = 0n,
+        paid = 0n,
+      } = sums.find((one) => one.role === role) ?? {}
+      return {
+        role,
+        payees,
+        accrued: amount(accrued),
+        due: amount(owed),
+        underWay: amount(reserved),
+        paid: amount(paid),
+      }
+    })
+    const rows = roles.map(({ role, payees, accrued, due, underWay, paid }) => [
+      role,
+      String(payees),
+      accrued,
+      due,
+      underWay,
+      paid,
+    ])
+    const facts = { ok: true, token: 'NATIVE', paused: isPaused, ripening, roles, ...waitingFacts(waiting, amount) }
+    return terminal.result(facts, [
+      ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
+      '',
+      `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} not shared out yet.`,
+      ...(isPaused ? ['Payouts, conversions and refunds are paused; npx paystile rewards resume goes on.'] : []),
+      ...waitingLines(waiting, amount),
+    ])
+  })
+}
+
+export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service) => {
+    const isNew = await switchOf(service).pause()
+    return terminal.result({ ok: true, paused: true }, [
+      isNew
+        ? 'Payouts, conversions and refunds are paused on all servers. What was sent before may still land.'
+        : 'They were paused already.',
+      'npx paystile rewards resume goes on.',
+    ])
+  })
+}
+
+export function resumeRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service) => {
+    const isNew = await switchOf(service).resume()
+    return terminal.result({ ok: true, paused: false }, [
+      isNew ? 'Payouts, conversions and refunds go on.' : 'Nothing was paused.',
+    ])
+  })
+}
+
+export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
+  return withService(terminal, options, async (service, config) => {
+    const ground = demandGround(service, config)
+    const mints = mintsOf(service, config.mints)
+    const native = mintOf('NATIVE', mints)
+    if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    const audit = await auditRewards({
+      ...ground,
+      chain: service.chain,
+      native,
+      reportToken: service.config.reportToken,
+      assetOf: (token) => (token === 'SOL' ? 'SOL' : mintOf(token, mints)?.address),
+    })
+    const { accruals, payouts, problems, unknown } = audit
+    terminal.result({ ok: problems.length === 0, ...audit }, [
+      `${counted(accruals, 'payment')} ${accruals === 1 ? 'was' : 'were'} shared out, and ${counted(payouts, 'payout')} landed.`,
+      problems.length === 0 ? 'Everything agrees with the chain and with the journal.' : 'This does not agree:',
+      ...problems,
+      ...(unknown.length === 0
+        ? []
+        : ['Of these no node tells any more, so they were not compared with the chain:', ...unknown]),
+    ])
+    return problems.length === 0 ? exitCodes.ok : exitCodes.failure
+  })
+}
+
+function demandGround(service: Service, config: RoutesConfig): Ground {
+  const ground = groundOf(service, config)
+  if (ground) return ground
+  throw usage('This ledger keeps no rewards; use SQLite or PostgreSQL.')
+}
+
+function switchOf({ ledger, clock }: Service): PauseSwitch {
+  if (ledger.shelf) return createPauseSwitch(ledger.shelf, clock)
+  throw usage('This ledger has no place for the switch; use SQLite or PostgreSQL.')
+}

@@ -1,0 +1,160 @@
+/** `paystile serve`: the gateway, from a file. */
+import { existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
+import type { Plan, RoutePlan } from '../../gateway/config/plan.ts'
+import { jsonSchema } from '../../gateway/config/schema.ts'
+import { findSelf } from '../../gateway/config/self.ts'
+import { type Gateway, openGateway } from '../../gateway/gateway.ts'
+import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../../host/env-file.ts'
+import type { ProviderOptions } from '../../paywall/config/options.ts'
+import { untilStopped } from '../local-chain.ts'
+import { readWhole } from '../numbers.ts'
+import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
+import { followChanges, type Reloads } from './config-changes.ts'
+
+interface ServeOptions {
+  readonly port?: string
+  readonly host?: string
+  readonly check?: boolean
+  readonly schema?: boolean
+  readonly watch?: boolean
+}
+
+export async function serve(terminal: Terminal, file: string | undefined, options: ServeOptions): Promise<ExitCode> {
+  if (options.schema) {
+    terminal.write(`${JSON.stringify(jsonSchema(), null, 2)}\n`)
+    return exitCodes.ok
+  }
+  const port = readWhole('--port', options.port, 0, 65_535)
+  const path = findFile(file)
+  const secrets = followEnvFile(dirname(path))
+  noteSecrets(terminal, dirname(path), secrets.load().reading)
+  const readPlan = async (): Promise<Plan> => {
+    const read = await readPlanFile(path, process.env)
+    return { ...read, port: port ?? read.port, host: options.host ?? read.host }
+  }
+  const plan = await readPlan()
+  const routes = plan.routes.map(describe)
+  if (options.check) {
+    const circles = await findSelf(plan)
+    if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
+    const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
+    const lines = [`${basename(path)} can be served: ${count}.`, '', ...rowsOf(routes)]
+    return terminal.result({ ok: true, file: path, routes }, lines)
+  }
+  const stopped = untilStopped()
+  const gateway = openGateway(plan)
+  let reloads: Reloads | undefined
+  try {
+    const url = await gateway.listen().catch((error: unknown) => {
+      throw explain(error, plan)
+    })
+    terminal.result({ url, file: path, routes }, [
+      paint.bold(`Serving ${basename(path)} at ${url}`),
+      '',
+      ...rowsOf(routes),
+    ])
+    void tellReadiness(terminal, gateway)
+    reloads = followChanges(path, options.watch === true, async () => {
+      const { undo } = secrets.load()
+      try {
+        await gateway.reload(await readPlan())
+        terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
+      } catch (error) {
+        undo()
+        const why = error instanceof Error ? error.message : String(error)
+        terminal.note(`${paint.yellow('Not reloaded; the former configuration goes on.')} ${why}`)
+      }
+    })
+    await stopped
+    terminal.note('Stopping…')
+    return exitCodes.ok
+  } finally {
+    await reloads?.stop()
+    await gateway.close()
+  }
+}
+
+export function findFile(given: string | undefined): string {
+  if (given !== undefined) {
+    if (existsSync(given)) return given
+    throw new CommandError(exitCodes.usage, 'no_file', `There is no file ${given}; make one with: npx paystile init`)
+  }
+  const found = fileNames.find((name) => existsSync(name))
+  if (found !== undefined) return join('.', found)
+  throw new CommandError(
+    exitCodes.usage,
+    'no_file',
+    `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory; make one with: npx paystile init`,
+  )
+}
+
+/** What `.env` beside the configuration says joins the environment, which has the last word. */
+export function readSecrets(terminal: Terminal, directory: string): void {
+  noteSecrets(terminal, directory, loadEnvFile(directory))
+}
+
+function noteSecrets(terminal: Terminal, directory: string, reading: EnvReading): void {
+  const path = join(directory, envFileName)
+  if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is left out.`)
+  if (reading.kind === 'read' && reading.isOpen) {
+    terminal.note(`Other users of this machine can read ${path}; chmod 600 ${path} keeps it to you.`)
+  }
+}
+
+interface RouteWords {
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly price: string
+  readonly upstream: string
+}
+
+function describe({ name, path, provider, upstream }: RoutePlan): RouteWords {
+  const methods = name.split(' ', 1)[0]?.split(',') ?? []
+  // Without the name and password that an address may hold.
+  return {
+    methods,
+    path,
+    price: provider ? priceOf(provider) : 'free',
+    upstream: `${upstream.origin}${upstream.prefix}`,
+  }
+}
+
+function priceOf({ price, token, per = 'request' }: ProviderOptions): string {
+  const amount = typeof price === 'function' ? 'a price by request in' : String(price)
+  if (per === 'request') return `${amount} ${token}`
+  const unit = per === 'megabyte' ? 'MB' : 'seconds' in per ? `${per.seconds} s` : `${per.requests} requests`
+  return `${amount} ${token} / ${unit}`
+}
+
+function rowsOf(routes: readonly RouteWords[]): readonly string[] {
+  return table(routes.map(({ methods, path, price, upstream }) => [methods.join(','), path, price, `→ ${upstream}`]))
+}
+
+/** What cannot be sold yet is told once it is known; the log goes on from there. */
+async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
+  const { ready, offered, why } = await gateway.readiness()
+  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} What to do: npx paystile doctor`)
+  else if (offered.length > 0) terminal.note(`Ready: paid in ${offered.join(', ')}. Ctrl-C stops it.`)
+}
+
+function explain(error: unknown, { host, port }: Plan): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use; choose another with --port.`)
+  if (code === 'EACCES')
+    return new CommandError(
+      exitCodes.usage,
+      'port_refused',
+      `Port ${port} may not be used by you; choose another with --port.`,
+    )
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new CommandError(
+      exitCodes.usage,
+      'host_unknown',
+      `${host} is no address of this machine; choose another with --host.`,
+    )
+  return error
+}

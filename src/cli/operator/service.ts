@@ -1,0 +1,97 @@
+/** The service of this directory, opened by a command beside its servers: the same ledger, chain and secret. */
+import { readFileSync } from 'node:fs'
+import type { RoutesConfig, RoutesOptions } from '../../api/options.ts'
+import { readRoutesConfig } from '../../api/options.ts'
+import { handleFor, openLog } from '../../compose/paywall.ts'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Log } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/index.ts'
+import { findLocalnet, localLedgerFile, localnetDirectory, localServiceFile } from '../../host/home.ts'
+import { LedgerConfigurationError } from '../../ledger/identity.ts'
+import { type Environment, fromEnvironment } from '../../paywall/config/config.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import { readSubject } from '../doctor/subject.ts'
+import { chooseNetwork } from '../network.ts'
+import { CommandError, exitCodes, type Terminal, usage } from '../output.ts'
+import { whyHidden } from './ledger.ts'
+
+export interface ServiceOptions {
+  readonly config?: string
+  readonly ledger?: string
+  readonly network?: Network
+}
+
+/** Opens it for the time of some work. What it has to say on the way goes to stderr. */
+export async function withService<Result>(
+  terminal: Terminal,
+  options: ServiceOptions,
+  work: (service: Service, config: RoutesConfig) => Promise<Result>,
+): Promise<Result> {
+  const config = await findConfig(options)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
+  // A command looks at payments, and does not wait for new ones.
+  const handle = handleFor({ ...config.service, watch: false }, openLog(logTo(terminal)))
+  try {
+    return await work(await handle.get(), config)
+  } catch (error) {
+    if (error instanceof LedgerUnavailable)
+      throw new CommandError(
+        exitCodes.unreachable,
+        'ledger_unavailable',
+        `The ledger does not answer: ${error.message}.`,
+      )
+    if (error instanceof LedgerConfigurationError)
+      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
+    throw error
+  } finally {
+    await handle.release()
+  }
+}
+
+/** By `paystile.yaml` and `.env`, the environment, or the chain that runs on this machine. */
+async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
+  const { file, environment, problems, plan } = await readSubject(options.config, process.env)
+  const { ledger } = options
+  if (file !== undefined && plan === undefined) throw new ConfigurationError(problems)
+  if (plan) return readRoutesConfig({ ...plan.service, ...(ledger !== undefined && { ledger }) }, environment)
+  if (isUnnamed(options, environment) && !findLocalnet())
+    throw usage(
+      'There is no paystile.yaml in this directory, and no demo runs on this machine; name the file of the service, go to its directory, or start: npx paystile demo',
+    )
+  const network = options.network ?? chooseNetwork(undefined, environment)
+  return readRoutesConfig({ ...groundOf(network, ledger, environment), network }, environment)
+}
+
+/** Nobody said which service is meant. */
+function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment): boolean {
+  const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
+  return network === undefined && ledger === undefined && !isMeant
+}
+
+/** Nodes that the environment names are the service's own: no other chain of this machine is looked at. */
+function groundOf(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
+  if (network !== 'localnet' || environment['PAYSTILE_RPC']) return ledger === undefined ? {} : { ledger }
+  const note = findLocalnet()
+  if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')
+  const directory = localnetDirectory(note.genesis)
+  return { ...demoAt(directory), rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(directory) }
+}
+
+/** What a demo that runs there says of its service; nothing where none does. */
+function demoAt(directory: string): RoutesOptions {
+  try {
+    return JSON.parse(readFileSync(localServiceFile(directory), 'utf8')) as RoutesOptions
+  } catch {
+    return {}
+  }
+}
+
+function logTo(terminal: Terminal): Log {
+  const tell = (event: string, facts: object = {}): void => {
+    const { why } = facts as { readonly why?: string }
+    terminal.note(why === undefined ? event : `${event}: ${why}`)
+  }
+  return { info: () => {}, warn: tell, error: tell }
+}

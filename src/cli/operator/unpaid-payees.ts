@@ -1,0 +1,77 @@
+/** Who is owed something and is not paid now, and why: what the payouts would not even look at. */
+import { formatUnits } from '../../core/money/money.ts'
+import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports.ts'
+import { short, table } from '../output.ts'
+
+export interface Waiting extends PayeeName {
+  readonly owed: bigint
+  readonly why: string
+  /** Until when it is not looked at again; undefined where there is no such time. */
+  readonly until: number | undefined
+}
+
+export interface WaitingList {
+  readonly waiting: readonly Waiting[]
+  /** False when there are more payees than were looked at. */
+  readonly isAll: boolean
+}
+
+interface WaitingTerms {
+  readonly now: number
+  readonly decimals: number
+  /** The least that is sent to anybody; undefined where it is not known. */
+  readonly least: bigint | undefined
+}
+
+const mostPayees = 5_000
+const pageSize = 500
+
+export async function findWaiting(rewards: Pick<Rewards, 'payees'>, terms: WaitingTerms): Promise<WaitingList> {
+  const waiting: Waiting[] = []
+  let after: PayeeName | undefined
+  for (let seen = 0; seen < mostPayees; seen += pageSize) {
+    const page = await rewards.payees({ most: pageSize, ...(after && { after }) })
+    waiting.push(...page.flatMap((payee) => reasonOf(payee, terms) ?? []))
+    after = page.at(-1)
+    if (page.length < pageSize) return { waiting, isAll: true }
+  }
+  return { waiting, isAll: false }
+}
+
+function reasonOf(payee: Payee, { now, least, decimals }: WaitingTerms): Waiting | undefined {
+  const { role, payee: name, owed, reserved, parkedUntil } = payee
+  const waits = (why: string, until?: number): Waiting => ({ role, payee: name, owed, why, until })
+  if (owed === 0n) return undefined
+  if (parkedUntil > now) return waits(payee.why, parkedUntil)
+  if (reserved > 0n) return waits('a payout is under way')
+  if (least === undefined || owed >= least) return undefined
+  return waits(`it is less than the threshold of ${formatUnits(least, decimals)} NATIVE`)
+}
+
+const mostShown = 50
+
+/** A table, with as much as a person reads. */
+export function waitingLines({ waiting, isAll }: WaitingList, amount: (units: bigint) => string): readonly string[] {
+  if (waiting.length === 0) return []
+  const rows = waiting
+    .slice(0, mostShown)
+    .map(({ role, payee, owed, why, until }) => [role, short(payee), amount(owed), `${why}${untilWords(until)}`])
+  const left = waiting.length - rows.length
+  const more = isAll ? `and ${left} more` : `and ${left} more, or even more than that`
+  return ['', 'Who waits:', ...table([['role', 'payee', 'owed', 'why'], ...rows]), ...(left > 0 ? [`  ${more}`] : [])]
+}
+
+function untilWords(until: number | undefined): string {
+  if (until === undefined) return ''
+  return `; looked at again from ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC on`
+}
+
+export function waitingFacts({ waiting, isAll }: WaitingList, amount: (units: bigint) => string) {
+  return {
+    waiting: waiting.map(({ role, payee, owed, why, until }) => ({
+      ...{ role, payee, owed: amount(owed), why },
+      until: until === undefined ? null : new Date(until).toISOString(),
+    })),
+    isAll,
+  }
+}

@@ -1,0 +1,99 @@
+/** `paystile webhooks`: what was told to whom, telling it again, and a message to try a receiver with. */
+import { randomBytes } from 'node:crypto'
+import { readWebhooksOption } from '../../api/public/webhooks.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Ledger, Notice, Notices } from '../../core/ports/index.ts'
+import { formatWebhook, type Webhook } from '../../core/service/webhooks.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { createWebhookPoster } from '../../host/net/webhooks.ts'
+import { readSubject, type Subject } from '../doctor/subject.ts'
+import { chooseNetwork } from '../network.ts'
+import { readWhole } from '../numbers.ts'
+import { CommandError, type ExitCode, exitCodes, short, type Terminal, table, usage } from '../output.ts'
+import { type LedgerOptions, withLedger } from './ledger.ts'
+
+interface ListOptions extends LedgerOptions {
+  readonly state?: Notice['state']
+  readonly most?: string
+}
+
+export async function listNotices(terminal: Terminal, options: ListOptions): Promise<ExitCode> {
+  const most = readWhole('--most', options.most, 1, 10_000) ?? 50
+  const { state } = options
+  const notices = await withLedger(options, (ledger) =>
+    noticesOf(ledger).list({ most, ...(state !== undefined && { state }) }),
+  )
+  const listed = notices.map(({ tx, at, ...rest }) => ({
+    ...rest,
+    tx: rest.kind.startsWith('payment.') ? encodeBase58(tx) : new TextDecoder().decode(tx),
+    at: new Date(at).toISOString(),
+  }))
+  const rows = listed.map(({ at, state: now, kind, attempts, id, tx, why }) => {
+    return [at, now, kind, String(attempts), id, short(tx), why]
+  })
+  return terminal.result(
+    { ok: true, notices: listed },
+    rows.length === 0
+      ? ['Nothing was to be told.']
+      : table([['at', 'state', 'event', 'attempts', 'id', 'tx', 'why'], ...rows]),
+  )
+}
+
+export async function resendNotice(terminal: Terminal, id: string, options: LedgerOptions): Promise<ExitCode> {
+  const found = await withLedger(options, (ledger) => noticesOf(ledger).resend(id))
+  if (!found) throw usage(`There is no message ${id}; see which there are with: npx paystile webhooks list`)
+  return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])
+}
+
+function noticesOf({ notices }: Ledger): Notices {
+  if (notices) return notices
+  throw new CommandError(exitCodes.usage, 'no_notices', 'This ledger keeps no notices.')
+}
+
+interface TestOptions {
+  readonly url?: string
+  readonly allowPrivate?: boolean
+  readonly network?: Network
+}
+
+/** Needs no ledger: the receiver gets a message that is signed as all others are, and is about nothing. */
+export async function testWebhook(terminal: Terminal, options: TestOptions): Promise<ExitCode> {
+  const subject = await readSubject(undefined, process.env)
+  const network = options.network ?? subject.routes[0]?.config.service.network ?? chooseNetwork(undefined)
+  const webhook = findWebhook(options, network, subject)
+  const poster = createWebhookPoster({ network })
+  const id = `test_${randomBytes(12).toString('hex')}`
+  const data = { note: 'A message to try a receiver with. It is about no payment.' }
+  const message = formatWebhook({ id, kind: 'webhook.test', at: createWallClock().now() }, data)
+  const posted = await poster.post(webhook, message, new AbortController().signal).finally(poster.close)
+  if (posted.kind === 'failed') {
+    throw new CommandError(exitCodes.unreachable, 'unreachable', `The receiver was not told: ${posted.why}.`)
+  }
+  const { status } = posted
+  const told = status >= 200 && status < 300
+  const { origin } = new URL(webhook.url)
+  terminal.result({ ok: told, id, status }, [
+    told ? `${origin} took the message (status ${status}).` : `${origin} did not take the message (status ${status}).`,
+  ])
+  return told ? exitCodes.ok : exitCodes.status
+}
+
+/** Where `paystile.yaml` names the receiver, it is told as the service would tell it. */
+function findWebhook({ url, allowPrivate = false }: TestOptions, network: Network, subject: Subject): Webhook {
+  const { plan, environment } = subject
+  const address = url ?? plan?.webhooks[0]?.url ?? environment['PAYSTILE_WEBHOOK_URL']
+  if (!address) throw usage('Name the receiver with --url, or set PAYSTILE_WEBHOOK_URL.')
+  const named = plan?.webhooks.find((one) => one.url === address)
+  const problems: string[] = []
+  const [webhook] = readWebhooksOption([{ url: address, allowPrivate, ...named }], network, environment, problems)
+  if (webhook) return webhook
+  throw usage(`${problems.map(inFlags).join('; ')}.`)
+}
+
+function inFlags(problem: string): string {
+  return problem
+    .replace('webhooks.0.url:', '--url:')
+    .replace('webhooks.0.secret:', 'PAYSTILE_WEBHOOK_SECRET:')
+    .replace('set allowPrivate: true', 'add --allow-private')
+}

@@ -1,0 +1,139 @@
+/** `paystile worker`: shares out, pays, converts and sends back for the servers of a service, with the keys that they need not have. */
+import { basename, dirname } from 'node:path'
+import { readRoutesConfig } from '../../api/options.ts'
+import { openRoutes } from '../../compose/api.ts'
+import { groundOf, openPayouts } from '../../compose/payouts.ts'
+import { openConverting } from '../../compose/settlement-worker.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import { readPlanFile } from '../../gateway/config/file.ts'
+import { viewKeyFile } from '../../host/keys/key-file.ts'
+import type { AccountKey } from '../../paywall/config/options.ts'
+import { type PayoutPreview, preview } from '../../workers/payouts/plan.ts'
+import { untilStopped } from '../local-chain.ts'
+import { counted, type ExitCode, exitCodes, short, type Terminal, table, usage } from '../output.ts'
+import { watchOnly } from '../watch-only.ts'
+import { whyHidden } from './ledger.ts'
+import { findFile, readSecrets } from './serve.ts'
+import { withService } from './service.ts'
+import { findWaiting, waitingFacts, waitingLines } from './unpaid-payees.ts'
+
+interface WorkerOptions {
+  readonly dryRun?: boolean
+}
+
+export async function worker(terminal: Terminal, file: string | undefined, options: WorkerOptions): Promise<ExitCode> {
+  if (options.dryRun) return dryRun(terminal, file)
+  const path = findFile(file)
+  readSecrets(terminal, dirname(path))
+  const plan = await readPlanFile(path, process.env)
+  const config = readRoutesConfig(plan.service, process.env)
+  const why = whyHidden(config.service)
+  if (why !== undefined) throw usage(`${why}.`)
+  const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
+  const stopped = untilStopped()
+  const converting = openConverting(priced, process.env)
+  const { wallets } = converting
+  if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0 && wallets.length === 0)
+    throw usage(
+      `${basename(path)} has nothing for a worker to do: it names neither rewards, nor refundKey, nor settlementKey.`,
+    )
+  const routes = openRoutes(plan.service)
+  // What works beside requests keeps no process alive by itself.
+  const alive = setInterval(() => {}, 60_000)
+  try {
+    const { rewards } = config
+    const facts = { shares: rewards !== undefined, pays: rewards?.key !== undefined, converts: wallets }
+    terminal.result({ file: path, ...facts }, [
+      `Working for ${basename(path)}. Ctrl-C stops it.`,
+      ...(rewards
+        ? [
+            rewards.key === undefined
+              ? 'Payments are shared out; without a key nobody is paid by this process.'
+              : 'Payments are shared out, and what is owed is paid.',
+          ]
+        : []),
+      ...(config.refundKey === undefined ? [] : ['Refunds are sent.']),
+      ...wallets.map((wallet) => `What ${wallet} gets in other tokens is converted.`),
+    ])
+    await stopped
+    terminal.note('Stopping…')
+    return exitCodes.ok
+  } finally {
+    clearInterval(alive)
+    await converting.close()
+    await routes.close()
+  }
+}
+
+/** Needs no key: it only looks. */
+function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
+  return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
+    const ground = groundOf(service, config)
+    const { rewards, mints } = config
+    if (!ground || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
+    const wallet = payerOf(rewards.key)
+    const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
+    const payouts = await openPayouts(service, ground, { rewards: { ...rewards, key }, mints })
+    if (!payouts) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    await service.openRates(config.rates, mints).ready()
+    const { native, limits, courier } = payouts
+    const [found, waiting, holdings] = await Promise.all([
+      preview(payouts, false),
+      findWaiting(payouts.rewards, { now: service.clock.now(), decimals: native.decimals, least: limits.least }),
+      wallet === undefined ? undefined : courier.holdings([native]),
+    ])
+    const amount = (units: bigint) => formatUnits(units, native.decimals)
+    const payer = wallet === undefined ? undefined : { wallet, held: holdings?.units[0] }
+    return terminal.result(
+      {
+        ok: true,
+        why: found.why ?? null,
+        wallet: wallet ?? null,
+        lines: found.lines.map(({ role, payee, gross, units, opening }) => ({
+          ...{ role, payee, owed: amount(gross), sent: amount(units), opening: amount(opening) },
+        })),
+        others: found.others,
+        ...waitingFacts(waiting, amount),
+      },
+      [...linesOf(found, amount, payer), ...waitingLines(waiting, amount)],
+    )
+  })
+}
+
+/** The address of the wallet that pays, without its passphrase; undefined where it cannot be told. */
+function payerOf(key: AccountKey | undefined): string | undefined {
+  if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
+  if (key === undefined) return undefined
+  try {
+    return viewKeyFile(key).address
+  } catch {
+    return undefined
+  }
+}
+
+interface Payer {
+  readonly wallet: string
+  readonly held: bigint | undefined
+}
+
+function linesOf(
+  { lines, others, why }: PayoutPreview,
+  amount: (units: bigint) => string,
+  payer: Payer | undefined,
+): readonly string[] {
+  if (why !== undefined) return [`Nobody would be paid now: ${why}.`]
+  const total = lines.reduce((sum, { units }) => sum + units, 0n)
+  const rows = lines.map(({ role, payee, gross, units }) => [role, short(payee), amount(gross), amount(units)])
+  const isShort = payer?.held !== undefined && payer.held < total
+  return [
+    lines.length === 0
+      ? 'Nobody is due to be paid now.'
+      : `${counted(lines.length, 'payee')} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
+    ...(payer ? [] : ['This process has no key that pays; set rewards.key or PAYSTILE_PAYOUT_KEY where it is to pay.']),
+    ...(isShort ? [`${payer.wallet} holds only ${amount(payer.held ?? 0n)} NATIVE; send it more.`] : []),
+    ...(rows.length === 0 ? [] : ['', ...table([['role', 'payee', 'owed', 'would get'], ...rows])]),
+    ...(others.length === 0
+      ? []
+      : ['', ...others.map(({ role, payee, why: reason }) => `${role} ${short(payee)}: ${reason}`)]),
+  ]
+}

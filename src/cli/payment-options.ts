@@ -1,0 +1,130 @@
+/** What `pay` and `quote` have in common: the request, the wallet and the limits, read from the command line. */
+import { readFileSync } from 'node:fs'
+import type { Wallet } from '../chain/keys/keypair.ts'
+import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
+import type { ClientOptions } from '../client/options.ts'
+import { decodeAddress } from '../core/encoding/base58.ts'
+import { parseUnits } from '../core/money/money.ts'
+import {
+  isTokenCode,
+  type Mint,
+  type Network,
+  splTokenProgram,
+  type TokenCode,
+  token2022Program,
+  tokenCodes,
+} from '../core/money/tokens.ts'
+import { findLocalnet } from '../host/home.ts'
+import { CommandError, exitCodes, usage } from './output.ts'
+import { passphraseFor } from './passphrase.ts'
+
+export interface BuyerOptions {
+  readonly request?: string
+  readonly header: readonly string[]
+  readonly data?: string
+  readonly token: readonly string[]
+  readonly rpc: readonly string[]
+  readonly mint: readonly string[]
+  readonly allowHttp?: boolean
+  readonly network?: Network
+  readonly timeout?: string
+}
+
+export function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol)) return url
+  throw usage(`"${text}" is not an http or https address; write it whole, such as http://127.0.0.1:8402/api/moon.`)
+}
+
+/** The request as `curl` would read it: a body makes it a POST. */
+export function readRequest(options: BuyerOptions): RequestInit {
+  const headers = new Headers()
+  for (const line of options.header) {
+    const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line) ?? []
+    if (name === '') throw usage(`"${line}" is not a header; write it as "Name: value".`)
+    headers.append(name, value)
+  }
+  const body = options.data?.startsWith('@') ? readBody(options.data.slice(1)) : options.data
+  if (body !== undefined && !headers.has('content-type'))
+    headers.set('content-type', 'application/x-www-form-urlencoded')
+  const method = options.request ?? (body === undefined ? 'GET' : 'POST')
+  const request = { method, headers, ...(body !== undefined && { body }) }
+  try {
+    new Request('http://localhost', request)
+  } catch (error) {
+    throw usage(`This request cannot be sent: ${(error as Error).message.replace(/\.$/, '')}.`)
+  }
+  return request
+}
+
+function readBody(path: string): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(readFileSync(path))
+  } catch (error) {
+    throw usage(
+      `The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}); write -d @ and the path of a file, or the body itself.`,
+    )
+  }
+}
+
+/** Limits and places, but not the wallet: a quote needs none. */
+export function readLimits(options: BuyerOptions, max: readonly string[] = []): Omit<ClientOptions, 'wallet'> {
+  const tokens = options.token.map(readToken)
+  const mints = Object.fromEntries(options.mint.map(readMint))
+  const maxPrice = Object.fromEntries(max.map(readAmount))
+  return {
+    ...(tokens.length > 0 && { tokens }),
+    ...(max.length > 0 && { maxPrice }),
+    ...(options.mint.length > 0 && { mints }),
+    ...(options.rpc.length > 0 && { rpc: options.rpc }),
+    ...(options.network !== undefined && { network: options.network }),
+    ...(options.allowHttp && { allowHttp: true }),
+  }
+}
+
+export interface Purse {
+  readonly wallet: Wallet
+  /** Where the key is, in words. */
+  readonly name: string
+}
+
+/** The wallet that was named, or that of the demo whose chain has this genesis hash, or the user's own. */
+export async function openPurse(named: string | undefined, genesis: string | undefined): Promise<Purse> {
+  const demoFile = named || genesis === undefined ? undefined : findLocalnet(genesis)?.walletFile
+  const wallet = await openWallet(named || demoFile || agentWalletPath(), false)
+  return { wallet, name: demoFile ? 'the demo wallet' : `wallet ${wallet.address}` }
+}
+
+export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {
+  try {
+    const passphrase = await passphraseFor(path)
+    return await initAgentWallet({ path, create, ...(passphrase !== undefined && { passphrase }) })
+  } catch (error) {
+    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+  }
+}
+
+export function readToken(code: string): TokenCode {
+  const upper = code.toUpperCase()
+  if (isTokenCode(upper)) return upper
+  throw usage(`"${code}" is not a token; use one of ${tokenCodes.join(', ')}.`)
+}
+
+function readAmount(text: string): [TokenCode, string] {
+  const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? []
+  if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount; write it as "0.05 USDC".`)
+  return [readToken(code), amount]
+}
+
+const mintPattern = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)?$/
+
+export function readMint(text: string): [TokenCode, Mint] {
+  const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []
+  if (decodeAddress(address) === undefined) {
+    throw usage(
+      `"${text}" is not a mint; write it as NATIVE=<address>:<decimals>, with :token-2022 if it is one of those.`,
+    )
+  }
+  const tokenProgram = is2022 === undefined ? splTokenProgram : token2022Program
+  return [readToken(code), { address, decimals: Number(decimals), tokenProgram }]
+}

@@ -1,0 +1,101 @@
+/** The answers that `paystile init` needs, each checked as the gateway will check it. */
+import { isOwnPath } from '../../api/http/paths.ts'
+import { canHaveKey } from '../../chain/keys/curve.ts'
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { isHttpUrl } from '../../core/encoding/http.ts'
+import { parseUnits } from '../../core/money/money.ts'
+import {
+  decimalsOf,
+  isNetwork,
+  isTokenCode,
+  isUnspendable,
+  knownMints,
+  type Network,
+  type TokenCode,
+  tokenCodes,
+} from '../../core/money/tokens.ts'
+
+export interface Answers {
+  readonly upstream: string
+  readonly path: string
+  readonly price: string
+  readonly token: TokenCode
+  readonly network: Network
+  /** Undefined has a wallet made, on a localnet. */
+  readonly recipient: string | undefined
+}
+
+/** The value, or a sentence that says what is wrong. */
+export type Checked<T> = { readonly value: T } | { readonly problem: string }
+
+const wrong = (problem: string) => ({ problem })
+
+export function readUpstream(text: string): Checked<string> {
+  const url = text.trim()
+  if (!isHttpUrl(url)) return wrong(`"${url}" is not an http or https address; write it as http://127.0.0.1:3000`)
+  const { username, search, hash } = new URL(url)
+  // It would stand in a file that is shared.
+  if (username !== '') return wrong('the address must not hold a name or password; use the option headers for that')
+  if (search !== '' || hash !== '') return wrong('the address must not have a query')
+  return { value: url.replace(/\/$/, '') }
+}
+
+export function readPath(text: string): Checked<string> {
+  const path = text.trim()
+  if (!/^\/[\x21-\x7e]*$/.test(path) || /[?#]/.test(path)) {
+    return wrong(`"${path}" is not a path; write it as /api/weather, or /api/* for all below /api`)
+  }
+  if (isOwnPath(path)) return wrong(`${path} is an address of paystile's own; choose another path`)
+  return { value: path }
+}
+
+export function readNetwork(text: string): Checked<Network> {
+  const network = text.trim().toLowerCase()
+  return isNetwork(network) ? { value: network } : wrong(`"${text}" is none of localnet, devnet and mainnet`)
+}
+
+export function readTokenCode(text: string): Checked<TokenCode> {
+  const code = text.trim().toUpperCase()
+  return isTokenCode(code) ? { value: code } : wrong(`"${text}" is not a token; use one of ${tokenCodes.join(', ')}`)
+}
+
+/** What can be said of a price before the network is known: test networks have all three tokens. */
+export function readPrice(text: string, token: TokenCode): Checked<string> {
+  const decimals = decimalsOf(token, knownMints.devnet) ?? 0
+  const units = parseUnits(text.trim(), decimals)
+  if (units !== undefined && units > 0n) return { value: text.trim() }
+  return wrong(
+    `"${text}" is not a price in ${token}; write a decimal above zero with at most ${decimals} places, such as 0.01`,
+  )
+}
+
+/** `/api/* 0.01 USDC`: path, price and token in one line. */
+export function readOffer(line: string): Checked<Pick<Answers, 'path' | 'price' | 'token'>> {
+  const [path = '', price = '', code = 'USDC', ...rest] = line.trim().split(/\s+/)
+  if (price === '' || rest.length > 0) return wrong('write path, price and token, such as /api/* 0.01 USDC')
+  const [checkedPath, token] = [readPath(path), readTokenCode(code)]
+  if ('problem' in checkedPath) return checkedPath
+  if ('problem' in token) return token
+  const checkedPrice = readPrice(price, token.value)
+  if ('problem' in checkedPrice) return checkedPrice
+  return { value: { path: checkedPath.value, price: checkedPrice.value, token: token.value } }
+}
+
+export function readRecipient(text: string): Checked<string> {
+  const address = text.trim()
+  if (decodeAddress(address) === undefined) return wrong(`"${address}" is not a Solana address`)
+  if (isUnspendable(address)) return wrong(`${address} is a program or a mint, not a wallet: nobody could spend it`)
+  if (!canHaveKey(address)) {
+    return wrong(
+      `${address} is not a wallet's address but a token account's or a program's; give the address of the wallet itself ` +
+        '(the vault of a multisig can be written into paystile.yaml by hand)',
+    )
+  }
+  return { value: address }
+}
+
+/** What only the answers together can show. */
+export function checkTogether({ network, token }: Pick<Answers, 'network' | 'token'>): string | undefined {
+  if (decimalsOf(token, knownMints[network]) !== undefined) return undefined
+  return `${token} has no fixed mint on ${network}; begin with USDC or SOL, and add mints.${token} to paystile.yaml later`
+}

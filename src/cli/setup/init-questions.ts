@@ -1,0 +1,87 @@
+/** The four questions of `paystile init`, for a person at a terminal. What was given as an option is not asked. */
+import { CommandError, exitCodes } from '../output.ts'
+import { type Answers, type Checked, checkTogether, readOffer, readRecipient, readUpstream } from './init-answers.ts'
+
+/** As much of `@clack/prompts` as is used, so that tests can answer. */
+export interface Prompts {
+  text(question: {
+    readonly message: string
+    readonly placeholder?: string
+    readonly initialValue?: string
+    readonly validate?: (value: string | undefined) => string | undefined
+  }): Promise<string | symbol>
+  select<Value extends string>(question: {
+    readonly message: string
+    readonly options: { readonly value: Value; readonly label: string; readonly hint: string }[]
+  }): Promise<Value | symbol>
+}
+
+export async function askAll(prompts: Prompts, known: Partial<Answers>): Promise<Answers> {
+  const upstream =
+    known.upstream ??
+    (await askText(prompts, readUpstream, {
+      message: 'What do you want to protect? The address of your own service:',
+      initialValue: 'http://127.0.0.1:3000',
+    }))
+  const { path, price, token } = isOffer(known)
+    ? known
+    : await askText(prompts, readOffer, {
+        message: 'Which path costs how much? Path, price and token (USDC, SOL or NATIVE):',
+        initialValue: `${known.path ?? '/api/*'} ${known.price ?? '0.01'} ${known.token ?? 'USDC'}`,
+      })
+  const network = known.network ?? (await askNetwork(prompts))
+  const problem = checkTogether({ network, token })
+  if (problem !== undefined) throw new CommandError(exitCodes.usage, 'usage', `${problem}.`)
+  const recipient = known.recipient ?? (await askRecipient(prompts, network))
+  return { upstream, path, price, token, network, recipient }
+}
+
+function isOffer(known: Partial<Answers>): known is Partial<Answers> & Pick<Answers, 'path' | 'price' | 'token'> {
+  return known.path !== undefined && known.price !== undefined && known.token !== undefined
+}
+
+async function askText<T>(
+  prompts: Prompts,
+  read: (text: string) => Checked<T>,
+  question: { readonly message: string; readonly initialValue: string },
+): Promise<T> {
+  const text = given(await prompts.text({ ...question, validate: (value) => problemOf(read(value ?? '')) }))
+  const checked = read(text)
+  if ('value' in checked) return checked.value
+  throw new CommandError(exitCodes.usage, 'usage', `${checked.problem}.`)
+}
+
+async function askNetwork(prompts: Prompts): Promise<Answers['network']> {
+  return given(
+    await prompts.select<Answers['network']>({
+      message: 'Which network?',
+      options: [
+        { value: 'localnet', label: 'localnet', hint: 'a chain on this machine, to try it out' },
+        { value: 'devnet', label: 'devnet', hint: 'the public test network' },
+        { value: 'mainnet', label: 'mainnet', hint: 'real money' },
+      ],
+    }),
+  )
+}
+
+async function askRecipient(prompts: Prompts, network: Answers['network']): Promise<string | undefined> {
+  const canBeMade = network === 'localnet'
+  const text = given(
+    await prompts.text({
+      message: `Your wallet's address, which is paid${canBeMade ? ' (leave it empty to have one made)' : ''}:`,
+      ...(canBeMade && { placeholder: 'empty: a new wallet in .paystile/recipient.json' }),
+      validate: (value) => (canBeMade && !value?.trim() ? undefined : problemOf(readRecipient(value ?? ''))),
+    }),
+  )
+  return text.trim() === '' ? undefined : text.trim()
+}
+
+function problemOf(checked: Checked<unknown>): string | undefined {
+  return 'problem' in checked ? checked.problem : undefined
+}
+
+/** Clack answers with a symbol when somebody presses Ctrl-C. */
+function given<T extends string>(answer: T | symbol): T {
+  if (typeof answer === 'string') return answer
+  throw new CommandError(exitCodes.usage, 'cancelled', 'Stopped; nothing was written.')
+}

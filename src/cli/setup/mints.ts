@@ -1,0 +1,67 @@
+/** `paystile mints create`: test tokens of one's own, for a test network and its faucet. */
+import { createRpc } from '../../chain/rpc/rpc.ts'
+import { createMinter } from '../../chain/wallets/test-mints.ts'
+import { agentWalletPath } from '../../client/agent-wallet.ts'
+import type { MintTable, Network } from '../../core/money/tokens.ts'
+import { createWallClock } from '../../host/clock.ts'
+import { createHttpTransport } from '../../host/net/transport.ts'
+import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { openWallet } from '../payment-options.ts'
+import { chainOf, nodesFor } from '../test-network.ts'
+
+interface MintsOptions {
+  readonly network?: Network
+  readonly rpc: readonly string[]
+}
+
+export async function createMints(
+  terminal: Terminal,
+  file: string | undefined,
+  options: MintsOptions,
+): Promise<ExitCode> {
+  const network = options.network ?? 'devnet'
+  if (network === 'mainnet') throw usage('There are no test tokens on mainnet; use --network devnet or localnet.')
+  const wallet = await openWallet(file ?? agentWalletPath(), false)
+  const http = createHttpTransport()
+  const rpc = createRpc({ urls: nodesFor(network, options.rpc), transport: http.transport, timeoutMs: 10_000 })
+  try {
+    const genesis = await chainOf(rpc, network)
+    const result = await createMinter({ rpc, clock: createWallClock(), genesis }, wallet).createMints()
+    if (!('mints' in result)) throw failure(result, wallet.address, network)
+    const lines = yamlLines(network, result.mints, wallet.path)
+    const made = result.made.length > 0 ? `Made ${result.made.join(' and ')}` : 'They exist already'
+    return terminal.result({ ok: true, network, made: result.made, mints: result.mints, faucetKey: wallet.path }, [
+      `${made}. Put these lines into paystile.yaml:`,
+      '',
+      ...lines,
+    ])
+  } finally {
+    rpc.close()
+    await http.close()
+  }
+}
+
+function failure(result: { readonly kind: string; readonly why?: string }, address: string, network: Network) {
+  const why = result.why ?? 'nobody knows why'
+  if (result.kind !== 'failed') {
+    return new CommandError(exitCodes.unreachable, 'chain_unavailable', `The mints were not made: ${why}; try again.`)
+  }
+  const source =
+    network === 'localnet' ? `npx paystile faucet ${address}` : `https://faucet.solana.com for the address ${address}`
+  return new CommandError(
+    exitCodes.wallet,
+    'mints_failed',
+    `The mints were not made: ${why}. Making them costs about 0.003 SOL; get some from ${source}.`,
+  )
+}
+
+function yamlLines(network: Network, mints: MintTable, keyFile: string): readonly string[] {
+  return [
+    `network: ${network}`,
+    'mints:',
+    ...Object.entries(mints).map(
+      ([code, mint]) => `  ${code}: { address: ${mint.address}, decimals: ${mint.decimals} }`,
+    ),
+    `faucetKey: ${keyFile}`,
+  ]
+}

@@ -1,0 +1,247 @@
+/**
+ * Downloads that go on where they broke off, after a crash too, and pay once for what one payment brings.
+ */
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { PaymentError } from '../errors.ts'
+import type { FetchWith402 } from '../fetch.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { ClientEvent, ClientOptions } from '../options.ts'
+import { headersFor, isResumable, isWhole, judge } from './download-range.ts'
+import type { PartFile } from './part-file.ts'
+import { DownloadError, openPartFile } from './part-file.ts'
+
+export interface Progress {
+  /** How many are in the file. */
+  readonly bytes: number
+  /** Of the whole, where it is known. */
+  readonly size?: number
+}
+
+export interface DownloadOptions extends ClientOptions {
+  /** Where bytes are bought ahead: buys the next when they are used up, until the file is whole. Each under the policy. */
+  readonly buyMore?: boolean
+  readonly onProgress?: (progress: Progress) => void
+  /**
+   * Gets what the file does not take, where it was paid for and could not be asked for again. Without it, such a download
+   * is broken off.
+   */
+  readonly overflow?: (bytes: Uint8Array) => void
+}
+
+export type Download =
+  /** The whole resource is in the file. No response: it was already there, and had only to be put in its place. */
+  | { readonly kind: 'saved'; readonly path: string; readonly bytes: number; readonly response?: Response }
+  /** The server answered something else than the resource, which is left to be read. */
+  | { readonly kind: 'answered'; readonly response: Response }
+
+export type DownloadWith402 = (
+  url: string | URL,
+  path: string,
+  options: DownloadOptions & RequestInit,
+) => Promise<Download>
+
+export interface DownloadParts {
+  readonly fetchWith402: FetchWith402
+  readonly journal: () => Journal | Promise<Journal>
+}
+
+/** What a download does again and again. */
+interface Work {
+  readonly url: URL
+  readonly file: PartFile
+  readonly isGet: boolean
+  readonly buyMore: boolean
+  readonly fetch: (headers: Readonly<Record<string, string>>) => Promise<Response>
+  /** The payment behind the last response; undefined where it cost nothing. */
+  readonly paid: () => Delivered | undefined
+  readonly told: (progress: Progress) => void
+  readonly overflow: ((bytes: Uint8Array) => void) | undefined
+}
+
+type Delivered = Extract<ClientEvent, { kind: 'delivered' }>
+
+export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
+  return async (url, target, options) => {
+    const { buyMore = false, onProgress, overflow, ...init } = options
+    const headers = new Headers(init.headers)
+    if (headers.has('range')) throw new TypeError('downloadWith402: leave Range to it; fetchWith402 brings parts.')
+    // Bytes are counted and put together as they are on the server.
+    headers.set('accept-encoding', 'identity')
+    const place = await placeOf(target)
+    const address = new URL(url)
+    const file = await openPartFile(place, address.href)
+    let paid: Delivered | undefined
+    const onEvent: DownloadOptions['onEvent'] = (event) => {
+      if (event.kind === 'delivered') paid = event
+      return options.onEvent?.(event)
+    }
+    const work: Work = {
+      url: address,
+      file,
+      isGet: (init.method ?? 'GET').toUpperCase() === 'GET',
+      buyMore,
+      fetch: (more) => {
+        paid = undefined
+        const all = new Headers(headers)
+        for (const [name, value] of Object.entries(more)) all.set(name, value)
+        return parts.fetchWith402(address, { ...init, headers: all, onEvent })
+      },
+      paid: () => paid,
+      told: (progress) => {
+        try {
+          onProgress?.(progress)
+        } catch {}
+      },
+      overflow,
+    }
+    try {
+      const response = await complete(work)
+      if (response && 'answer' in response) return { kind: 'answered', response: response.answer }
+      const { bytes } = file.part()
+      await file.finish()
+      // The server may count as missing what came before the connection broke. We know that all of it is here.
+      if (paid?.allowance?.unit === 'file') await finishPayment(parts, init, paid.requestId)
+      return { kind: 'saved', path: target, bytes, ...(response && { response: response.last }) }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** One name for one place, however it is written: two downloads into it must not miss each other. */
+async function placeOf(target: string): Promise<string> {
+  const ofDirectory = async (): Promise<string> => join(await realpath(dirname(target)), basename(target))
+  return realpath(target)
+    .catch(ofDirectory)
+    .catch(() => resolve(target))
+}
+
+async function finishPayment(parts: DownloadParts, options: ClientOptions, requestId: string): Promise<void> {
+  try {
+    const journal = options.journal ?? (await parts.journal())
+    await journal.change(requestId, { state: 'done' })
+  } catch {
+    // It costs one question to the server the next time.
+  }
+}
+
+/** More than a resource changes under an honest download. */
+const mostRestarts = 5
+
+/** Asks until the file is whole. Undefined where it was so from the beginning. */
+async function complete(work: Work): Promise<{ last: Response } | { answer: Response } | undefined> {
+  const { file, isGet } = work
+  if (!isGet) await file.restart(undefined, undefined)
+  let last: Response | undefined
+  let mayAskForRest = true
+  let [reached, restarts] = [0, 0]
+  while (!isWhole(file.part())) {
+    const part = file.part()
+    const rest = mayAskForRest ? headersFor(part) : {}
+    const asksForRest = 'Range' in rest
+    const response = await work.fetch(rest).catch((error: unknown) => {
+      if (asksForRest && isRangeMismatch(error)) return undefined
+      throw error
+    })
+    const head = response && { status: response.status, header: headerOf(response) }
+    const step = head ? judge(part, head, asksForRest) : ({ kind: 'again' } as const)
+    if (!response || step.kind === 'again') {
+      await response?.body?.cancel()
+      mayAskForRest = false
+      continue
+    }
+    if (step.kind === 'answer') return { answer: response }
+    last = response
+    if (step.kind === 'whole') {
+      await response.body?.cancel()
+      break
+    }
+    if (step.kind === 'append') await file.learn(step.size)
+    else {
+      if (step.validator !== part.validator && restarts < mostRestarts) reached = 0
+      restarts += 1
+      // What a POST answers is not what a GET would go on with.
+      await file.restart(isGet ? step.validator : undefined, step.size)
+    }
+    const end = await copy(work, response)
+    // A part that does not say of how much may be followed by more.
+    if (end === 'ended' && file.part().size === undefined && response.status !== 206) break
+    if (isWhole(file.part())) break
+    checkProgress(work, end, reached)
+    reached = file.part().bytes
+    mayAskForRest = true
+  }
+  return last && { last }
+}
+
+function headerOf({ headers }: Response): (name: string) => string | undefined {
+  return (name) => headers.get(name) ?? undefined
+}
+
+function isRangeMismatch(error: unknown): boolean {
+  return error instanceof PaymentError && error.facts.refusal === 'range_mismatch'
+}
+
+/** Throws unless it is worth asking for the rest: it must be wanted, possible, and getting on. */
+function checkProgress({ file, buyMore, paid }: Work, end: 'ended' | PaymentError, reached: number): void {
+  const part = file.part()
+  const { bytes, size } = part
+  if (size !== undefined && bytes > size)
+    throw new DownloadError('size_mismatch', `The server sent more than the ${size} bytes it had announced.`, bytes)
+  const costsMore = end !== 'ended' || paid()?.allowance?.unit === 'request'
+  const isStuck = !isResumable(part) || bytes <= reached
+  if (!isStuck && (buyMore || !costsMore)) return
+  const next = isStuck
+    ? 'it cannot be gone on with from there; buy all of it at once with prepayBytes'
+    : 'call again, or with buyMore, to pay for more and go on'
+  const facts = end === 'ended' ? {} : end.facts
+  const of = size === undefined ? '' : ` of ${size}`
+  throw new PaymentError('allowance_exhausted', `What was paid for ended at byte ${bytes}${of}; ${next}.`, {
+    ...facts,
+    offset: bytes,
+    resumable: !isStuck,
+    ...(size !== undefined && { size }),
+  })
+}
+
+/** Writes a body to the file. Resolves when it has ended, or with the error that ended it for want of money. */
+async function copy(work: Work, response: Response): Promise<'ended' | PaymentError> {
+  const { file, told } = work
+  const reader = response.body?.getReader()
+  for (;;) {
+    let part: ReadableStreamReadResult<Uint8Array> | undefined
+    try {
+      part = await reader?.read()
+    } catch (error) {
+      if (error instanceof PaymentError && error.code === 'allowance_exhausted') return error
+      throw error
+    }
+    if (!part || part.done) return 'ended'
+    const { taken, failure } = await file.write(part.value)
+    const { bytes, size } = file.part()
+    told({ bytes, ...(size !== undefined && { size }) })
+    if (failure !== undefined && reader) throw await giveUp(work, reader, part.value.subarray(taken), failure)
+  }
+}
+
+/** The disk is full, or worse. What can be asked for again is broken off; what cannot is given to whoever takes it. */
+async function giveUp(
+  { file, overflow, paid }: Work,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  rest: Uint8Array,
+  failure: string,
+): Promise<DownloadError> {
+  const part = file.part()
+  const payment = paid()
+  // A request is used up by an answer that was sent, whether or not there was room for it.
+  const unit = payment?.allowance?.unit ?? 'request'
+  const isLost = payment !== undefined && (unit === 'request' || part.validator === undefined)
+  const isRescued = overflow !== undefined && isLost
+  if (isRescued) {
+    overflow(rest)
+    for (let next = await reader.read(); !next.done; next = await reader.read()) overflow(next.value)
+  } else await reader.cancel().catch(() => {})
+  const message = `The file cannot be written (${failure}); ${part.bytes} bytes of it are kept.`
+  return new DownloadError('file_unwritable', message, part.bytes, isRescued)
+}

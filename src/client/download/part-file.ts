@@ -1,0 +1,272 @@
+/**
+ * A download on its way: the bytes in `<path>.part`, and beside them in `<path>.part.json` what they are of. The note names
+ * an ETag only while the bytes are of it, so whatever dies when, nothing is put together that does not belong together.
+ */
+import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isNameAlive, processName } from '../../host/alive.ts'
+import { shareInProcess } from '../../host/process-wide.ts'
+import type { Part } from './download-range.ts'
+import { isValidator, nothing } from './download-range.ts'
+
+const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
+export type DownloadErrorCode = (typeof downloadErrorCodes)[number]
+
+/** The file, and not the payment, is what went wrong. */
+export class DownloadError extends Error {
+  override readonly name = 'DownloadError'
+  readonly code: DownloadErrorCode
+  /** How many bytes were kept in `<path>.part`. */
+  readonly kept: number
+  /** Whether what the file did not take was given to `overflow`, to its end. */
+  readonly isOverflowed: boolean
+  constructor(code: DownloadErrorCode, message: string, kept = 0, isOverflowed = false) {
+    super(message)
+    this.code = code
+    this.kept = kept
+    this.isOverflowed = isOverflowed
+  }
+}
+
+export interface PartFile {
+  part(): Part
+  /** Throws away what is here. */
+  restart(validator: string | undefined, size: number | undefined): Promise<void>
+  /** The size of the whole has become known. */
+  learn(size: number | undefined): Promise<void>
+  /** Resolves with how many it took: all of them, or fewer and why. */
+  write(bytes: Uint8Array): Promise<{ readonly taken: number; readonly failure?: string }>
+  /** Puts the file in its place, once it is safely on the disk. */
+  finish(): Promise<void>
+  /** Lets go. What can be gone on with stays. */
+  close(): Promise<void>
+}
+
+interface Note {
+  readonly url: string
+  readonly validator?: string
+  readonly size?: number
+  /** The process that is at it. */
+  readonly holder?: string | undefined
+}
+
+const ownName = processName(process.pid)
+const active = shareInProcess('downloads', () => new Set<string>())
+
+/** Opens what there is for this address, and keeps others away. Throws a `DownloadError`. */
+export async function openPartFile(path: string, url: string): Promise<PartFile> {
+  const paths = { path, partPath: `${path}.part`, notePath: `${path}.part.json` }
+  // A device or a pipe would be replaced by a file, where that is allowed.
+  const target = await stat(path).catch(() => undefined)
+  if (target && !target.isFile())
+    throw new DownloadError('file_unwritable', `${path} is not a file, and cannot take the place of one (ENOTSUP).`)
+  const text = await readText(paths.notePath)
+  const before = parseNote(text)
+  const holder = before?.holder
+  if (active.has(paths.partPath) || (holder !== undefined && holder !== ownName && isNameAlive(holder)))
+    throw busy(path)
+  active.add(paths.partPath)
+  let handle: FileHandle | undefined
+  let isClaimed = false
+  try {
+    isClaimed = await claim(paths.notePath, text, { ...(before ?? { url }), holder: ownName })
+    if (!isClaimed) throw busy(path)
+    // Not truncated before there is something to take the place of what is in it. Never what a link points to, which may
+    // have been laid by somebody else.
+    handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0))
+    const { size: bytes } = await handle.stat()
+    const isOurs = before?.url === url && before.validator !== undefined
+    return createPartFile(
+      paths,
+      handle,
+      url,
+      before,
+      isOurs ? { bytes, validator: before.validator, size: before.size } : nothing,
+    )
+  } catch (error) {
+    await handle?.close()
+    if (isClaimed) await unclaim(paths.notePath, before).catch(() => {})
+    active.delete(paths.partPath)
+    throw error instanceof DownloadError ? error : unwritable(path, error)
+  }
+}
+
+function busy(path: string): DownloadError {
+  return new DownloadError(
+    'file_busy',
+    `Another download into ${path} is under way; wait for it, or name another file.`,
+  )
+}
+
+interface Paths {
+  readonly path: string
+  readonly partPath: string
+  readonly notePath: string
+}
+
+function unwritable(path: string, error: unknown, kept = 0): DownloadError {
+  return new DownloadError('file_unwritable', `The file ${path} cannot be written (${codeOf(error)}).`, kept)
+}
+
+function createPartFile(
+  paths: Paths,
+  handle: FileHandle,
+  url: string,
+  before: Note | undefined,
+  found: Part,
+): PartFile {
+  const { path, partPath, notePath } = paths
+  let part = found
+  /** Whether the bytes in the file are still those of somebody else. */
+  let isForeign = found === nothing
+  let isPlaced = false
+  const noteOf = (): Note => {
+    const { validator, size } = part
+    return { url, ...(validator !== undefined && { validator }), ...(size !== undefined && { size }) }
+  }
+  const note = () => writeNote(notePath, { ...noteOf(), holder: ownName })
+  const guard = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    work().catch((error: unknown) => Promise.reject(unwritable(path, error, part.bytes)))
+  const tidy = async (): Promise<void> => {
+    await handle.sync()
+    const { size: bytes } = await handle.stat()
+    await handle.close()
+    if (isPlaced) return
+    const left = isForeign ? before : noteOf()
+    if (bytes > 0 && left?.validator !== undefined) await writeNote(notePath, { ...left, holder: undefined })
+    else await rm(notePath, { force: true })
+    if (bytes === 0) await rm(partPath, { force: true })
+  }
+  return {
+    part: () => part,
+    restart: (validator, size) =>
+      guard(async () => {
+        isForeign = false
+        part = nothing
+        await note()
+        await handle.truncate(0)
+        part = { bytes: 0, validator, size }
+        await note()
+      }),
+    learn: (size) =>
+      guard(async () => {
+        if (part.size === size) return
+        part = { ...part, size }
+        await note()
+      }),
+    write: async (bytes) => {
+      let taken = 0
+      try {
+        while (taken < bytes.length) {
+          const { bytesWritten } = await handle.write(bytes, taken, bytes.length - taken, part.bytes)
+          taken += bytesWritten
+          part = { ...part, bytes: part.bytes + bytesWritten }
+        }
+        return { taken }
+      } catch (error) {
+        return { taken, failure: codeOf(error) }
+      }
+    },
+    finish: () =>
+      guard(async () => {
+        await putInPlace(handle, paths)
+        isPlaced = true
+      }),
+    close: async () => {
+      try {
+        await tidy()
+      } catch {
+        // What is not tidied up is recognised by the next download.
+      } finally {
+        active.delete(partPath)
+      }
+    },
+  }
+}
+
+async function putInPlace(handle: FileHandle, { path, partPath, notePath }: Paths): Promise<void> {
+  const old = await stat(path).catch(() => undefined)
+  if (old?.isFile()) await handle.chmod(old.mode & 0o777)
+  await handle.sync()
+  await rename(partPath, path)
+  await rm(notePath, { force: true })
+  // Not everywhere can a directory be opened.
+  const directory = await open(dirname(path), 'r').catch(() => undefined)
+  await directory?.sync().catch(() => {})
+  await directory?.close()
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}
+
+function parseNote(text: string | undefined): Note | undefined {
+  try {
+    const value = JSON.parse(text ?? '') as Partial<Record<keyof Note, unknown>>
+    const { url, validator, size, holder } = value
+    if (typeof url !== 'string') return undefined
+    return {
+      url,
+      ...(typeof validator === 'string' && isValidator(validator) && { validator }),
+      ...(Number.isSafeInteger(size) && { size: Number(size) }),
+      ...(typeof holder === 'string' && { holder }),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** Puts our note in the place of the one that was read, if that is still there: of processes that come at once, for one. */
+async function claim(path: string, before: string | undefined, note: Note): Promise<boolean> {
+  const lock = `${path}.lock`
+  const draft = await draftNote(path, note)
+  try {
+    if (!(await takeLock(lock, (await stat(draft)).mtimeMs))) return false
+    try {
+      if ((await readText(path)) !== before) return false
+      await rename(draft, path)
+      return true
+    } finally {
+      await rm(lock, { force: true })
+    }
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** It is held for a moment. One that is older was left by a process that died just then. */
+const longestLockMs = 10_000
+
+/** `now` by the clock of the disk. */
+async function takeLock(path: string, now: number): Promise<boolean> {
+  const left = await stat(path).catch(() => undefined)
+  if (left && now - left.mtimeMs > longestLockMs) await rm(path, { force: true })
+  try {
+    await writeFile(path, '', { mode: 0o600, flag: 'wx' })
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function unclaim(path: string, before: Note | undefined): Promise<void> {
+  if (before) await writeNote(path, { ...before, holder: undefined })
+  else await rm(path, { force: true })
+}
+
+/** In one step, so that a note is never half. */
+async function writeNote(path: string, note: Note): Promise<void> {
+  await rename(await draftNote(path, note), path)
+}
+
+async function draftNote(path: string, note: Note): Promise<string> {
+  const draft = `${path}.${process.pid}`
+  await rm(draft, { force: true })
+  await writeFile(draft, `${JSON.stringify(note)}\n`, { mode: 0o600, flag: 'wx' })
+  return draft
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

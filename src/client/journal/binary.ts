@@ -1,0 +1,21 @@
+/** Loads SQLite before the journal that imports it, so that a payer without its binary is told what to do. */
+import { loadBinary } from '../../core/errors/native-binary.ts'
+import { JournalError } from '../errors.ts'
+import type * as FileJournal from './file.ts'
+
+/** Throws a `JournalError` where SQLite has no binary that loads. Nothing was paid then. */
+export async function loadFileJournal(
+  load: () => Promise<unknown> = () => import('@photostructure/sqlite'),
+): Promise<typeof FileJournal> {
+  await loadBinary(
+    {
+      part: 'The payment journal',
+      name: '@photostructure/sqlite',
+      instead: 'pass a journal of your own (createMemoryJournal) or use a supported machine; nothing was paid.',
+      refuse: (sentence) => new JournalError(sentence),
+      machine: process,
+    },
+    load,
+  )
+  return import('./file.ts')
+}

@@ -1,0 +1,168 @@
+/**
+ * What was bought for more than one request: used by all calls that may, in all processes, before anything more is bought;
+ * and bought by one of them while the others wait.
+ */
+import { PaymentError } from '../errors.ts'
+import type { Intent } from '../journal/journal.ts'
+import { timeoutOf } from '../options.ts'
+import { checkChallenge } from '../policy.ts'
+import type { ClientParts, Errand } from './paid-request.ts'
+import { follow } from './recover.ts'
+import type { Brought } from './redeem.ts'
+import { bring } from './redeem.ts'
+import type { Asked } from './request-challenge.ts'
+import { payFor } from './request-challenge.ts'
+
+/** Which scope an address was found to belong to, as long as the process lives. */
+export interface Hints {
+  get(errand: Errand): string | undefined
+  set(errand: Errand, scope: string): void
+  forget(errand: Errand): void
+}
+
+const mostHints = 1_000
+
+export function createHints(): Hints {
+  const scopes = new Map<string, string>()
+  const nameOf = ({ method, url, wallet }: Errand) => [method, url.origin, url.pathname, wallet.address].join('\n')
+  return {
+    get: (errand) => scopes.get(nameOf(errand)),
+    set: (errand, scope) => {
+      if (scopes.size >= mostHints) scopes.clear()
+      scopes.set(nameOf(errand), scope)
+    },
+    forget: (errand) => void scopes.delete(nameOf(errand)),
+  }
+}
+
+/** The resource, where it is already known that something is left for it. Undefined when it has to be asked what it costs. */
+export async function useKnown(parts: ClientParts, errand: Errand, hints: Hints): Promise<Response | undefined> {
+  const scope = hints.get(errand)
+  const intent = scope === undefined ? undefined : await errand.journal.find(scope, parts.clock.now())
+  if (!intent) return undefined
+  const brought = await use(parts, errand, intent, errand.url, ['binding_mismatch', 'unknown_request'])
+  if (brought.kind === 'elsewhere') hints.forget(errand)
+  return brought.kind === 'brought' ? brought.response : undefined
+}
+
+async function use(
+  parts: ClientParts,
+  errand: Errand,
+  intent: Intent,
+  url: URL,
+  elsewhere: readonly string[] = [],
+): Promise<Brought> {
+  const { requestId, tx = '' } = intent
+  errand.tell({ kind: 'resumed', tx, requestId })
+  return useNow(parts, errand, intent, url, elsewhere)
+}
+
+/** What a window has left does not depend on who uses it, so that nobody needs to be told. */
+async function useNow(
+  parts: ClientParts,
+  errand: Errand,
+  intent: Intent,
+  url: URL,
+  elsewhere: readonly string[] = [],
+): Promise<Brought> {
+  if (intent.unit !== 'second') await errand.journal.begin(intent.requestId)
+  return bring(parts, errand, intent, url, elsewhere)
+}
+
+/** How long others wait for a buyer to be the first to use what it has bought. */
+const headStartMs = 250
+const pollMs = 50
+const longestPollMs = 500
+
+/** The resource, from what is left or from a new purchase. Undefined when the price has to be asked again. */
+export async function shareOrBuy(
+  parts: ClientParts,
+  errand: Errand,
+  asked: Asked,
+  scope: string,
+): Promise<Response | undefined> {
+  const { clock } = parts
+  const { journal } = errand
+  const deadline = clock.monotonic() + timeoutOf(errand.options)
+  let hasBought = false
+  for (let pause = pollMs; ; ) {
+    const share = await journal.share(scope, clock.now())
+    switch (share.kind) {
+      case 'landed': {
+        const brought = await use(parts, errand, share.intent, asked.url)
+        if (brought.kind === 'brought') return brought.response
+        break
+      }
+      case 'busy':
+        if (clock.monotonic() > deadline) throw stillBuying(asked)
+        await errand.pause(pause)
+        pause = Math.min(pause * 2, longestPollMs)
+        break
+      case 'unfinished':
+        await holding(errand, scope, async () => {
+          const { tx = '', requestId } = share.intent
+          errand.tell({ kind: 'resumed', tx, requestId })
+          await follow(parts, errand, share.intent)
+        })
+        break
+      case 'turn': {
+        // Who buys again and again and gets nothing for it has met a server that only takes.
+        if (hasBought) {
+          await journal.passTurn(scope)
+          throw usedUp(asked)
+        }
+        hasBought = true
+        const brought = await buy(parts, errand, asked, scope)
+        if (brought === undefined || brought.kind === 'brought') return brought?.response
+      }
+    }
+  }
+}
+
+async function holding<Result>({ journal }: Errand, scope: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } finally {
+    await journal.passTurn(scope)
+  }
+}
+
+/** Buys, and is the first to use it. Undefined when the challenge has grown old while others were at it. */
+async function buy(parts: ClientParts, errand: Errand, asked: Asked, scope: string): Promise<Brought | undefined> {
+  const { journal, options } = errand
+  const { challenge, url } = asked
+  return holding(errand, scope, async () => {
+    if (isTooOld(() => checkChallenge(challenge, url, options, parts.clock.now()))) return undefined
+    const intent = await payFor(parts, errand, asked)
+    await journal.release(intent.requestId)
+    const bringing = useNow(parts, errand, intent, url)
+    await Promise.race([bringing, new Promise((resolve) => setTimeout(resolve, headStartMs))])
+    return { bringing }
+  }).then((begun) => begun?.bringing)
+}
+
+function isTooOld(check: () => void): boolean {
+  try {
+    check()
+    return false
+  } catch (error) {
+    if (error instanceof PaymentError && error.code === 'challenge_expiring') return true
+    throw error
+  }
+}
+
+function stillBuying({ challenge: { requestId } }: Asked): PaymentError {
+  return new PaymentError(
+    'payment_unknown',
+    'Another call is still paying for the same thing; call again, and what it has bought will be used.',
+    { requestId },
+  )
+}
+
+function usedUp({ challenge: { requestId } }: Asked): PaymentError {
+  return new PaymentError('payment_refused', 'The server says that what was just bought has been used up already.', {
+    requestId,
+    refusal: 'payment_replay',
+    status: 409,
+  })
+}

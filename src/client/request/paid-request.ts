@@ -1,0 +1,162 @@
+/** One request of the caller, ready to be sent as often as it takes. */
+import { sha256 } from '@noble/hashes/sha2.js'
+import type { Wallet } from '../../chain/keys/keypair.ts'
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import { PaymentError } from '../errors.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Connection, Nodes } from '../nodes.ts'
+import type { ClientEvent, ClientOptions } from '../options.ts'
+import { timeoutOf } from '../options.ts'
+import { toWallet } from '../wallet.ts'
+import type { PayParts } from './pay.ts'
+
+export interface ClientParts {
+  readonly clock: Clock
+  readonly nodes: Nodes
+  readonly journal: () => Journal | Promise<Journal>
+  /** Nodes to use when the caller names none: `PAYSTILE_RPC`. */
+  readonly defaultRpc: readonly string[] | undefined
+}
+
+export interface Errand {
+  readonly url: URL
+  readonly options: ClientOptions
+  readonly wallet: Wallet
+  readonly journal: Journal
+  readonly key: string
+  readonly method: string
+  /** Whether the caller asks for a part of the resource only. */
+  readonly asksForPart: boolean
+  /** What the caller wants done with redirects of the unpaid request. */
+  readonly redirect: RequestRedirect
+  readonly isCancelled: () => boolean
+  /** Waits, and throws the caller's reason where the caller has given up. */
+  readonly pause: (ms: number) => Promise<void>
+  readonly tell: (event: ClientEvent) => void
+  readonly send: Send
+}
+
+/** `as: 'GET'` leaves method and body behind, as a redirect may demand. */
+export type Send = (
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  redirect: RequestRedirect,
+  as?: 'GET',
+) => Promise<Response>
+
+export async function prepare(
+  parts: ClientParts,
+  target: string | URL | Request,
+  init: RequestInit,
+  options: ClientOptions,
+): Promise<Errand> {
+  const wallet = await toWallet(options.wallet)
+  const given = target instanceof Request ? target : undefined
+  const url = new URL(given?.url ?? String(target))
+  const method = (init.method ?? given?.method ?? 'GET').toUpperCase()
+  const body = init.body ?? (given?.body ? await given.arrayBuffer() : undefined)
+  if (body instanceof ReadableStream) {
+    throw new PaymentError(
+      'body_not_replayable',
+      'A stream can be sent only once, and paying means sending twice; pass the body as text or bytes.',
+    )
+  }
+  const headers = new Headers(init.headers ?? given?.headers)
+  const callerSignal = init.signal ?? given?.signal
+  const doFetch = options.fetch ?? fetch
+  return {
+    url,
+    options,
+    wallet,
+    journal: options.journal ?? (await parts.journal()),
+    key: keyOf(method, url, body, wallet.address),
+    method,
+    asksForPart: headers.has('range'),
+    redirect: init.redirect ?? given?.redirect ?? 'follow',
+    isCancelled: () => callerSignal?.aborted === true,
+    pause: async (ms) => {
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      callerSignal?.throwIfAborted()
+    },
+    tell: tellOf(options),
+    send: async (to, more, redirect, as) => {
+      const all = new Headers(headers)
+      if (as) for (const name of bodyHeaders) all.delete(name)
+      for (const [name, value] of Object.entries(more)) all.set(name, value)
+      // Only the wait for the answer's beginning is limited: a long answer may take its time.
+      const limit = new AbortController()
+      const timer = setTimeout(() => limit.abort(noAnswer()), timeoutOf(options) / 2)
+      const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
+      const content = as || body === undefined || body === null ? { body: null } : { body }
+      const credentials = given && !init.credentials ? { credentials: given.credentials } : {}
+      try {
+        const request = { ...init, ...credentials, ...content, method: as ?? method, headers: all, redirect, signal }
+        return await doFetch(to, request)
+      } catch (error) {
+        throw limit.signal.aborted ? limit.signal.reason : error
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+function noAnswer(): PaymentError {
+  return new PaymentError(
+    'server_unavailable',
+    'The server did not answer in time; try again, or give it more time with timeoutMs.',
+  )
+}
+
+const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
+
+/** Whoever listens cannot come between a payment and its resource: what a listener throws is dropped. */
+function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
+  return (event) => {
+    try {
+      const told: unknown = onEvent?.(event)
+      if (told instanceof Promise) told.catch(() => {})
+    } catch {}
+  }
+}
+
+export function connect(
+  { nodes, defaultRpc }: ClientParts,
+  { options }: Errand,
+  network: Network,
+  genesis?: string,
+): Promise<Connection> {
+  return nodes.connect(network, genesis, options.rpc ?? defaultRpc)
+}
+
+export function payParts(
+  { clock }: ClientParts,
+  { journal, wallet, options, tell }: Errand,
+  rpc: PayParts['rpc'],
+): PayParts {
+  return { rpc, clock, journal, wallet, options, tell }
+}
+
+/** Equal for equal requests of one wallet. A body that cannot be compared makes every request its own. */
+function keyOf(method: string, url: URL, body: unknown, wallet: string): string {
+  const bytes = bytesOf(body)
+  return digest([method, url.href, bytes ? encodeBase64url(sha256(bytes)) : crypto.randomUUID(), wallet])
+}
+
+/** A name for what is equal in all of these. */
+export function digest(texts: readonly string[]): string {
+  return encodeBase64url(sha256(encode(texts.join('\n'))))
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+function bytesOf(body: unknown): Uint8Array | undefined {
+  if (body === undefined || body === null) return new Uint8Array()
+  if (typeof body === 'string' || body instanceof URLSearchParams) return encode(String(body))
+  if (body instanceof ArrayBuffer) return new Uint8Array(body)
+  return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : undefined
+}

@@ -1,0 +1,236 @@
+/**
+ * From an approved challenge to a payment on chain: reserve, sign, write down, send, see it land, in this order. A crash
+ * between any two steps leaves a journal from which the next call goes on without paying again.
+ */
+import { readFunds } from '../../chain/accounts/balances.ts'
+import type { Wallet } from '../../chain/keys/keypair.ts'
+import type { Rpc } from '../../chain/rpc/rpc.ts'
+import { confirm, fateOf, readLifetime, submit } from '../../chain/send/send.ts'
+import type { PaymentOrder } from '../../chain/wallets/payment.ts'
+import { signPayment } from '../../chain/wallets/payment.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Offered } from '../../core/payment/allowance.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import type { Challenge } from '../../core/protocol/challenge.ts'
+import { PaymentError } from '../errors.ts'
+import type { Intent, Journal } from '../journal/journal.ts'
+import type { ClientEvent, ClientOptions } from '../options.ts'
+import { timeoutOf } from '../options.ts'
+import type { Candidate } from '../policy.ts'
+import { limitsFor } from '../policy.ts'
+
+export interface PayParts {
+  readonly rpc: Rpc
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly wallet: Wallet
+  readonly options: ClientOptions
+  readonly tell: (event: ClientEvent) => void
+}
+
+export interface Purchase {
+  readonly challenge: Challenge
+  readonly network: Network
+  readonly genesis: string
+  readonly candidates: readonly Candidate[]
+  readonly url: URL
+  readonly key: string
+  readonly allowance: Offered | undefined
+  /** Where it is for more than one request. */
+  readonly scope: string | undefined
+  readonly claim: string | undefined
+  readonly proof: Intent['proof']
+}
+
+/** What a signature and the cost of opening an account may take from a wallet besides the price, in lamports. */
+const feeReserve = 15_000n
+const accountRent = 2_039_280n
+/** An account that holds less than this does not exist. */
+const smallestBalance = 890_880n
+
+/**
+ * Pays, and returns the intent as landed, held by the caller until it releases it. Throws a `PaymentError`; afterwards the
+ * journal knows what became of it, and nothing is held.
+ */
+export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
+  const { rpc, clock, journal, wallet, options, tell } = parts
+  const { challenge, network, genesis, url, allowance, scope } = purchase
+  const { recipient, requestId } = challenge
+  // Before anybody is asked: what is approved too late then cannot land at all, and so never after the challenge's end.
+  const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
+  if (!lifetime)
+    throw new PaymentError('chain_unavailable', 'No node gave a recent block, so nothing was paid; try again.')
+  const { candidate, createAccount } = choice
+  const { token, units, decimals, mint } = candidate
+  const amount = formatUnits(units, decimals)
+  const { description } = challenge
+  const offer = {
+    url: url.href,
+    requestId,
+    recipient,
+    amount,
+    token,
+    network,
+    ...(description !== undefined && { description }),
+    ...(allowance && { allowance }),
+  }
+  if (options.approve && (await options.approve(offer)) !== true) {
+    throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
+  }
+  const intent: Intent = {
+    requestId,
+    key: purchase.key,
+    url: url.href,
+    host: url.host,
+    day: new Date(clock.now()).toISOString().slice(0, 10),
+    network,
+    genesis,
+    token,
+    units,
+    payer: wallet.address,
+    proof: purchase.proof,
+    ...(purchase.claim !== undefined && { claim: purchase.claim }),
+    state: 'reserved',
+    ...(allowance && { unit: allowance.unit }),
+    ...(scope !== undefined && { scope }),
+  }
+  await reserve(journal, intent, candidate, options)
+  tell({ kind: 'paying', ...offer })
+  const order = {
+    ...lifetime,
+    token: { asset: mint?.address ?? 'SOL', units, decimals, ...(mint && { tokenProgram: mint.tokenProgram }) },
+    recipient,
+    requestId,
+    createAccount,
+  }
+  try {
+    return await land(parts, await sign(parts, intent, order))
+  } catch (error) {
+    await journal.release(requestId)
+    throw error
+  }
+}
+
+/** The signature is in the journal before anybody else has it. */
+async function sign({ journal, wallet }: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
+  const { requestId } = intent
+  const signed = await signPayment(order, wallet).catch(async (error: unknown) => {
+    await journal.change(requestId, { state: 'dead' })
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+    throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
+  })
+  const { wire, signature: tx, slot } = signed
+  const change = { state: 'signed', tx, wire, slot } as const
+  await journal.change(requestId, change)
+  return { ...intent, ...change }
+}
+
+/** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
+export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
+  // Earlier versions did not note the slot: such a payment is never taken for expired.
+  const { requestId, genesis, tx, wire, slot = Number.MAX_SAFE_INTEGER } = intent
+  if (tx === undefined || wire === undefined) {
+    throw new TypeError('a payment that was not signed cannot land')
+  }
+  const signed = { wire, signature: tx, slot }
+  const submission = await submit(rpc, signed)
+  if (submission.kind === 'sent') tell({ kind: 'sent', tx })
+  const fate =
+    submission.kind === 'rejected'
+      ? await fateOf({ rpc, genesis }, signed)
+      : await confirm({ rpc, clock, genesis }, signed, timeoutOf(options))
+  switch (fate.kind) {
+    case 'landed':
+      tell({ kind: 'confirmed', tx })
+      await journal.change(requestId, { state: 'landed' })
+      return { ...intent, state: 'landed' }
+    case 'failed':
+      await journal.change(requestId, { state: 'dead' })
+      throw new PaymentError(
+        'payment_failed',
+        `The payment failed on chain (${fate.error}); only the network fee was spent.`,
+        { requestId, tx },
+      )
+    case 'expired':
+      await journal.change(requestId, { state: 'dead' })
+      throw new PaymentError(
+        'payment_failed',
+        'The payment did not reach the chain in time and can no longer do so; nothing was paid, try again.',
+        { requestId, tx },
+      )
+    case 'unknown': {
+      const why = submission.kind === 'sent' ? fate.why : submission.why
+      throw new PaymentError(
+        'payment_unknown',
+        `It is not known yet whether the payment will land (${why}); call again, and it will be followed up, not repeated.`,
+        { requestId, tx },
+      )
+    }
+  }
+}
+
+async function reserve(journal: Journal, intent: Intent, candidate: Candidate, options: ClientOptions): Promise<void> {
+  const { token, decimals } = candidate
+  const limits = limitsFor(candidate, options)
+  const reservation = await journal.reserve(intent, limits)
+  if (reservation.kind === 'reserved') return
+  if (reservation.kind === 'repeated') {
+    throw new PaymentError('declined', 'The server repeats a requestId that was used before; nothing was signed.', {
+      requestId: intent.requestId,
+    })
+  }
+  const where = reservation.limit === 'perDay' ? 'today' : `today at ${intent.host}`
+  const most = formatUnits(limits[reservation.limit] ?? 0n, decimals)
+  const spent = formatUnits(reservation.spent, decimals)
+  throw new PaymentError(
+    'budget_exceeded',
+    `${formatUnits(intent.units, decimals)} ${token} would exceed the budget of ${most} ${token}: ${spent} are spent ${where}.`,
+    { requestId: intent.requestId },
+  )
+}
+
+interface Choice {
+  readonly candidate: Candidate
+  readonly createAccount: boolean
+}
+
+/** The first way to pay that the wallet can afford. */
+async function choose({ rpc, wallet }: PayParts, { candidates, challenge, network }: Purchase): Promise<Choice> {
+  const { recipient, requestId } = challenge
+  const mints = candidates.flatMap(({ mint }) => (mint ? [mint] : []))
+  const funds = await readFunds(rpc, { wallet: wallet.address, recipient, mints })
+  if (funds.kind === 'unavailable') {
+    throw new PaymentError(
+      'chain_unavailable',
+      `The wallet's balance cannot be read (${funds.why}), so nothing was paid; try again.`,
+      { requestId },
+    )
+  }
+  const reasons: string[] = []
+  for (const candidate of candidates) {
+    const { token, units, decimals, mint } = candidate
+    const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
+    const createAccount = held !== undefined && !held.recipientReady
+    const balance = mint ? (held?.units ?? 0n) : funds.lamports
+    const needed = feeReserve + (mint ? 0n : units) + (createAccount ? accountRent : 0n)
+    if (balance < units)
+      reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
+    else if (funds.lamports < needed)
+      reasons.push(
+        `it has ${formatUnits(funds.lamports, 9)} SOL and needs ${formatUnits(needed, 9)} for the fees of paying in ${token}`,
+      )
+    else if (createAccount && network === 'mainnet')
+      // Whoever owns the account could close it and keep what opening it cost: a price beyond the price.
+      reasons.push(`the recipient has no ${token} account yet, and opening one is for the recipient to pay`)
+    else if (!mint && funds.recipientLamports + units < smallestBalance)
+      reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
+    else return { candidate, createAccount }
+  }
+  const next = network === 'localnet' ? `; npx paystile faucet ${wallet.address} gives it test money` : ''
+  throw new PaymentError(
+    'insufficient_funds',
+    `The wallet ${wallet.address} cannot pay: ${reasons.join('; ')}${next}.`,
+    { requestId },
+  )
+}

@@ -1,0 +1,17 @@
+/** What becomes of a payment that somebody signed, and did not see to its end. */
+import { PaymentError } from '../errors.ts'
+import type { Intent } from '../journal/journal.ts'
+import type { ClientParts, Errand } from './paid-request.ts'
+import { connect, payParts } from './paid-request.ts'
+import { land } from './pay.ts'
+
+/** Undefined when the payment is known to be dead, so that a new one may be made. */
+export async function follow(parts: ClientParts, errand: Errand, intent: Intent): Promise<Intent | undefined> {
+  const { rpc } = await connect(parts, errand, intent.network, intent.genesis)
+  try {
+    return await land(payParts(parts, errand, rpc), intent)
+  } catch (error) {
+    if (error instanceof PaymentError && error.code === 'payment_failed') return undefined
+    throw error
+  }
+}

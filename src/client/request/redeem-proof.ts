@@ -1,0 +1,150 @@
+/**
+ * Shows a proof until the resource comes. The payment is made; whatever the server says in between, the same proof is
+ * sent again, and no other payment is made.
+ */
+import type { Wallet } from '../../chain/keys/keypair.ts'
+import type { AllowanceLeft } from '../../core/payment/allowance.ts'
+import { allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import { formatProof, proofHeader, proofText } from '../../core/protocol/proof.ts'
+import { PaymentError } from '../errors.ts'
+import type { Intent, Journal } from '../journal/journal.ts'
+import type { ClientEvent } from '../options.ts'
+import { readJson } from '../read-json.ts'
+
+export interface DeliverParts {
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly wallet: Wallet
+  readonly timeoutMs: number
+  /** Whether the caller has given up. */
+  readonly isCancelled: () => boolean
+  readonly tell: (event: ClientEvent) => void
+  /** The refusals that only mean that the payment is for another request. */
+  readonly elsewhere: readonly string[]
+  /** Sends the request with more headers; never follows a redirect. */
+  readonly send: (headers: Readonly<Record<string, string>>) => Promise<Response>
+}
+
+const firstPauseMs = 100
+const longestPauseMs = 5_000
+
+type Outcome =
+  | { readonly kind: 'delivered'; readonly response: Response }
+  | { readonly kind: 'refused'; readonly response: Response; readonly code: string; readonly detail: string }
+  | { readonly kind: 'again'; readonly reason: string; readonly afterMs: number }
+
+export type Delivery =
+  | { readonly kind: 'delivered'; readonly response: Response; readonly left: AllowanceLeft | undefined }
+  /** The payment was found to be used up. */
+  | { readonly kind: 'used' }
+  /** The payment is good, but not for this request. */
+  | { readonly kind: 'elsewhere' }
+
+/** The beginning of the resource, or a `PaymentError`. */
+export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Delivery> {
+  const { clock, journal, timeoutMs, tell } = parts
+  const { requestId, tx = '' } = intent
+  const deadline = clock.monotonic() + timeoutMs
+  let skewMs = 0
+  for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    const proof = await proofFor(parts, intent, url, skewMs)
+    const outcome = await attempt(parts, proof)
+    if (outcome.kind === 'delivered') {
+      const { response } = outcome
+      const left = parseAllowanceLeft(response.headers.get(allowanceHeader))
+      tell({ kind: 'delivered', tx, requestId, status: response.status, ...(left && { allowance: left }) })
+      return { kind: 'delivered', response, left }
+    }
+    if (outcome.kind === 'refused') {
+      // One of the two clocks is wrong. The server's is the one that counts, and a second try shows whether it was that.
+      if (outcome.code === 'signature_invalid' && skewMs === 0) {
+        skewMs = skewOf(outcome.response, clock.now())
+        if (skewMs !== 0) continue
+      }
+      if (parts.elsewhere.includes(outcome.code)) return { kind: 'elsewhere' }
+      if (!isStillGood(outcome.code)) await journal.change(requestId, { state: 'done' })
+      if (outcome.code === 'payment_replay') return { kind: 'used' }
+      const after = isStillGood(outcome.code) ? '' : ' It will not be shown again: the next call pays anew.'
+      throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}${after}`, {
+        requestId,
+        tx,
+        proof,
+        refusal: outcome.code,
+        status: outcome.response.status,
+      })
+    }
+    const afterMs = Math.max(pause, outcome.afterMs)
+    if (clock.monotonic() + afterMs > deadline) {
+      throw new PaymentError(
+        'paid_not_delivered',
+        `The payment was made, but the resource did not come (${outcome.reason}); call again, and the same payment will be used.`,
+        { requestId, tx, proof },
+      )
+    }
+    tell({ kind: 'retrying', reason: outcome.reason, afterMs })
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
+  }
+}
+
+/** A signature may be valid when this machine's clock is right, and the whole may come where a part does not. */
+function isStillGood(code: string): boolean {
+  return code === 'signature_invalid' || code === 'range_mismatch'
+}
+
+async function proofFor({ clock, wallet }: DeliverParts, intent: Intent, url: URL, skewMs: number): Promise<string> {
+  const { tx = '', requestId, payer, claim, genesis } = intent
+  if (intent.proof !== 'sig') return formatProof({ tx, requestId, payer, ...(claim !== undefined && { claim }) })
+  const ts = Math.floor((clock.now() + skewMs) / 1000)
+  const sig = await wallet.signMessage(proofText({ origin: url.origin, genesis, tx, requestId, payer, ts }))
+  return formatProof({ tx, requestId, payer, ts, sig })
+}
+
+/** How far the server's clock is from ours, if far enough to matter, and not so far that it would be an odd wish. */
+function skewOf(response: Response, now: number): number {
+  const skew = Date.parse(response.headers.get('date') ?? '') - now
+  return Math.abs(skew) > 30_000 && Math.abs(skew) < 86_400_000 ? skew : 0
+}
+
+async function attempt({ send, isCancelled, timeoutMs }: DeliverParts, proof: string): Promise<Outcome> {
+  let response: Response
+  try {
+    response = await send({ [proofHeader]: proof })
+  } catch (error) {
+    if (isCancelled()) throw error
+    const { code = 'it broke' } = (error as { cause?: { code?: string } } | undefined)?.cause ?? {}
+    const reason = error instanceof PaymentError ? 'no answer in time' : `no connection: ${code}`
+    return { kind: 'again', reason, afterMs: 0 }
+  }
+  const { status } = response
+  const problem = await readProblem(response, timeoutMs)
+  const afterMs = retryAfterMs(response)
+  if (problem && !problem.retryable) return { kind: 'refused', response, code: problem.code, detail: problem.detail }
+  if (problem || status >= 500 || status === 429 || status === 402) {
+    await response.body?.cancel()
+    return { kind: 'again', reason: problem?.code ?? `status ${status}`, afterMs }
+  }
+  return { kind: 'delivered', response }
+}
+
+interface Problem {
+  readonly code: string
+  readonly retryable: boolean
+  readonly detail: string
+}
+
+/** A refusal of ours, as opposed to an error of the resource itself that merely looks alike. */
+async function readProblem(response: Response, timeoutMs: number): Promise<Problem | undefined> {
+  if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return undefined
+  const value = await readJson(response, timeoutMs / 2)
+  if (typeof value !== 'object' || value === null) return undefined
+  const { code, retryable, detail, type } = value as Record<string, unknown>
+  if (typeof code !== 'string' || typeof retryable !== 'boolean' || type !== `urn:paystile:problem:${code}`)
+    return undefined
+  return { code, retryable, detail: typeof detail === 'string' ? detail : code }
+}
+
+function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get('retry-after') ?? 0)
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, longestPauseMs) : 0
+}

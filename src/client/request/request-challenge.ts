@@ -1,0 +1,100 @@
+/** The unpaid request: what the resource costs, and where and how it would be paid. */
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Offered } from '../../core/payment/allowance.ts'
+import { isShared, readOffered } from '../../core/payment/allowance.ts'
+import type { Challenge } from '../../core/protocol/challenge.ts'
+import { readChallenge } from '../../core/protocol/challenge.ts'
+import { acceptHeader, formatAccept, hashClaim } from '../../core/protocol/proof.ts'
+import type { ProofKind } from '../../core/protocol/request-id.ts'
+import { PaymentError } from '../errors.ts'
+import type { Intent } from '../journal/journal.ts'
+import { timeoutOf } from '../options.ts'
+import { candidatesOf, checkChallenge } from '../policy.ts'
+import { readJson } from '../read-json.ts'
+import type { ClientParts, Errand } from './paid-request.ts'
+import { connect, digest, payParts } from './paid-request.ts'
+import { pay } from './pay.ts'
+
+/** A price that was named, and that the policy does not speak against outright. */
+export interface Asked {
+  readonly kind: 'asked'
+  /** The 402, with its body unread. */
+  readonly response: Response
+  readonly challenge: Challenge
+  /** The address that asked for money. */
+  readonly url: URL
+  readonly network: Network
+  /** What we announced: how we will show that the payment is ours. */
+  readonly announced: ProofKind
+  readonly secret: string
+  /** What would be bought, where the server says so. */
+  readonly allowance: Offered | undefined
+  /** Names what it would be good for, where that is more than one request. */
+  readonly scope: string | undefined
+}
+
+/** Sends the unpaid request. A response that does not ask for money is the answer. */
+export async function ask(parts: ClientParts, errand: Errand): Promise<Asked | Response> {
+  const { options, wallet } = errand
+  const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
+  const kind =
+    options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
+  const bytes = options.prepayBytes === undefined ? {} : { bytes: BigInt(options.prepayBytes) }
+  const header = formatAccept({ ...kind, ...bytes }) ?? ''
+  const response = await errand.send(errand.url, { [acceptHeader]: header }, errand.redirect)
+  if (response.status !== 402) return response
+  const challenge = readChallenge(await readJson(response, timeoutOf(options) / 2))
+  if (!challenge) return response
+  const url = whereToPay(errand, response, challenge)
+  const network = checkChallenge(challenge, url, options, parts.clock.now())
+  const allowance = readOffered(challenge.allowance)
+  const scope =
+    allowance && isShared(allowance) && challenge.scope !== undefined
+      ? digest([url.origin, challenge.scope, wallet.address, network, challenge.genesis ?? ''])
+      : undefined
+  return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }
+}
+
+/** Pays what was asked. The intent is landed, and held by the caller until it releases it. */
+export async function payFor(parts: ClientParts, errand: Errand, asked: Asked): Promise<Intent> {
+  const { challenge, url, network, allowance, scope } = asked
+  const candidates = candidatesOf(challenge, network, errand.options)
+  const proof = proofFor(challenge, asked.announced)
+  const { rpc, genesis } = await connect(parts, errand, network, challenge.genesis)
+  const claim = proof === 'claim' ? asked.secret : undefined
+  const terms = { challenge, network, genesis, candidates, url, allowance, scope }
+  // Under a name that earlier versions do not look for: they would take what is for many requests for one, and write it off.
+  return pay(payParts(parts, errand, rpc), { ...terms, key: scope ?? errand.key, claim, proof })
+}
+
+/** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */
+function proofFor({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
+  const [wanted = 'bare', ...more] = proof
+  if (more.length === 0 && (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim')))
+    return wanted
+  throw new PaymentError(
+    'declined',
+    `The server wants a proof that cannot be given (${proof.join(', ')}), so nothing was paid.`,
+    { requestId },
+  )
+}
+
+/** The address that asked for money: where the request ended up, if that is still the host the caller meant. */
+function whereToPay({ url: asked, method }: Errand, response: Response, { requestId }: Challenge): URL {
+  const url = response.url === '' ? asked : new URL(response.url)
+  // A redirect may have made a GET of it, and then the challenge is for another request than the one we would pay for.
+  if (response.redirected && method !== 'GET' && method !== 'HEAD') {
+    throw new PaymentError(
+      'redirect_refused',
+      `The ${method} was redirected to ${url.href}, which asks for money; call that address itself if you mean it.`,
+      { requestId },
+    )
+  }
+  if (url.origin === asked.origin) return url
+  throw new PaymentError(
+    'wrong_origin',
+    `${asked.origin} sent us to ${url.origin}, which asks for money; call that address itself if you mean it.`,
+    { requestId },
+  )
+}

@@ -1,0 +1,175 @@
+/** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
+import { outgoingOf } from '../api/analytics/records.ts'
+import { createSignIn } from '../api/auth/sign-in.ts'
+import { alive } from '../api/endpoints.ts'
+import { createExports } from '../api/exports/routes.ts'
+import { answer, problem } from '../api/http/errors.ts'
+import { endpoints, isOwnPath } from '../api/http/paths.ts'
+import type { RoutesConfig, RoutesOptions, SheetsOption } from '../api/options.ts'
+import { readRoutesConfig } from '../api/options.ts'
+import type { RoutesParts } from '../api/parts.ts'
+import { createDashboard } from '../api/public/dashboard.ts'
+import { createFaucet } from '../api/public/faucet.ts'
+import { createPayRoute } from '../api/public/pay.ts'
+import type { Routes } from '../api/router.ts'
+import { createRoutes, decimalsFor, mintsOf, ownersOf } from '../api/router.ts'
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import type { Log } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import type { SheetsPort } from '../core/ports/sheets.ts'
+import { createWallClock } from '../host/clock.ts'
+import { openGoogleSheets } from '../host/net/google-sheets.ts'
+import { createHttpTransport } from '../host/net/transport.ts'
+import { readPage } from '../host/pages.ts'
+import type { ServiceHandle } from '../paywall/paywall.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Attached } from './attach.ts'
+import { attach } from './attach.ts'
+import { type OpenDevelopers, openDevelopers } from './developers.ts'
+import { type MoneyOut, startMoneyOut, viewOf } from './payouts.ts'
+import { handleFor, openLog } from './paywall.ts'
+import { settlementViewOf } from './settlement/view.ts'
+import { openWebhooks } from './webhooks.ts'
+
+/**
+ * The service's own addresses without a framework: analytics, verification, health and discovery.
+ *
+ * @example
+ * const routes = openRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
+ * const response = await routes.handle(new Request('http://localhost/healthz'), { isLoopback: false })
+ */
+export function openRoutes(options: RoutesOptions = {}): Routes {
+  const config = readRoutesConfig(options, process.env)
+  const log = openLog(config.log)
+  const sheets = config.sheets && openSheets(config.sheets)
+  const handle = handleFor(config.service, log)
+  const { webhooks, mints } = config
+  const telling = openWebhooks({ handle, webhooks, mints, log })
+  const paying = attachMoneyOut(handle, config)
+  // Challenges lead to the page at `/pay` from the first one on.
+  const introduced = attach(handle, (service) => {
+    service.publicUrl ??= config.publicUrl
+    return undefined
+  })
+  let opened: Routes | undefined
+  let developers: OpenDevelopers | undefined
+  const open = (service: Service): Routes => {
+    developers ??= openDevelopersOf(config, service)
+    opened ??= createRoutes({
+      ...partsFor(config, service, sheets?.port, paying.current),
+      developers: developers?.developers,
+    })
+    return opened
+  }
+  return {
+    owns: isOwnPath,
+    handle: async (request, visitor) => {
+      try {
+        return await open(await handle.get()).handle(request, visitor)
+      } catch (error) {
+        return notStarted(request, error, log)
+      }
+    },
+    close: async () => {
+      await opened?.close()
+      await developers?.close()
+      await sheets?.close()
+      await introduced.stop()
+      await telling.stop()
+      await paying.stop()
+      await handle.release()
+    },
+  }
+}
+
+/** Only hosts that the rules name can be verified, so that nobody makes us ask others. */
+function openDevelopersOf(config: RoutesConfig, service: Service): OpenDevelopers | undefined {
+  const { rewards, publicUrl, origins, trustProxy } = config
+  if (!rewards || rewards.rules.developerBps === 0) return undefined
+  const hosts = [...new Set(rewards.rules.hosts.map(({ host }) => host))]
+  return openDevelopers(service, { hosts: () => hosts, publicUrl, origins, trustProxy })
+}
+
+interface Paying extends Attached {
+  /** Undefined before it has begun. */
+  current(): MoneyOut | undefined
+}
+
+function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Paying {
+  let money: MoneyOut | undefined
+  if (!config.rewards && config.refundKey === undefined) return { current: () => undefined, stop: async () => {} }
+  const { stop } = attach(handle, async (service) => {
+    money = await startMoneyOut(service, config)
+    const developers = openDevelopersOf(config, service)
+    const checks = developers?.startChecks()
+    const { stop: end } = money
+    return {
+      stop: async () => {
+        await end()
+        await checks?.stop()
+        await developers?.close()
+      },
+    }
+  })
+  return { current: () => money, stop }
+}
+
+function partsFor(
+  config: RoutesConfig,
+  service: Service,
+  sheets: SheetsPort | undefined,
+  money: () => MoneyOut | undefined,
+): RoutesParts {
+  const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
+  const { sessionSeconds, linkTtlSeconds } = config
+  const { clock, log, verifier, keyring, ledger, catalog } = service
+  const { shelf, books } = ledger
+  const key = keyring.serviceKey
+  const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
+  const { network } = service.config
+  const known = mintsOf(service, mints)
+  const source = service.openFaucetSource({ mints: known, faucetKey })
+  const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
+  const files = readPage('dashboard')
+  const dashboard = createDashboard(files)
+  const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
+  const pay = createPayRoute({ service, publicUrl, icon })
+  const moneyOut = viewOf(service, config, money)
+  const told = { moneyOut, settlement: settlementViewOf(service) }
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
+  if (!shelf) return common
+  const sites = { publicUrl, origins, trustProxy }
+  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
+  if (!books) return { ...common, signIn }
+  const stores = { books, shelf, clock, log, key }
+  const exports = createExports({
+    ...stores,
+    decimalsOf: decimalsFor(service, mints),
+    outgoing: outgoingOf(ledger),
+    publicUrl,
+    linkTtlSeconds,
+    sheets,
+  })
+  return { ...common, signIn, exports }
+}
+
+/** Google goes by the world's time, also where the chain has one of its own. */
+function openSheets(options: SheetsOption): { readonly port: SheetsPort; close(): Promise<void> } {
+  const http = createHttpTransport()
+  const reading = openGoogleSheets(options, { post: http.post, clock: createWallClock() })
+  if (reading.kind === 'sheets') return { port: reading.sheets, close: http.close }
+  http.close().catch(() => {})
+  throw new ConfigurationError(reading.problems)
+}
+
+/** While there is no service, only health can be told. */
+function notStarted(request: Request, error: unknown, log: Log): Response {
+  const { pathname } = new URL(request.url)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && pathname === endpoints.health) return alive()
+  const code = error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'not_started'
+  if (isRead && pathname === endpoints.ready)
+    return answer({ ready: false, why: [code] }, { status: 503, headers: { 'Retry-After': '2' } })
+  log.warn('not started', { why: error instanceof Error ? error.message : String(error) })
+  return problem(code)
+}

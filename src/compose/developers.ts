@@ -1,0 +1,42 @@
+/** Joins the verification of developers to a service: its addresses, and the daily look at their hosts. */
+import { createSites } from '../api/auth/origins.ts'
+import type { Developers } from '../api/developers/developers.ts'
+import { createDevelopers, isNamed } from '../api/developers/developers.ts'
+import { createDeveloperBook } from '../api/developers/registry.ts'
+import { createDocumentReader } from '../host/net/developer-documents.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import type { DeveloperChecks } from '../workers/developers.ts'
+import { startDeveloperChecks } from '../workers/developers.ts'
+
+export interface DeveloperSettings {
+  /** The hosts that can be verified, as `developerHostOf` writes them. */
+  readonly hosts: () => readonly string[]
+  readonly publicUrl: string | undefined
+  readonly origins: readonly string[]
+  readonly trustProxy: number
+}
+
+export interface OpenDevelopers {
+  readonly developers: Developers
+  /** Begins to look at hosts once a day. For who runs workers. */
+  startChecks(): DeveloperChecks
+  close(): Promise<void>
+}
+
+/** Undefined where the ledger has no place for it. */
+export function openDevelopers(service: Service, settings: DeveloperSettings): OpenDevelopers | undefined {
+  const { clock, log, verifier, ledger, config, genesis } = service
+  const { rewards, shelf } = ledger
+  if (!rewards || !shelf) return undefined
+  const { hosts, publicUrl, origins, trustProxy } = settings
+  const documents = createDocumentReader(config.network)
+  const book = createDeveloperBook({ rewards, shelf, clock })
+  const about = { id: config.service, sites: createSites(publicUrl, origins) }
+  const common = { book, shelf, clock, log, hosts, readDocument: documents.read }
+  return {
+    developers: createDevelopers({ ...common, ...about, verifier, network: config.network, genesis, trustProxy }),
+    startChecks: () =>
+      startDeveloperChecks({ ...common, isNamed: (reading, wallet) => isNamed(reading, wallet, about) }),
+    close: documents.close,
+  }
+}

@@ -1,0 +1,92 @@
+/** Ledger and chain with an eye on them: how long they take, how often they fail, and where in a trace they were asked. */
+import type { Meter } from '../core/encoding/metrics.ts'
+import type { Books, Chain, Clock, Ledger, Trace } from '../core/ports/index.ts'
+
+export interface Observers {
+  readonly meter: Meter
+  readonly trace: Trace
+  readonly clock: Clock
+}
+
+export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers): Ledger {
+  const timed =
+    <Args extends readonly unknown[], Result>(operation: string, call: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      const askedAt = clock.monotonic()
+      try {
+        return await call(...args)
+      } catch (error) {
+        meter.count('paystile_ledger_failures_total', { operation })
+        throw error
+      } finally {
+        meter.observe('paystile_ledger_seconds', (clock.monotonic() - askedAt) / 1000, { operation })
+      }
+    }
+  const take = timed('take', (order: Parameters<Ledger['take']>[0]) => ledger.take(order))
+  const observed: { readonly [Name in keyof Required<Ledger>]: Ledger[Name] } = {
+    clock: ledger.clock,
+    journal: ledger.journal,
+    books: ledger.books && observeBooks(ledger.books, meter),
+    shelf: ledger.shelf,
+    notices: ledger.notices,
+    rewards: ledger.rewards,
+    dispatches: ledger.dispatches,
+    rates: ledger.rates,
+    peek: timed('peek', (tx) => ledger.peek(tx)),
+    take: (order) =>
+      trace.span('paystile.ledger.take', { 'paystile.registers': order.payment !== undefined }, async (note) => {
+        const taken = await take(order)
+        note({ 'paystile.outcome': taken.kind })
+        return taken
+      }),
+    renew: timed('renew', (grant, leaseMs) => ledger.renew(grant, leaseMs)),
+    advance: timed('advance', (grant, used, more) => ledger.advance(grant, used, more)),
+    end: timed('end', (grant, consequence, used) => ledger.end(grant, consequence, used)),
+    recordLate: timed('recordLate', (payment) => ledger.recordLate(payment)),
+    close: () => ledger.close(),
+  }
+  return Object.fromEntries(Object.entries(observed).filter(([, part]) => part !== undefined)) as unknown as Ledger
+}
+
+/**
+ * What requests came to is counted in memory and written down every second. It is told here, where it is written:
+ * on the path of every request it would cost each of them.
+ */
+function observeBooks(books: Books, meter: Meter): Books {
+  return {
+    sums: (period) => books.sums(period),
+    endpoints: (period, most) => books.endpoints(period, most),
+    series: (query) => books.series(query),
+    captures: (query) => books.captures(query),
+    capture: (tx) => books.capture(tx),
+    history: (tx) => books.history(tx),
+    payers: (query) => books.payers(query),
+    problems: (query) => books.problems(query),
+    countProblems: (most) => books.countProblems(most),
+    count: async (usage) => {
+      try {
+        await books.count(usage)
+      } catch (error) {
+        meter.count('paystile_usage_flush_failures_total')
+        throw error
+      }
+      for (const { event, count } of usage) meter.count('paystile_requests_total', { outcome: event }, count)
+    },
+    usage: (period) => books.usage(period),
+    audit: () => books.audit(),
+    rebuild: (reportToken) => books.rebuild(reportToken),
+    reportToken: () => books.reportToken(),
+  }
+}
+
+export function observeChain(chain: Chain, trace: Trace): Chain {
+  return {
+    ...chain,
+    read: (signature, waitMs, options) =>
+      trace.span('paystile.chain.read', { 'paystile.commitment': options?.commitment ?? 'confirmed' }, async (note) => {
+        const reading = await chain.read(signature, waitMs, options)
+        note({ 'paystile.outcome': reading.kind })
+        return reading
+      }),
+  }
+}

@@ -1,0 +1,116 @@
+/** Where a service stands: on a public cluster, on a local chain elsewhere, or on one that it starts in this process. */
+import { readGenesis } from '../chain/rpc/genesis.ts'
+import type { Rpc } from '../chain/rpc/rpc.ts'
+import { readChainTime } from '../chain/rpc/time.ts'
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import { genesisHashes } from '../core/money/tokens.ts'
+import type { Clock, Log } from '../core/ports/index.ts'
+import type { Keyring } from '../core/protocol/keyring.ts'
+import { createFollowingClock, createWallClock } from '../host/clock.ts'
+import {
+  announceLocalnet,
+  freshSecret,
+  localLedgerFile,
+  localnetDirectory,
+  localSecret,
+  usualLedger,
+  withdrawLocalnet,
+} from '../host/home.ts'
+import type { ServiceConfig } from '../paywall/config/config.ts'
+import { openKeyring } from '../paywall/config/config.ts'
+import { countInnerServers } from './open-paywalls.ts'
+
+/** What was opened and has to be closed, the last first. */
+export type Stops = (() => Promise<void> | void)[]
+
+/** What differs between a public cluster, a local chain elsewhere and one in this process. */
+export interface Ground {
+  readonly clock: Clock
+  readonly rpc: Rpc
+  readonly urls: readonly string[]
+  readonly genesis: string
+  readonly keyring: Keyring
+  /** The ledger of a service that names none. */
+  readonly usualLedger: () => string
+  /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
+  readonly welcome: (recipient: string) => Promise<void>
+}
+
+type Connect = (urls: readonly string[]) => Rpc
+
+export async function standOn(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
+  if (config.network !== 'localnet') return standOnCluster(config, connect)
+  return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
+}
+
+function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): Ground {
+  const genesis = genesisHashes[network]
+  if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
+  const common = { clock: createWallClock(), genesis, keyring, welcome: async () => {} }
+  return { ...common, rpc: connect(rpc), urls: rpc, usualLedger: () => usualLedger(network) }
+}
+
+async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+  const rpc = connect(config.rpc)
+  const genesis = await readGenesis(rpc.call)
+  if (genesis === undefined) {
+    throw new Error('the local chain given as rpc does not answer; start one with: npx paystile localnet')
+  }
+  const clock = createFollowingClock(() => readChainTime(rpc))
+  stops.push(clock.stop)
+  await clock.sync()
+  const directory = localnetDirectory(genesis)
+  const keyring = config.keyring ?? madeKeyring(localSecret(directory))
+  return {
+    clock,
+    rpc,
+    urls: config.rpc,
+    genesis,
+    keyring,
+    usualLedger: () => localLedgerFile(directory),
+    welcome: async () => {},
+  }
+}
+
+/** A chain of its own that ends with this process, so its ledger needs no file either. */
+async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
+  const { startLocalnet } = await import('../localnet/index.ts')
+  const localnet = await startLocalnet()
+  const genesis = localnet.genesisHash
+  stops.push(localnet.close)
+  // One for JSON-RPC, one for WebSockets.
+  stops.push(countInnerServers(2))
+  announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
+  stops.push(() => withdrawLocalnet(genesis))
+  log.info('a local chain runs in this process', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
+  const { monotonic } = createWallClock()
+  const guests = new Map<string, Promise<void>>()
+  return {
+    clock: { now: localnet.now, monotonic },
+    rpc: connect([localnet.rpcUrl]),
+    urls: [localnet.rpcUrl],
+    genesis,
+    keyring: config.keyring ?? madeKeyring(freshSecret()),
+    usualLedger: () => 'memory:',
+    welcome: (recipient) => {
+      // What is sent to a recipient would be a payment that belongs to nothing.
+      if (!guests.has(recipient)) localnet.endow(recipient, 10_000_000n)
+      const welcome =
+        guests.get(recipient) ??
+        localnet.fund(recipient, { USDC: 0n, NATIVE: 0n }).then(
+          () => {},
+          () => {},
+        )
+      guests.set(recipient, welcome)
+      return welcome
+    },
+  }
+}
+
+/** From a secret that no person wrote. */
+function madeKeyring(secret: string): Keyring {
+  const problems: string[] = []
+  const keyring = openKeyring(secret, problems)
+  if (!keyring) throw new ConfigurationError(problems)
+  return keyring
+}

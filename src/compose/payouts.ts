@@ -1,0 +1,211 @@
+/** Joins rewards and refunds to a service: payments are shared out from its start on, and paid where a key was given. */
+import type { RewardsConfig } from '../api/rewards/option.ts'
+import type { MoneyOutView } from '../api/rewards/view.ts'
+import { mintsOf } from '../api/router.ts'
+import { formatUnits } from '../core/money/money.ts'
+import type { FrozenRates } from '../core/money/rates.ts'
+import { decimalsIn, hasRates } from '../core/money/rates.ts'
+import type { MintTable, TokenCode } from '../core/money/tokens.ts'
+import { mintOf, solDecimals } from '../core/money/tokens.ts'
+import type { Dispatches, Rewards } from '../core/payouts/ports.ts'
+import type { Books, RateJournal } from '../core/ports/index.ts'
+import type { AccountKey } from '../paywall/config/options.ts'
+import type { RatesConfig } from '../paywall/config/rates.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Loop } from '../workers/loop.ts'
+import { startAccrual } from '../workers/payouts/accrual.ts'
+import type { PayoutsParts } from '../workers/payouts/limits.ts'
+import type { DispatchingParts } from '../workers/payouts/outgoing-transactions.ts'
+import { createPauseSwitch } from '../workers/payouts/pause.ts'
+import type { Addresses } from '../workers/payouts/payees.ts'
+import { createAddresses } from '../workers/payouts/payees.ts'
+import { startPayouts } from '../workers/payouts/payouts.ts'
+import type { RefundParts } from '../workers/payouts/refunds.ts'
+import { planRefund, startRefunds } from '../workers/payouts/refunds.ts'
+import type { Attachment } from './attach.ts'
+import { attach } from './attach.ts'
+
+export interface MoneyOutConfig {
+  readonly rewards: RewardsConfig | undefined
+  /** Sends back what can be refunded. */
+  readonly refundKey: AccountKey | undefined
+  readonly mints: MintTable
+  readonly rates: RatesConfig
+}
+
+/** What everything that goes out needs besides a key. */
+export interface Ground extends Omit<DispatchingParts, 'courier'> {
+  readonly rewards: Rewards
+  readonly dispatches: Dispatches
+  readonly books: Books
+  readonly addresses: Addresses
+  readonly nameOf: (wallet: Uint8Array) => string
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
+  /** What tokens were worth at a time, or as soon after it as these had rates; undefined while they have none. */
+  readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
+  /** From now on the ledger keeps what they were. */
+  readonly keepRates: () => void
+  readonly rateJournal: RateJournal | undefined
+  readonly clock: Service['clock']
+  readonly meter: Service['meter']
+}
+
+/** What goes out of a service, as far as it was set up. */
+export interface MoneyOut {
+  readonly payouts: PayoutsParts | undefined
+  readonly refunds: RefundParts | undefined
+  /** Does once, now, what is to be done. */
+  run(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Undefined where the ledger keeps nothing of it. */
+export function groundOf(
+  service: Service,
+  { mints, rates }: Pick<MoneyOutConfig, 'mints' | 'rates'>,
+): Ground | undefined {
+  const { chain, clock, log, meter, sealer, pseudonyms } = service
+  const { rewards, dispatches, books } = service.ledger
+  if (!rewards || !dispatches || !books) return undefined
+  const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
+  const feed = service.openRates(rates, mints, 'rewards')
+  const decimals = () => decimalsIn(mintsOf(service, mints))
+  const addresses = createAddresses({ chain, nameOf })
+  return {
+    ...{ rewards, dispatches, books, addresses, nameOf, clock, log, meter, sealer },
+    rates: () => {
+      const table = feed.current()
+      if (table.NATIVE === undefined) return undefined
+      return { table, source: rates.kind, at: Math.floor(clock.now()), decimals: decimals() }
+    },
+    ratesAt: async (time, tokens) => {
+      const found = await feed.find(time, tokens)
+      return hasRates(found.table, tokens) ? { ...found, decimals: decimals() } : undefined
+    },
+    keepRates: feed.keep,
+    rateJournal: service.ledger.rates,
+  }
+}
+
+/** Shares out, pays and sends back from now on. */
+export async function startMoneyOut(service: Service, config: MoneyOutConfig): Promise<MoneyOut> {
+  const ground = groundOf(service, config)
+  const { rewards, refundKey } = config
+  if (!ground) {
+    if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
+    return { payouts: undefined, refunds: undefined, run: async () => {}, stop: async () => {} }
+  }
+  const loops: Loop[] = []
+  // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
+  if (rewards) ground.keepRates()
+  const accrual = rewards && startAccrual({ ...ground, rules: rewards.rules })
+  if (accrual) loops.push(accrual)
+  const begun: { payouts?: PayoutsParts; refunds?: RefundParts } = {}
+  const begin = (option: string, what: string, open: () => Promise<Loop | undefined>): Attachment => {
+    const opened = async (): Promise<Loop | undefined> => {
+      const loop = await open().catch((error: unknown) => {
+        throw new Error(`${option}: ${error instanceof Error ? error.message : 'the key cannot be used'}`)
+      })
+      if (loop) loops.push(loop)
+      return loop
+    }
+    return attach({ get: () => service }, opened, what)
+  }
+  const attachments: Attachment[] = []
+  if (rewards?.key !== undefined)
+    attachments.push(
+      begin('rewards.key', 'rewards are not paid', async () => {
+        const payouts = await openPayouts(service, ground, { ...config, rewards })
+        if (payouts) begun.payouts = payouts
+        return payouts && startPayouts(payouts)
+      }),
+    )
+  if (refundKey !== undefined)
+    attachments.push(
+      begin('refundKey', 'refunds are not sent', async () => {
+        begun.refunds = await openRefunds(service, ground, config.mints, refundKey)
+        return startRefunds(begun.refunds)
+      }),
+    )
+  await Promise.all(attachments.map(({ tried }) => tried))
+  return {
+    get payouts() {
+      return begun.payouts
+    },
+    get refunds() {
+      return begun.refunds
+    },
+    run: async () => {
+      for (const loop of loops) await loop.run()
+    },
+    stop: async () => {
+      await Promise.all([accrual, ...attachments].map((one) => one?.stop()))
+    },
+  }
+}
+
+/** What people may see of it, and order. */
+export function viewOf(
+  service: Service,
+  { rewards, refundKey }: Pick<MoneyOutConfig, 'rewards' | 'refundKey'>,
+  current: () => MoneyOut | undefined,
+): MoneyOutView {
+  return {
+    config: rewards,
+    wallet: async () => {
+      const payouts = current()?.payouts
+      const holdings = await payouts?.courier.holdings([payouts.native])
+      if (!payouts || !holdings) return undefined
+      const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
+      return { address: payouts.courier.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
+    },
+    isPaused: pauseOf(service),
+    refund:
+      refundKey === undefined
+        ? undefined
+        : async (tx) => {
+            const refunds = current()?.refunds
+            return refunds
+              ? planRefund(refunds, tx)
+              : { kind: 'refused', why: 'its key is not ready; see the log of this server for why, and try again' }
+          },
+  }
+}
+
+/** Everything that pays rewards; undefined where no key was given, or there is no NATIVE. */
+export async function openPayouts(
+  service: Service,
+  ground: Ground,
+  { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
+): Promise<PayoutsParts | undefined> {
+  const native = mintOf('NATIVE', mintsOf(service, mints))
+  if (rewards.key === undefined || !native) return undefined
+  const { least, dailyCap, everyMs, dailyFees, fee } = rewards
+  const courier = await service.openCourier(rewards.key, { maxFeeLamports: fee })
+  return {
+    ...ground,
+    courier,
+    native,
+    limits: { least, dailyCap, everyMs, dailyFees, fee },
+    isPaused: pauseOf(service),
+  }
+}
+
+function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> {
+  return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
+}
+
+/** What sending one back may cost in fees, in lamports: as much as a payout, unless that was set. */
+const mostPerRefund = 100_000n
+
+export async function openRefunds(
+  service: Service,
+  ground: Ground,
+  mints: MintTable,
+  key: AccountKey,
+): Promise<RefundParts> {
+  const courier = await service.openCourier(key, { maxFeeLamports: mostPerRefund })
+  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
+  return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
+}

@@ -1,0 +1,292 @@
+/**
+ * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The
+ * `assemble*.ts` alone know which implementations there are.
+ */
+import { findTokenAccount } from '../chain/accounts/programs.ts'
+import { createInspector } from '../chain/accounts/recipient.ts'
+import type { Wallet } from '../chain/keys/keypair.ts'
+import { walletFrom } from '../chain/keys/wallet-source.ts'
+import { createChain } from '../chain/read/chain.ts'
+import type { WatchJournal } from '../chain/read/watcher.ts'
+import { createRpc } from '../chain/rpc/rpc.ts'
+import { readLatestTime } from '../chain/rpc/time.ts'
+import { createOpener } from '../chain/wallets/open-token-account.ts'
+import { createCourier } from '../chain/wallets/outgoing-wallet.ts'
+import { createCashier } from '../chain/wallets/payment-drafts.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import { encodeBase64url } from '../core/encoding/base64url.ts'
+import { prepareMac } from '../core/encoding/hmac.ts'
+import { createMeter } from '../core/encoding/metrics.ts'
+import { redactLog } from '../core/encoding/redact.ts'
+import type { Ledger, Log } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import { createEncoder } from '../host/base64url.ts'
+import { createIdentity, createVerifier } from '../host/keys/ed25519.ts'
+import { withKeyFile } from '../host/keys/key-file.ts'
+import { createSealer } from '../host/keys/seal.ts'
+import { createLog } from '../host/log.ts'
+import { connectSocket, socketUrlsOf } from '../host/net/sockets.ts'
+import { createHttpTransport } from '../host/net/transport.ts'
+import { readPage } from '../host/pages.ts'
+import { createTrace } from '../host/trace.ts'
+import { openLedger } from '../ledger/open.ts'
+import { noteSightings } from '../paywall/claim/observed-payments.ts'
+import type { ServiceConfig } from '../paywall/config/config.ts'
+import { readConfig } from '../paywall/config/config.ts'
+import type { AccountKey, ProviderOptions } from '../paywall/config/options.ts'
+import type { Paywall, ServiceHandle } from '../paywall/paywall.ts'
+import { createPaywall } from '../paywall/paywall.ts'
+import { createPendingBook } from '../paywall/runtime/pending-payments.ts'
+import { createBudget } from '../paywall/runtime/rate-limit.ts'
+import type { CheckoutFiles, Service, ServiceParts } from '../paywall/runtime/runtime.ts'
+import { createService } from '../paywall/runtime/runtime.ts'
+import { createExposureBook } from '../paywall/runtime/unfinalized.ts'
+import { createUsageBook } from '../paywall/runtime/usage-counters.ts'
+import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
+import { startFinality } from '../workers/finality.ts'
+import { openFaucetSource } from './faucet.ts'
+import { observeChain, observeLedger } from './instrument.ts'
+import type { Stops } from './network.ts'
+import { standOn } from './network.ts'
+import { rememberOpen } from './open-paywalls.ts'
+import { shareRates } from './rates.ts'
+import { withSettlement } from './settlement/settlement.ts'
+import { createVenue } from './settlement/venue.ts'
+import { openTestPayer } from './test-payer.ts'
+
+export { createTrace }
+
+/** A paywall from a provider's options: what every adapter starts from. */
+export function openPaywall(options: ProviderOptions): Paywall {
+  const config = readConfig(options, process.env)
+  const log = openLog(config.log)
+  if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
+    log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
+  }
+  const paywall = createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
+  const { endpoint, scope, description } = config.route
+  const name = `the paywall of ${endpoint?.path ?? description ?? scope}`
+  const close = rememberOpen(paywall.close, { name, log })
+  return { ...paywall, close, retire: () => paywall.retire().finally(close) }
+}
+
+/** The provider's own log, kept from secrets, or lines on stderr. */
+export function openLog(log: Log | undefined): Log {
+  return log ? redactLog(log) : createLog()
+}
+
+interface Shared {
+  users: number
+  get(): Service | Promise<Service>
+  stop(): Promise<void>
+}
+
+const services = new Map<string, Shared>()
+const ledgerNames = new WeakMap<Ledger, string>()
+
+/** Whoever asks for the same service shares it; it ends with the last of them. */
+export function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+  const name = nameOf(config)
+  const shared = services.get(name) ?? share(config, log)
+  services.set(name, shared)
+  shared.users += 1
+  let released = false
+  return {
+    get: shared.get,
+    release: async () => {
+      if (released) return
+      released = true
+      shared.users -= 1
+      if (shared.users > 0) return
+      services.delete(name)
+      await shared.stop()
+    },
+  }
+}
+
+/** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
+function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
+  if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
+  const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
+  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
+  return JSON.stringify([network, rpc, ledgerName, keys, service, watch, reportToken])
+}
+
+function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
+  return `${id}:${encodeBase64url(prepareMac(key)(new Uint8Array()), 9)}`
+}
+
+const restartPauseMs = 1_000
+
+function share(config: ServiceConfig, log: Log): Shared {
+  let current: Started | undefined
+  let starting: Promise<Started> | undefined
+  let stopped = false
+  const attempt = async (): Promise<Started> => {
+    try {
+      current = await start(config, log)
+      return current
+    } catch (error) {
+      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      // Until then all who come are told of this failure: a flood of them makes one attempt, and one line of log.
+      setTimeout(() => {
+        starting = undefined
+      }, restartPauseMs).unref()
+      throw error
+    }
+  }
+  const begin = async (): Promise<Service> => {
+    if (stopped) throw new Error('this paywall is closed')
+    starting ??= attempt()
+    return (await starting).service
+  }
+  // Begun now and not at the first request; a failure is told by `ready` and tried again by a later request.
+  begin().catch(() => {})
+  return {
+    users: 0,
+    get: () => current?.service ?? begin(),
+    stop: async () => {
+      stopped = true
+      const started = await starting?.catch(() => undefined)
+      await started?.stop()
+    },
+  }
+}
+
+type Seen = Parameters<WatchJournal['note']>
+
+interface Started {
+  readonly service: Service
+  stop(): Promise<void>
+}
+
+async function start(config: ServiceConfig, log: Log): Promise<Started> {
+  const stops: Stops = []
+  const stop = async (): Promise<void> => {
+    for (const one of stops.reverse()) await one()
+  }
+  try {
+    const http = createHttpTransport()
+    stops.push(http.close)
+    const meter = createMeter()
+    const trace = createTrace()
+    const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
+    const ground = await standOn(config, connect, stops, log)
+    const { rpc, genesis, keyring } = ground
+    const { network, service: name, reportToken } = config
+    const identity = { network, service: name, fingerprint: keyring.fingerprint, genesis, reportToken }
+    const openOwn = async (url: string | undefined): Promise<Ledger> => {
+      // A localnet's clock can be moved, and everything moves with it.
+      const ownClock = config.network !== 'localnet'
+      const opened = await openLedger(url ?? ground.usualLedger(), { clock: ground.clock, ownClock, identity })
+      stops.push(opened.close)
+      return opened
+    }
+    const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
+    const clock = opened.clock ?? ground.clock
+    const ledger = observeLedger(opened, { meter, trace, clock })
+    const verifier = createVerifier()
+    const { journal } = ledger
+    const watch = journal &&
+      config.watch && {
+        connect: connectSocket,
+        socketUrls: ground.urls.map(socketUrlsOf),
+        // Nothing is watched before the service has routes.
+        journal: { mark: journal.mark, note: (...seen: Seen) => noteSightings(service, journal, ...seen) },
+      }
+    const clockCheck =
+      config.network === 'localnet' && !opened.clock
+        ? noClockCheck
+        : startClockCheck({ clock, log, meter, read: () => readLatestTime(rpc) })
+    stops.push(clockCheck.stop)
+    const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
+    stops.push(chain.close)
+    const rates = shareRates({ get: http.get, clock, log, journal: ledger.rates })
+    stops.push(rates.stop)
+    const exposure = createExposureBook(journal, log)
+    stops.push(exposure.stop)
+    const usage = createUsageBook(ledger.books, clock, log)
+    stops.push(usage.stop)
+    const pending = createPendingBook(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
+    stops.push(pending.stop)
+    const opener = createOpener({ rpc, clock, genesis })
+    stops.push(opener.stop)
+    const { transport } = http
+    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock }
+    const parts: ServiceParts = {
+      chain: observeChain(chain, trace),
+      ledger,
+      clock,
+      keyring,
+      verifier,
+      identity: createIdentity(keyring.identitySeed),
+      genesis,
+      inspect: createInspector(rpc, genesis),
+      openCourier: async (key, limits) =>
+        createCourier({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+      openVenue: async (key, venue) =>
+        createVenue(venue, { rpc, genesis, clock, get: http.get, post: http.post, wallet: await walletFor(key) }),
+      sealer: createSealer(keyring.outgoingKey),
+      openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
+      cashier: createCashier({ rpc, verifier, genesis }),
+      checkoutFiles: readCheckoutFiles(),
+      tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
+      openRates: rates.open,
+      testPayer: openTestPayer(faucetGround),
+      openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
+      welcome: ground.welcome,
+      encode: createEncoder(),
+      log,
+      trace,
+      meter,
+      clockCheck,
+      budget: createBudget(clock),
+      exposure,
+      usage,
+      pending,
+    }
+    const service = createService(config, parts)
+    await clockCheck.first
+    meter.set('paystile_ready', 1)
+    if (journal) {
+      const worker = startFinality({
+        journal,
+        chain,
+        log,
+        meter,
+        onConcluded: (tx, kind) => service.tell({ kind, tx }),
+      })
+      stops.push(worker.stop)
+    }
+    return { service, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** On a localnet the service goes by the chain's own time. */
+const noClockCheck: RunningClockCheck = {
+  why: () => undefined,
+  aheadMs: () => 0,
+  first: Promise.resolve(),
+  stop: async () => {},
+}
+
+async function walletFor(key: AccountKey): Promise<Wallet> {
+  const wallet = await (typeof key === 'string' ? withKeyFile(key, walletFrom) : walletFrom(key))
+  if (wallet) return wallet
+  throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
+}
+
+/** What Vite made of the page. Without it the page works all the same, as it does without JavaScript. */
+function readCheckoutFiles(): CheckoutFiles {
+  const files = readPage('checkout')
+  const textOf = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
+  return { script: textOf('checkout.js'), style: textOf('checkout.css') }
+}
+
+/** Whatever kept the ledger from opening, customers are told that it is the ledger. */
+function blameLedger(error: unknown): never {
+  throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
+}

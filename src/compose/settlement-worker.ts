@@ -1,0 +1,51 @@
+/** Converts for servers that have no key: what routes would convert themselves, without the routes. */
+import type { Environment } from '../paywall/config/config.ts'
+import { readConfig } from '../paywall/config/config.ts'
+import type { ProviderOptions } from '../paywall/config/options.ts'
+import { handleFor, openLog } from './paywall.ts'
+import { nameOfConverting, withSettlement } from './settlement/settlement.ts'
+
+export interface Converting {
+  /** Whose money is converted. */
+  readonly wallets: readonly string[]
+  close(): Promise<void>
+}
+
+const patienceMs = 2_000
+
+/** Begins as soon as the service can start, and tries again until then. Routes without a key are left to others. */
+export function openConverting(routes: readonly ProviderOptions[], environment: Environment): Converting {
+  const configs = routes.map((options) => readConfig(options, environment))
+  const own = new Map(
+    configs.flatMap((config) => {
+      const { conversion } = config.route
+      return conversion?.key === undefined ? [] : [[nameOfConverting(config.route, conversion), config] as const]
+    }),
+  )
+  const timers = new Set<ReturnType<typeof setTimeout>>()
+  const handles = [...own.values()].map(({ service, route, log }) => {
+    const told = openLog(log)
+    const handle = withSettlement(handleFor(service, told), route, told)
+    const attempt = async (): Promise<void> => {
+      try {
+        await handle.get()
+      } catch {
+        // Why it does not start is told by the service itself.
+        const timer = setTimeout(() => {
+          timers.delete(timer)
+          void attempt()
+        }, patienceMs)
+        timers.add(timer)
+      }
+    }
+    void attempt()
+    return handle
+  })
+  return {
+    wallets: [...new Set([...own.values()].map(({ route }) => route.recipient))],
+    close: async () => {
+      for (const timer of timers) clearTimeout(timer)
+      await Promise.all(handles.map((handle) => handle.release()))
+    },
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Joins the settlement worker to a service: what a recipient gets in other tokens is converted by this process, where it has
+ * the recipient's key, or by another that shows on the ledger's shelf that it does.
+ */
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { settlementBeats } from '../../core/payouts/conversion.ts'
+import type { Log } from '../../core/ports/index.ts'
+import type { RouteConfig } from '../../paywall/config/config.ts'
+import type { ConversionConfig } from '../../paywall/config/conversion.ts'
+import type { ServiceHandle } from '../../paywall/paywall.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Loop } from '../../workers/loop.ts'
+import { createPauseSwitch } from '../../workers/payouts/pause.ts'
+import type { Converter } from '../../workers/payouts/settlement.ts'
+import { startSettlement } from '../../workers/payouts/settlement.ts'
+
+type Converting = Pick<RouteConfig, 'recipient' | 'mints' | 'rates' | 'conversion'>
+
+const restartPauseMs = 1_000
+
+/**
+ * A service that starts only when what its route promises to convert is converted by somebody. Until then whoever asks for
+ * it is told why not.
+ */
+export function withSettlement(handle: ServiceHandle, route: Converting, log: Log): ServiceHandle {
+  const { conversion } = route
+  if (!conversion) return handle
+  let current: Service | undefined
+  let opening: Promise<Service> | undefined
+  let release: () => Promise<void> = async () => {}
+  let isReleased = false
+  const open = async (): Promise<Service> => {
+    const service = await handle.get()
+    const begun = await begin(service, route, conversion).catch((error: unknown) => {
+      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      throw error
+    })
+    if (isReleased) await begun()
+    else release = begun
+    current = service
+    return service
+  }
+  return {
+    get: () => {
+      if (current) return current
+      opening ??= open().catch((error: unknown) => {
+        setTimeout(() => {
+          opening = undefined
+        }, restartPauseMs).unref()
+        throw error
+      })
+      return opening
+    },
+    release: async () => {
+      isReleased = true
+      await opening?.catch(() => {})
+      await release()
+      await handle.release()
+    },
+  }
+}
+
+/** Starts converting, or makes sure that somebody does. The function returned ends it. */
+async function begin(service: Service, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
+  if (conversion.key !== undefined)
+    return share(service, route, conversion, () => openConverting(service, route, conversion))
+  if (await isConvertedElsewhere(service, route.recipient))
+    return share(service, route, conversion, async () => ({ converter: undefined, loop: undefined }))
+  const { tokens, settlementToken } = conversion.rules
+  throw new ConfigurationError([
+    `autoConversion: nobody converts what ${route.recipient} gets in ${tokens.join(' and ')} into ${settlementToken}; ` +
+      'give its key as settlementKey, or run npx paystile worker with that key on the same ledger',
+  ])
+}
+
+export async function isConvertedElsewhere({ ledger }: Service, recipient: string): Promise<boolean> {
+  return ((await ledger.shelf?.list(settlementBeats(recipient))) ?? []).length > 0
+}
+
+/** Undefined where another process converts. */
+interface Opened {
+  readonly converter: Converter | undefined
+  readonly loop: Loop | undefined
+}
+
+interface Shared {
+  users: number
+  readonly route: Converting
+  readonly conversion: ConversionConfig
+  readonly opened: Promise<Opened>
+}
+
+const running = new WeakMap<Service, Map<string, Shared>>()
+
+/** Routes with the same recipient and the same rules share one worker. */
+async function share(
+  service: Service,
+  route: Converting,
+  conversion: ConversionConfig,
+  open: () => Promise<Opened>,
+): Promise<() => Promise<void>> {
+  const workers = running.get(service) ?? new Map<string, Shared>()
+  running.set(service, workers)
+  const name = nameOfConverting(route, conversion)
+  const shared = workers.get(name) ?? { users: 0, route, conversion, opened: open() }
+  workers.set(name, shared)
+  shared.users += 1
+  const leave = async (): Promise<void> => {
+    shared.users -= 1
+    if (shared.users > 0) return
+    if (workers.get(name) === shared) workers.delete(name)
+    await (await shared.opened.catch(() => undefined))?.loop?.stop()
+  }
+  try {
+    await shared.opened
+  } catch (error) {
+    await leave()
+    throw error
+  }
+  return leave
+}
+
+/** What is converted of what this process sells; the converter where it does so itself. */
+export interface Converted {
+  readonly route: Converting
+  readonly conversion: ConversionConfig
+  readonly converter: Converter | undefined
+}
+
+export async function convertedIn(service: Service): Promise<readonly Converted[]> {
+  const all = [...(running.get(service)?.values() ?? [])].map(
+    async ({ route, conversion, opened }): Promise<Converted[]> => {
+      const { converter } = await opened
+      return [{ route, conversion, converter }]
+    },
+  )
+  return (await Promise.all(all.map((one) => one.catch(() => [])))).flat()
+}
+
+/** The same for routes that can share a worker. */
+export function nameOfConverting({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
+  const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
+  return JSON.stringify([recipient, rules, venue, key !== undefined], plain)
+}
+
+/** Converts what a recipient gets, from now on. Throws a `ConfigurationError` where that cannot be. */
+export async function startConverting(
+  service: Service,
+  route: Converting,
+  conversion: ConversionConfig,
+): Promise<Loop> {
+  return (await openConverting(service, route, conversion)).loop
+}
+
+async function openConverting(service: Service, route: Converting, conversion: ConversionConfig) {
+  const converter = await openConverter(service, route, conversion)
+  const { clock, log, meter, sealer } = service
+  const { dispatches, shelf } = service.ledger
+  if (!dispatches)
+    throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])
+  const isPaused = shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
+  const parts = { dispatches, shelf, converters: [converter], isPaused, sealer, clock, log, meter }
+  return { converter, loop: startSettlement(parts) }
+}
+
+async function openConverter(
+  service: Service,
+  { recipient, mints, rates }: Converting,
+  { rules, key, venue }: ConversionConfig,
+): Promise<Converter> {
+  if (key === undefined || !venue) throw new ConfigurationError(['settlementKey: is missing'])
+  const courier = await service.openCourier(key, {}).catch((error: unknown) => {
+    throw new ConfigurationError([`settlementKey: ${error instanceof Error ? error.message : 'cannot be used'}`])
+  })
+  if (courier.wallet !== recipient) {
+    throw new ConfigurationError([
+      `settlementKey: is the key of ${courier.wallet}, and what is to be converted belongs to ${recipient}; give its key`,
+    ])
+  }
+  const feed = service.openRates(rates, mints)
+  return { courier, venue: await service.openVenue(key, venue), rules, mints, rates: feed.current }
+}

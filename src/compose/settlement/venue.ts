@@ -1,0 +1,23 @@
+/** Joins the venues: where a wallet's tokens are exchanged, by what a provider said. */
+import type { Wallet } from '../../chain/keys/keypair.ts'
+import type { Rpc } from '../../chain/rpc/rpc.ts'
+import type { Venue } from '../../core/payouts/venue.ts'
+import type { Clock, Get } from '../../core/ports/index.ts'
+import type { Post } from '../../core/ports/sheets.ts'
+import type { VenueConfig } from '../../paywall/config/conversion.ts'
+import { createJupiterVenue } from '../../venues/jupiter.ts'
+import { createRfqVenue } from '../../venues/rfq.ts'
+
+export interface VenueGround {
+  readonly rpc: Rpc
+  readonly genesis: string
+  readonly wallet: Wallet
+  readonly get: Get
+  readonly post: Post
+  readonly clock: Clock
+}
+
+export function createVenue(config: VenueConfig, ground: VenueGround): Venue {
+  if (config.kind === 'rfq') return createRfqVenue({ ...ground, url: config.url })
+  return createJupiterVenue({ ...ground, url: config.url, apiKey: config.apiKey })
+}

@@ -1,0 +1,61 @@
+/** What a service's own addresses tell of conversion, from what its paywalls in this process do. */
+import type { SettlementView, SettlementWallet } from '../../api/rewards/settlement.ts'
+import { decimalsIn } from '../../core/money/rates.ts'
+import { mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import { thresholdOf } from '../../core/payouts/conversion.ts'
+import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Converted } from './settlement.ts'
+import { convertedIn, isConvertedElsewhere } from './settlement.ts'
+
+export function settlementViewOf(service: Service): SettlementView {
+  return {
+    wallets: async () => {
+      const all = await Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted)))
+      const names = all.map(({ wallet, settlementToken, venue }) => `${wallet} ${settlementToken} ${venue}`)
+      return [...new Set(names)].flatMap((name) => mergeWallets(all.filter((_, index) => names[index] === name)))
+    },
+  }
+}
+
+/** Routes with other tokens or thresholds may have the same wallet: of each token the least threshold counts. */
+function mergeWallets(same: readonly SettlementWallet[]): readonly SettlementWallet[] {
+  const [first] = same
+  if (!first) return []
+  const tokens = tokenCodes.flatMap((token) => {
+    const lines = same.flatMap((wallet) => wallet.tokens.filter((line) => line.token === token))
+    const [least] = lines.toSorted((one, other) => compare(one.threshold, other.threshold))
+    return least ? [least] : []
+  })
+  return [{ ...first, tokens }]
+}
+
+function compare(one: bigint | undefined, other: bigint | undefined): number {
+  if (one === undefined || other === undefined) return one === other ? 0 : one === undefined ? 1 : -1
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+async function walletOf(service: Service, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
+  const { recipient: wallet, mints, rates } = route
+  const { rules, venue } = conversion
+  const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))
+  const minted = tokens.flatMap((token) => mintOf(token, mints) ?? [])
+  const holdings = await converter?.courier.holdings(minted)
+  const scene = { rates: service.openRates(rates, mints).current(), decimals: decimalsIn(mints) }
+  return {
+    wallet,
+    settlementToken: rules.settlementToken,
+    venue: venue?.kind,
+    isServed: converter !== undefined || (await isConvertedElsewhere(service, wallet)),
+    slippageBps: rules.slippageBps,
+    tokens: tokens.map((token) => {
+      const mint = mintOf(token, mints)
+      const place = mint ? minted.indexOf(mint) : -1
+      return {
+        token,
+        balance: token === 'SOL' ? holdings?.lamports : holdings?.units[place],
+        kept: rules.keeps[token] ?? 0n,
+        threshold: thresholdOf(rules, token, scene),
+      }
+    }),
+  }
+}

@@ -1,0 +1,22 @@
+/** A customer for trying things out: a wallet of this process with test money, on a chain whose money is worth nothing. */
+import { createWallet } from '../chain/keys/keypair.ts'
+import type { TestPayer } from '../paywall/runtime/test-payer.ts'
+import type { FaucetSettings } from './faucet.ts'
+import { forward } from './faucet.ts'
+
+type Settings = Omit<FaucetSettings, 'mints' | 'faucetKey'>
+
+/** Only on a local chain: there its faucet fills the wallet as often as it takes. */
+export function openTestPayer(settings: Settings): TestPayer | undefined {
+  if (settings.network !== 'localnet') return undefined
+  const wallet = createWallet(crypto.getRandomValues(new Uint8Array(32)))
+  wallet.catch(() => {})
+  return {
+    address: async () => (await wallet).address,
+    fill: async () => {
+      const answer = await forward(settings, JSON.stringify({ address: (await wallet).address }))
+      return answer?.status === 200
+    },
+    sign: async (transaction) => (await wallet).signTransaction(transaction),
+  }
+}

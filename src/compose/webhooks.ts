@@ -1,0 +1,68 @@
+/** Joins webhooks to a service: whoever listens is told from the moment on at which it has started. */
+import { revenueTokenOf } from '../api/analytics/format.ts'
+import { outgoingOf, recordsOf } from '../api/analytics/records.ts'
+import { describeDispatch } from '../api/rewards/format.ts'
+import { decimalsFor } from '../api/router.ts'
+import type { MintTable } from '../core/money/tokens.ts'
+import type { Log } from '../core/ports/index.ts'
+import type { Webhook } from '../core/service/webhooks.ts'
+import { createWebhookPoster } from '../host/net/webhooks.ts'
+import type { ServiceHandle } from '../paywall/paywall.ts'
+import type { Service } from '../paywall/runtime/runtime.ts'
+import { startWebhooks } from '../workers/webhooks.ts'
+import type { Attached } from './attach.ts'
+import { attach } from './attach.ts'
+
+export interface TellingParts {
+  /** Of the service whose payments are told of. */
+  readonly handle: Pick<ServiceHandle, 'get'>
+  readonly webhooks: readonly Webhook[]
+  readonly mints: MintTable
+  readonly log: Log
+}
+
+export function openWebhooks({ handle, webhooks, mints, log }: TellingParts): Attached {
+  if (webhooks.length === 0) return { stop: async () => {} }
+  return attach(handle, (service) => startTelling(service, webhooks, mints, log))
+}
+
+function startTelling(
+  service: Service,
+  webhooks: readonly Webhook[],
+  mints: MintTable,
+  log: Log,
+): Attached | undefined {
+  const { ledger, config, clock, meter } = service
+  const { notices, books } = ledger
+  if (!notices || !books) {
+    log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
+    return undefined
+  }
+  const decimals = decimalsFor(service, mints)
+  const parts = { decimalsOf: decimals, outgoing: outgoingOf(ledger) }
+  const poster = createWebhookPoster({ network: config.network })
+  const worker = startWebhooks({
+    notices,
+    books,
+    webhooks,
+    post: poster.post,
+    // Worth is in the token of the books, which may have changed since this server started.
+    describe: async (capture) => {
+      const [record] = await recordsOf(parts, [capture], await revenueTokenOf(books))
+      return record ?? {}
+    },
+    describeDispatch: async (id) => {
+      const dispatch = await service.ledger.dispatches?.get(id)
+      return dispatch && describeDispatch(dispatch, decimals, await service.ledger.dispatches?.lines(id))
+    },
+    clock,
+    log,
+    meter,
+  })
+  return {
+    stop: async () => {
+      await worker.stop()
+      await poster.close()
+    },
+  }
+}

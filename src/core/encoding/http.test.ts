@@ -1,0 +1,16 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { size } from '../../../tests/harness/length.ts'
+import { asciiJson } from './http.ts'
+
+it('asciiJson writes the same value in ASCII', () => {
+  const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.webUrl())
+  fc.assert(
+    fc.property(fc.oneof(texts, fc.record({ text: texts, list: fc.array(texts) })), (value) => {
+      const json = asciiJson(value)
+      expect(Buffer.from(json).length).toBe(json.length)
+      expect(JSON.parse(json)).toEqual(value)
+    }),
+    { numRuns: size(1_000, 10_000) },
+  )
+})

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import type { Facts } from '../ports/index.ts'
+import { createRedact, redactLog } from './redact.ts'
+
+const redact = createRedact()
+const key = 'Zx9Kq2Lm8Vb4Nc7R'
+const keyFile = JSON.stringify(Array.from({ length: 64 }, (_, index) => (index * 37) % 256))
+
+describe('what is secret', () => {
+  it.each([
+    ['a password of a database', `connect to postgres://shop:${key}@db.example.com:5432/shop failed`],
+    ['a password with a slash and an at sign', `postgresql://shop:a/b@${key}@db.example.com/shop`],
+    ['a password of a node', `https://user:${key}@rpc.example.com/`],
+    ['a key in the query of a node', `https://rpc.example.com/?api-key=${key} answered 401`],
+    ['a key in the path of a node', `fetch https://sol.example.com/v2/${key} failed`],
+    ['a key in the address of a WebSocket', `wss://rpc.example.com/${key}`],
+    ['a key in a path alone', `GET /v2/getAsset?api-key=${key} 401`],
+    ['a bearer token', `Authorization: Bearer ${key}`],
+    ['a password of HTTP', `authorization: Basic ${btoa(`user:${key}`)}`],
+    ["a proof's claim", `tx=5x; requestId=AQ; payer=9a; claim=${key}`],
+    ["a proof's signature", `tx=5x; requestId=AQ; payer=9a; sig=${key}; ts=1`],
+    ["a proof's payer", `tx=5x; requestId=AQ; payer=${key}`],
+    ['the secret of a webhook', `secret whsec_${key}+/ab= is not base64`],
+    ['a keyring', `PAYSTILE_SECRET is 1:${key}${key}${key},2:${key}${key}`],
+    ['the root of a keyring', `root:${key}${key}`],
+    ['a key in JSON', `{"secret":"${key}","more":1}`],
+    ['a key in JSON in JSON', JSON.stringify(`{"password":"${key}"}`)],
+  ])('%s is taken out', (_name, text) => {
+    expect(redact(text)).not.toContain(key)
+    expect(redact(text)).not.toContain(btoa(`user:${key}`))
+  })
+
+  it('a private key as it stands in a file is taken out, and so is half of one', () => {
+    expect(redact(`key ${keyFile} is bad`)).toBe('key [redacted] is bad')
+    expect(redact(`key ${keyFile.slice(0, 90)}`)).toBe('key [redacted]')
+    expect(redact(`key ${keyFile.replaceAll(',', ', ')}`)).toBe('key [redacted]')
+  })
+
+  it('what was named as secret is taken out whatever it looks like', () => {
+    const told = createRedact({ secrets: ['correct horse battery', 'horse', 'correct horse'] })
+    expect(told('the correct horse battery; a correct horse; a horse')).toBe('the [redacted]; a [redacted]; a horse')
+  })
+
+  it('so is what lies across the end of the part that is looked at', () => {
+    const words = 'words '.repeat(340)
+    for (let more = 0; more < 40; more += 1) {
+      const told = redact(`${words}${'x'.repeat(more)} postgres://shop:${key}@db.example.com/shop`)
+      expect(told).not.toContain(key.slice(0, 3))
+      expect(told).toContain(words)
+    }
+    expect(redact(`${key}${'x'.repeat(3_000)}`)).toBe('…')
+  })
+})
+
+it.each([
+  'the node did not answer in time (ECONNREFUSED)',
+  'https://rpc.example.com answered 503',
+  'ledger sqlite:./ledger.db is locked',
+  'GET /api/weather?city=Bern',
+  '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
+  'at file:///srv/app/index.js:120:15',
+  'at file:///srv/app/node_modules/@hono/node-server/dist/index.mjs:12:3',
+  'token account of USDC, frozen',
+  '1,000 of 2,000 at 12:30',
+])('leaves %j as it is', (text) => {
+  expect(redact(text)).toBe(text)
+})
+
+it('shows whose an address is', () => {
+  expect(redact(`https://sol.example.com:8899/v2/${key} and postgres://me:pw@db1,db2/shop`)).toBe(
+    'https://sol.example.com:8899/… and postgres://[redacted]@db1,db2/shop',
+  )
+})
+
+it('keeps secrets from a logger of the provider’s own, by value and by name', () => {
+  const lines: [string, Facts | undefined][] = []
+  const note = (event: string, facts?: Facts) => void lines.push([event, facts])
+  const log = redactLog({ info: note, warn: note, error: note })
+  log.info(`asked https://rpc.example.com/${key}`, { why: `Bearer ${key}`, apiKey: 'abc', units: 5 })
+  log.error('plain')
+  expect(lines).toEqual([
+    ['asked https://rpc.example.com/…', { why: 'Bearer [redacted]', apiKey: '[redacted]', units: 5 }],
+    ['plain', {}],
+  ])
+})

@@ -1,0 +1,29 @@
+/**
+ * Prices as a provider writes them. A price that cannot be charged exactly is refused, never rounded to something else.
+ */
+import { formatNumber, maxUnits, parseUnits } from './money.ts'
+import type { TokenCode } from './tokens.ts'
+
+export type PriceReading =
+  | { readonly kind: 'price'; readonly units: bigint }
+  | { readonly kind: 'problem'; readonly why: string }
+
+/** Reads a price of `token`: a number, or decimal text where a number would be too coarse. */
+export function readPrice(value: unknown, token: TokenCode, decimals: number): PriceReading {
+  if (typeof value !== 'number' && typeof value !== 'string') return problem('must be a number or decimal text')
+  const text = typeof value === 'number' ? formatNumber(value) : value
+  if (text === undefined || !/^-?\d+(\.\d+)?$/.test(text)) {
+    return problem(`must be a plain decimal such as 0.01, not ${JSON.stringify(String(value))}`)
+  }
+  if (text.startsWith('-') || /^0(\.0+)?$/.test(text)) return problem(`must be more than zero, not ${text}`)
+  const units = parseUnits(text, decimals)
+  if (units !== undefined) return { kind: 'price', units }
+  if ((text.split('.')[1]?.length ?? 0) > decimals) {
+    return problem(`${text} is finer than ${token} goes (${decimals} decimals)`)
+  }
+  return problem(`${text} is not a price that ${token} can express (at most ${maxUnits} base units)`)
+}
+
+function problem(why: string): PriceReading {
+  return { kind: 'problem', why }
+}

@@ -1,0 +1,94 @@
+/**
+ * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
+ */
+import type { Amounts } from '../protocol/request-id.ts'
+import { maxUnits, parseDecimal } from './money.ts'
+import type { MintTable, TokenCode } from './tokens.ts'
+import { decimalsOf, tokenCodes } from './tokens.ts'
+
+export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
+
+export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
+
+/** Rates as the ledger keeps them: in force from `at` on, until the next ones of the same feed. */
+export interface JournaledRates {
+  readonly table: RateTable
+  /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
+  readonly source: string
+  /** Names the use of the rates and the settings of their source: `prices/pyth-…`. */
+  readonly feed: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** The rates by which a payment is valued: those in force at its block time. */
+export interface FrozenRates extends Omit<JournaledRates, 'feed'> {
+  /** Undefined where the rates are of no journal. */
+  readonly feed?: string
+  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  readonly decimals: TokenDecimals
+}
+
+/** Worth nothing outside test networks, where any fixed number does. */
+export const testRates: RateTable = { NATIVE: '0.1', USDC: '1', SOL: '150' }
+
+/** Rates are counted in units of 10⁻¹² USDC. */
+export const rateDecimals = 12
+
+/** A rate in units of 10⁻¹², or undefined when the text is not a usable rate. */
+export function parseRate(text: string): bigint | undefined {
+  const rate = parseDecimal(text, rateDecimals)
+  return rate !== undefined && rate > 0n ? rate : undefined
+}
+
+export interface Amount {
+  readonly token: TokenCode
+  readonly units: bigint
+  readonly decimals: number
+}
+
+/** The same worth in another token, rounded up by less than one base unit, so that no price becomes zero. */
+export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTable): bigint | undefined {
+  if (from.token === to.token) return from.units
+  const fromRate = parseRate(rates[from.token] ?? '')
+  const toRate = parseRate(rates[to.token] ?? '')
+  if (fromRate === undefined || toRate === undefined) return undefined
+  const worth = from.units * fromRate * 10n ** BigInt(to.decimals)
+  const one = toRate * 10n ** BigInt(from.decimals)
+  const units = (worth + one - 1n) / one
+  return units <= maxUnits ? units : undefined
+}
+
+/** The same, rounded down: what it is worth to who gets it. Undefined without rates and decimals of both. */
+export function fairUnits(
+  { token, units }: Pick<Amount, 'token' | 'units'>,
+  into: TokenCode,
+  { rates, decimals }: { readonly rates: RateTable; readonly decimals: TokenDecimals },
+): bigint | undefined {
+  const [from, to] = [parseRate(rates[token] ?? ''), parseRate(rates[into] ?? '')]
+  const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
+  if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
+  return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
+}
+
+/** Whether a table has a rate for all of these. */
+export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolean {
+  return tokens.every((token) => parseRate(table[token] ?? '') !== undefined)
+}
+
+/** The decimals of all tokens that exist on a network. */
+export function decimalsIn(mints: MintTable): TokenDecimals {
+  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
+  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
+}
+
+/** The same worth in each token that there is a rate for. */
+export function convertAll(from: Amount, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  for (const token of tokens) {
+    const decimals = decimalsOf(token, mints)
+    const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
+    if (units !== undefined) amounts[token] = units
+  }
+  return amounts
+}

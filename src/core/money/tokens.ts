@@ -1,0 +1,136 @@
+/**
+ * Networks and tokens: what the three token codes mean on each chain.
+ *
+ * A node proves which chain it speaks for by its genesis hash, and a token is its mint address: names and symbols
+ * are never compared.
+ */
+import { decodeAddress } from '../encoding/base58.ts'
+
+export const networks = ['mainnet', 'devnet', 'localnet'] as const
+export type Network = (typeof networks)[number]
+
+/** The order is fixed: it is the order of amounts in a requestId. */
+export const tokenCodes = ['NATIVE', 'USDC', 'SOL'] as const
+export type TokenCode = (typeof tokenCodes)[number]
+
+export interface Mint {
+  readonly address: string
+  readonly decimals: number
+  /** Address of the token program that owns the mint: SPL Token or Token-2022. */
+  readonly tokenProgram: string
+}
+
+/** SOL has no mint: it is the chain's own money. Wrapped SOL is another token. */
+export type MintTable = Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>>>
+
+export const splTokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
+export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
+
+export const solDecimals = 9
+
+/** A localnet has a genesis hash of its own, so it is pinned at first contact. */
+export const genesisHashes: Readonly<Partial<Record<Network, string>>> = {
+  mainnet: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
+  devnet: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG',
+}
+
+/** Nodes that anybody may ask. Those of mainnet are for payers: who sells there needs nodes of their own. */
+export const publicNodes: Readonly<Record<Network, readonly string[]>> = {
+  mainnet: ['https://api.mainnet-beta.solana.com'],
+  devnet: ['https://api.devnet.solana.com'],
+  localnet: [],
+}
+
+/** A list of node addresses as an environment variable gives it; undefined when it names none. */
+export function parseNodes(text: string | undefined): readonly string[] | undefined {
+  const urls = (text ?? '').split(',').flatMap((url) => url.trim() || [])
+  return urls.length > 0 ? urls : undefined
+}
+
+/** Test money: mints of our own, at the same addresses on localnet and devnet. */
+const testMints: MintTable = {
+  NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },
+  USDC: { address: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', decimals: 6, tokenProgram: splTokenProgram },
+}
+
+/** The mints known without configuration. NATIVE on mainnet is the provider's own token, so it has to be given. */
+export const knownMints: Readonly<Record<Network, MintTable>> = {
+  mainnet: {
+    USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
+  },
+  devnet: testMints,
+  localnet: testMints,
+}
+
+/** Programs, sysvars and mints that somebody may take for a wallet. What is sent there nobody can spend. */
+const unspendable: ReadonlySet<string> = new Set([
+  '11111111111111111111111111111111',
+  splTokenProgram,
+  token2022Program,
+  'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
+  'ComputeBudget111111111111111111111111111111',
+  'Stake11111111111111111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+  'SysvarC1ock11111111111111111111111111111111',
+  'SysvarRent111111111111111111111111111111111',
+  '1nc1nerator11111111111111111111111111111111',
+  // The mint of wrapped SOL.
+  'So11111111111111111111111111111111111111112',
+  ...Object.values(knownMints).flatMap((mints) => Object.values(mints).map(({ address }) => address)),
+])
+
+export function isUnspendable(address: string): boolean {
+  return unspendable.has(address)
+}
+
+export function isTokenCode(value: unknown): value is TokenCode {
+  return tokenCodes.includes(value as TokenCode)
+}
+
+export function isNetwork(value: unknown): value is Network {
+  return networks.includes(value as Network)
+}
+
+export function mintOf(token: TokenCode, mints: MintTable): Mint | undefined {
+  return token === 'SOL' ? undefined : mints[token]
+}
+
+/** The mints of these tokens by code, where they have one. */
+export function pickMints(tokens: readonly TokenCode[], mints: MintTable): MintTable {
+  const entries = tokens.map((token) => [token, mintOf(token, mints)] as const)
+  return Object.fromEntries(entries.filter(([, mint]) => mint !== undefined))
+}
+
+export function isSameMint(one: Mint, other: Mint | undefined): boolean {
+  return one.address === other?.address && one.decimals === other.decimals && one.tokenProgram === other.tokenProgram
+}
+
+export function decimalsOf(token: TokenCode, mints: MintTable): number | undefined {
+  return token === 'SOL' ? solDecimals : mints[token]?.decimals
+}
+
+/** The faults of configured mints, one sentence each. */
+export function checkMints(mints: unknown): readonly string[] {
+  if (mints === undefined) return []
+  if (typeof mints !== 'object' || mints === null || Array.isArray(mints))
+    return [`mints: must be mints by token code, such as { NATIVE: ${mintShape} }`]
+  return Object.entries(mints).flatMap(([code, mint]) => {
+    if (!isTokenCode(code) || code === 'SOL') return [`mints.${code}: is not a token that has a mint`]
+    return mint === undefined || isMint(mint) ? [] : [`mints.${code}: must be ${mintShape}`]
+  })
+}
+
+const mintShape = '{ address, decimals, tokenProgram }'
+
+function isMint(value: unknown): value is Mint {
+  const { address, decimals, tokenProgram }: Partial<Record<keyof Mint, unknown>> = value ?? {}
+  return (
+    typeof address === 'string' &&
+    decodeAddress(address) !== undefined &&
+    Number.isInteger(decimals) &&
+    Number(decimals) >= 0 &&
+    (tokenProgram === splTokenProgram || tokenProgram === token2022Program)
+  )
+}

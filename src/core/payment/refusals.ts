@@ -1,0 +1,107 @@
+/**
+ * Every refusal: a stable code, its status, and whether the same proof is worth sending again.
+ *
+ * A code is never renamed: clients branch on it. `docs/errors.md` lists them all, and a test compares the two.
+ */
+import { asciiJson } from '../encoding/http.ts'
+import { formatUnits } from '../money/money.ts'
+import type { TokenCode } from '../money/tokens.ts'
+
+export interface RefusalRow {
+  readonly status: number
+  readonly title: string
+  readonly retryable: boolean
+  readonly retryAfterSeconds?: number
+}
+
+const no = (status: number, title: string): RefusalRow => ({ status, title, retryable: false })
+const again = (status: number, title: string, retryAfterSeconds = 1): RefusalRow => ({
+  status,
+  title,
+  retryable: true,
+  retryAfterSeconds,
+})
+
+export const refusals = {
+  proof_malformed: no(403, 'The Payment-Proof header cannot be read.'),
+  unknown_request: no(403, 'This service did not issue that requestId.'),
+  binding_mismatch: no(403, 'The payment was quoted for another request.'),
+  claim_required: no(403, 'The proof must carry the claim secret announced before paying.'),
+  claim_invalid: no(403, 'The claim secret is not the one announced before paying.'),
+  signature_required: no(403, 'The proof must carry ts and sig, signed by the payer.'),
+  signature_invalid: no(403, 'The signature in the proof is not valid for it.'),
+  payer_mismatch: no(403, 'The payment was made by another wallet.'),
+  tx_not_found: again(403, 'The transaction is not visible on chain yet.'),
+  tx_not_final: again(403, 'The transaction is not final enough yet for this price.', 5),
+  tx_failed: no(403, 'The transaction failed on chain.'),
+  memo_mismatch: no(403, 'No memo of the transaction equals the requestId.'),
+  wrong_recipient: no(403, 'The transaction paid somebody else.'),
+  wrong_destination: no(403, "The transaction paid another account than the recipient's own token account."),
+  wrong_mint: no(403, 'The transaction paid in a token that is not accepted.'),
+  no_transfer: no(403, 'The transaction holds no transfer that can be attributed to the payer.'),
+  underpaid: no(403, 'The payment is smaller than the price.'),
+  self_payment: no(403, 'The recipient paid itself.'),
+  unsupported_transfer: no(403, 'The kind of transfer cannot be verified.'),
+  payment_expired: no(403, 'The payment was not made, or not claimed, in time.'),
+  range_mismatch: no(409, 'The resource sent another part than was asked for; ask for the whole of it.'),
+  parameter_repeated: no(400, 'A parameter or header that the price depends on is there more than once.'),
+  body_too_long: no(413, 'The body is longer than this resource takes.'),
+  body_incomplete: again(400, 'The body broke off before its end.'),
+  payment_in_progress: again(409, 'This payment is being served at this moment.'),
+  payment_replay: no(409, 'This payment has been used.'),
+  rate_limited: again(429, 'Too many proofs that led nowhere came from here.', 10),
+  handler_failed: again(502, 'The resource failed. The payment is kept.'),
+  chain_unavailable: again(503, 'The chain cannot be read at this moment.', 2),
+  chain_disagreement: again(503, 'The chain nodes contradict each other at this moment.', 2),
+  ledger_unavailable: again(503, 'The payment ledger cannot be reached at this moment.', 2),
+  resource_unavailable: again(503, 'The resource is not available at this moment. Nothing was used.', 5),
+  shutting_down: again(503, 'This server is stopping; another will answer.'),
+  not_priced: again(503, 'The price cannot be told at this moment.', 5),
+  route_unknown: again(503, 'This server does not know the route yet that was paid for.', 5),
+} as const satisfies Record<string, RefusalRow>
+
+export type RefusalCode = keyof typeof refusals
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly code: RefusalCode
+  /** One sentence for the person who reads the answer. It never holds secrets, addresses of nodes or SQL. */
+  readonly detail?: string
+  readonly shortfall?: Shortfall
+  /** Another status than the table's: a resource that fails by not answering in time is a 504. */
+  readonly status?: 502 | 504
+  /** What was asked for cannot be judged by anybody: it counts against who asked, although it may be our fault. */
+  readonly isCostly?: boolean
+}
+
+export interface Shortfall {
+  readonly token: TokenCode
+  readonly decimals: number
+  readonly required: bigint
+  readonly received: bigint
+}
+
+export function refuse(code: RefusalCode, more: Omit<Refusal, 'kind' | 'code'> = {}): Refusal {
+  return { kind: 'refused', code, ...more }
+}
+
+/** The body of a refusal: RFC 9457, with our members beside the standard ones. */
+export function formatProblem(refusal: Refusal, requestId?: string): string {
+  const row: RefusalRow = refusals[refusal.code]
+  const { shortfall } = refusal
+  return asciiJson({
+    type: `urn:paystile:problem:${refusal.code}`,
+    title: row.title,
+    status: refusal.status ?? row.status,
+    detail: refusal.detail ?? row.title,
+    code: refusal.code,
+    retryable: row.retryable,
+    requestId,
+    ...(refusal.code === 'handler_failed' && { paid: true }),
+    ...(shortfall && {
+      token: shortfall.token,
+      required: formatUnits(shortfall.required, shortfall.decimals),
+      received: formatUnits(shortfall.received, shortfall.decimals),
+    }),
+  })
+}

@@ -1,0 +1,183 @@
+/**
+ * Which tokens can be taken as payment: what the chain says of a mint and of the recipient's account, judged.
+ *
+ * A rule that refuses says in one sentence what is wrong and, where the provider can mend it, what to write.
+ */
+import { formatUnits } from '../money/money.ts'
+import type { Mint, TokenCode } from '../money/tokens.ts'
+import { solDecimals, splTokenProgram, token2022Program } from '../money/tokens.ts'
+import type { TransferFee } from '../money/transfer-fee.ts'
+import { grossFor } from '../money/transfer-fee.ts'
+
+/** What a mint may have that a provider has to want: it can cost them payments, or mislead about amounts. */
+export const doubtfulTraits = [
+  'transferHook',
+  'permanentDelegate',
+  'interestBearing',
+  'scaledUiAmount',
+  'unknown',
+] as const
+export type DoubtfulTrait = (typeof doubtfulTraits)[number]
+
+const dangers: Readonly<Record<DoubtfulTrait, string>> = {
+  transferHook: 'runs code of somebody else with every transfer, or can be made to',
+  permanentDelegate: 'has a permanent delegate, who can take payments back out of your account',
+  interestBearing: 'bears interest, so wallets show other amounts than are paid',
+  scaledUiAmount: 'has a multiplier, so wallets show other amounts than are paid',
+  unknown: 'has an extension that is not known here',
+}
+
+export interface MintTraits {
+  readonly decimals: number
+  /** Those in force now and in the next epoch, so that a quote survives the change from one to the other. */
+  readonly fees: readonly TransferFee[]
+  readonly doubts: readonly DoubtfulTrait[]
+  readonly isTransferable: boolean
+  readonly isPaused: boolean
+  /** New accounts can receive nothing until the issuer has thawed them. */
+  readonly opensFrozen: boolean
+}
+
+/** What stands at the address of a mint. */
+export type MintReading =
+  | { readonly kind: 'absent' }
+  /** It belongs to no token program, or to neither of those we know. */
+  | { readonly kind: 'foreign'; readonly program: string }
+  | { readonly kind: 'malformed'; readonly program: string; readonly why: string }
+  | { readonly kind: 'mint'; readonly program: string; readonly traits: MintTraits }
+
+/** What stands where the recipient receives a token. */
+export type AccountReading =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'malformed' }
+  | {
+      readonly kind: 'account'
+      readonly owner: string
+      readonly isFrozen: boolean
+      /** Who may take money out beside the owner. */
+      readonly delegate?: string
+      /** Who may close the empty account beside the owner. */
+      readonly closer?: string
+    }
+
+/** What stands at the recipient's own address. */
+export type WalletReading =
+  /** The least that can be sent to it in lamports: more than nothing while it does not hold what an account must hold. */
+  { readonly kind: 'wallet'; readonly leastLamports: bigint } | { readonly kind: 'unspendable'; readonly what: string }
+
+export interface TokenReading {
+  readonly mint: MintReading
+  readonly account: AccountReading
+}
+
+/** What nodes say of a recipient and of what it is to be paid in. */
+export type Inspection =
+  | {
+      readonly kind: 'seen'
+      readonly wallet: WalletReading
+      readonly tokens: Readonly<Partial<Record<TokenCode, TokenReading>>>
+    }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+/** What a quote in a token has to mind. */
+export interface Offering {
+  /** Fees of the mint under any of which the price has to arrive. */
+  readonly fees: readonly TransferFee[]
+  /** No smaller payment can land. */
+  readonly leastUnits: bigint
+}
+
+export type TokenVerdict =
+  | { readonly kind: 'good'; readonly offering: Offering; readonly warnings: readonly string[] }
+  /** All is well but that the recipient has no account for it yet. */
+  | { readonly kind: 'unopened'; readonly offering: Offering; readonly why: string }
+  | { readonly kind: 'bad'; readonly why: string }
+
+export interface TokenTerms {
+  readonly code: TokenCode
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly recipient: string
+  /** The price, where it is known ahead. */
+  readonly units: bigint | undefined
+  readonly allowed: readonly DoubtfulTrait[]
+}
+
+export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { kind: 'seen' }>): TokenVerdict {
+  const { code, mint, recipient } = terms
+  const { wallet, tokens } = inspection
+  if (wallet.kind === 'unspendable') return bad(`recipient: ${recipient} is ${wallet.what}, not a wallet`)
+  if (!mint) return judgeSol(terms, wallet.leastLamports)
+  const reading = tokens[code]
+  if (!reading) return bad(`mints.${code}: was not looked at`)
+  const traits = traitsOf(mint, reading.mint, terms.allowed)
+  if (typeof traits === 'string') return bad(`mints.${code}: ${mint.address} ${traits}`)
+  if (terms.units !== undefined && grossFor(terms.units, traits.fees) === undefined) {
+    return bad(`mints.${code}: ${mint.address} has a transfer fee that no payment of this price can bear`)
+  }
+  return judgeAccount(terms, mint, traits, reading.account)
+}
+
+function judgeSol({ recipient, units }: TokenTerms, leastUnits: bigint): TokenVerdict {
+  if (units !== undefined && units < leastUnits) {
+    const [price, least] = [formatUnits(units, solDecimals), formatUnits(leastUnits, solDecimals)]
+    return bad(
+      `recipient: ${recipient} is empty, and a wallet cannot begin with ${price} SOL; send it ${least} SOL once`,
+    )
+  }
+  return { kind: 'good', offering: { fees: [], leastUnits }, warnings: [] }
+}
+
+/** What the mint is like, or what is wrong with it. */
+function traitsOf(mint: Mint, reading: MintReading, allowed: readonly DoubtfulTrait[]): MintTraits | string {
+  if (reading.kind === 'absent') return 'does not exist on this chain'
+  if (reading.program !== mint.tokenProgram) {
+    const isToken = reading.program === splTokenProgram || reading.program === token2022Program
+    const remedy = isToken && reading.kind === 'mint' ? '; write that as its tokenProgram' : ''
+    return `belongs to the program ${reading.program} and not to ${mint.tokenProgram}${remedy}`
+  }
+  if (reading.kind === 'foreign') return 'is not a mint'
+  if (reading.kind === 'malformed') return reading.why
+  const { traits } = reading
+  if (traits.decimals !== mint.decimals) return `has ${traits.decimals} decimals and not ${mint.decimals}`
+  if (!traits.isTransferable) return 'cannot be transferred, so nobody can pay with it'
+  const doubt = traits.doubts.find((trait) => !allowed.includes(trait))
+  if (doubt) return `${dangers[doubt]}; if you want that, write allow: ['${doubt}']`
+  return traits.isPaused ? 'is paused by its issuer, so nobody can pay with it' : traits
+}
+
+function judgeAccount(
+  { code, recipient }: TokenTerms,
+  mint: Mint,
+  { fees, opensFrozen }: MintTraits,
+  account: AccountReading,
+): TokenVerdict {
+  const offering = { fees, leastUnits: 0n }
+  const theirs = `recipient: the ${code} account of ${recipient}`
+  switch (account.kind) {
+    case 'malformed':
+      return bad(`${theirs} is not an account of ${mint.address}`)
+    case 'absent': {
+      const flag = mint.tokenProgram === token2022Program ? ' --program-2022' : ''
+      const command = `spl-token create-account ${mint.address} --owner ${recipient}${flag}`
+      const why = `recipient: has no ${code} account yet; open it with ${command}, or give accountKey`
+      if (opensFrozen) return bad(`${why}, and have the issuer thaw it`)
+      return { kind: 'unopened', offering, why }
+    }
+    case 'account': {
+      // Payments there would be somebody else's.
+      if (account.owner !== recipient) return bad(`${theirs} was handed over to ${account.owner}`)
+      if (account.isFrozen) return bad(`${theirs} is frozen, so it can receive nothing until its issuer thaws it`)
+      const { delegate, closer } = account
+      const warnings = [
+        ...(delegate === undefined ? [] : [`${theirs} has a delegate, ${delegate}, who can take payments out of it`]),
+        ...(closer === undefined ? [] : [`${theirs} can be closed by ${closer} while it is empty`]),
+      ]
+      return { kind: 'good', offering, warnings }
+    }
+  }
+}
+
+function bad(why: string): TokenVerdict {
+  return { kind: 'bad', why }
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import type { Capture, History } from '../ports/index.ts'
+import { formatRefund, judgeRefund, parseRefund } from './refunds.ts'
+
+const capture: Capture = {
+  tx: new Uint8Array(64),
+  at: 0,
+  request: 'hash of a request',
+  payer: 'hash of a payer',
+  recipient: 'collector',
+  endpoint: '/api',
+  token: 'USDC',
+  units: 100n,
+  worth: undefined,
+  status: 'confirmed',
+  state: 'finalized',
+  delivery: 'none',
+}
+const now = 1_000_000_000
+const judge = (change: Partial<Capture>, facts: Partial<History> = {}) =>
+  judgeRefund({ capture: { ...capture, ...change }, required: 100n, ...facts } as History, now)
+
+describe('a refund', () => {
+  it.each<readonly [string, Partial<Capture>, Partial<History>, object]>([
+    ['a late payment', { state: 'late' }, {}, { reason: 'late', units: 100n, voids: true }],
+    [
+      'what nobody can match',
+      { state: 'unclaimed', request: '' },
+      {},
+      { reason: 'unmatched', units: 100n, voids: true },
+    ],
+    ['too little', { state: 'unclaimed', units: 99n }, {}, { reason: 'underpaid', units: 99n, voids: true }],
+    [
+      'what nobody claimed for ten minutes, though it could still be claimed',
+      { state: 'unclaimed', at: now - 600_001 },
+      { claimableUntil: now + 86_400_000 },
+      { reason: 'unclaimed', units: 100n, voids: true },
+    ],
+    ['what brought nothing, and then it buys nothing', {}, {}, { reason: 'undelivered', units: 100n, voids: true }],
+    [
+      'what was too much, and no more',
+      { units: 130n, delivery: 'all' },
+      {},
+      { reason: 'surplus', units: 30n, voids: false },
+    ],
+    ['all of a surplus that brought nothing', { units: 130n }, {}, { reason: 'undelivered', units: 130n, voids: true }],
+  ])('is possible of %s', (_what, change, facts, ruling) => {
+    expect(judge(change, facts)).toMatchObject({ kind: 'refundable', ...ruling })
+  })
+  it.each<readonly [string, Partial<Capture>, Partial<History>, string]>([
+    ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain took it back'],
+    ['is not final', { state: 'confirmed' }, {}, 'might still take it back'],
+    ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim it'],
+    ['was delivered', { delivery: 'all' }, {}, 'was delivered'],
+    ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
+  ])('is refused of a payment that %s', (_what, change, facts, why) => {
+    expect(judge(change, facts)).toEqual({ kind: 'refused', why: expect.stringContaining(why) })
+  })
+  it('is kept as text', () => {
+    const facts = { payment: 'tx', token: 'SOL', units: 10n ** 19n, reason: 'late' } as const
+    expect(parseRefund(formatRefund(facts))).toEqual(facts)
+  })
+})

@@ -1,0 +1,180 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { size } from '../../../tests/harness/length.ts'
+import { maxUnits } from '../money/money.ts'
+import type { Earning, RewardRules } from './rewards.ts'
+import { cashbackBps, covers, formatRules, hostOf, parseRules, payable, shareOut, splitUnits } from './rewards.ts'
+
+const rules: RewardRules = {
+  collectors: ['collector'],
+  partners: [{ name: 'acme', wallet: 'partner', bps: 9_000, endpoints: ['/api/weather', '/maps/*'] }],
+  developerBps: 400,
+  cashback: [
+    { from: 0n, bps: 100 },
+    { from: 10_000_000_000_000n, bps: 300 },
+  ],
+  rest: {
+    treasury: { wallet: 'treasury', weight: 5 },
+    buyback: { wallet: 'buyback', weight: 3 },
+    incentives: { wallet: 'incentives', weight: 2 },
+  },
+  withoutPartner: false,
+  hosts: [{ endpoint: '/api/weather', host: 'weather.example' }],
+  insiders: ['owner'],
+}
+const earning: Earning = {
+  recipient: 'collector',
+  payer: 'hash of somebody',
+  endpoint: '/api/weather',
+  token: 'USDC',
+  units: 1_000_000n,
+  rates: {
+    table: { NATIVE: '0.1', USDC: '1', SOL: '150' },
+    source: 'fixed',
+    at: 0,
+    decimals: { NATIVE: 9, USDC: 6, SOL: 9 },
+  },
+  spent: 0n,
+  developer: 'developer',
+}
+const nameOf = (wallet: string) => `hash of ${wallet}`
+const share = (change: Partial<Earning> = {}, changedRules: Partial<RewardRules> = {}) =>
+  shareOut({ ...rules, ...changedRules }, { ...earning, ...change }, nameOf)
+
+describe('what everybody is owed', () => {
+  it('is reckoned in NATIVE at the rates of the payment, partner first, then developer, payer and the rest', () => {
+    expect(share()).toEqual({
+      kind: 'shared',
+      whole: 10_000_000_000n,
+      worth: 1_000_000_000_000n,
+      rate: 100_000_000_000n,
+      kept: 0n,
+      shares: [
+        { role: 'partner', payee: 'partner', units: 9_000_000_000n },
+        { role: 'developer', payee: 'developer', units: 400_000_000n },
+        { role: 'cashback', payee: 'hash of somebody', units: 100_000_000n },
+        { role: 'treasury', payee: 'treasury', units: 250_000_000n },
+        { role: 'buyback', payee: 'buyback', units: 150_000_000n },
+        { role: 'incentives', payee: 'incentives', units: 100_000_000n },
+      ],
+    })
+  })
+  it.each([
+    ['went to another wallet', { recipient: 'partner' }, 'other_recipient'],
+    ['is on a route without a partner', { endpoint: '/api/other' }, 'no_partner'],
+    ['was made by the collector', { payer: 'hash of collector' }, 'insider'],
+    ['was made by the partner', { payer: 'hash of partner' }, 'insider'],
+    ['was made by the developer', { payer: 'hash of developer' }, 'insider'],
+    ['was made by the treasury', { payer: 'hash of treasury' }, 'insider'],
+    ['was made by an owner', { payer: 'hash of owner' }, 'insider'],
+    ['is worth less than a base unit', { units: 0n }, 'too_little'],
+  ] as const)('is nothing of a payment that %s', (_what, change, why) => {
+    expect(share(change)).toEqual({ kind: 'nothing', why })
+  })
+  it.each([
+    ['NATIVE', { USDC: '1', SOL: '150' }],
+    ['the token that was paid', { NATIVE: '0.1' }],
+  ] as const)('waits where there is no rate of %s', (_what, table) => {
+    expect(share({ token: 'SOL', rates: { ...earning.rates, table } })).toEqual({ kind: 'waiting' })
+  })
+  it('leaves the rest with the operator who rewards at its own cost', () => {
+    expect(share({ endpoint: '/api/other' }, { withoutPartner: true })).toMatchObject({
+      kept: 9_500_000_000n,
+      shares: [{ role: 'developer' }, { role: 'cashback' }],
+    })
+  })
+  it('has nothing for a developer who is not verified, and the rest gets it', () => {
+    const sharing = share({ developer: undefined })
+    expect(sharing.kind === 'shared' && sharing.shares.map(({ role, units }) => [role, units])).toEqual([
+      ['partner', 9_000_000_000n],
+      ['cashback', 100_000_000n],
+      ['treasury', 450_000_000n],
+      ['buyback', 270_000_000n],
+      ['incentives', 180_000_000n],
+    ])
+  })
+})
+
+describe('the tier of a payer', () => {
+  it.each([
+    [0n, 100],
+    [9_999_999_999_999n, 100],
+    [10_000_000_000_000n, 300],
+    [99_000_000_000_000n, 300],
+  ])('after %s it is %s', (spent, bps) => expect(cashbackBps(rules.cashback, spent)).toBe(bps))
+  it('is none where none is reached', () => expect(cashbackBps([{ from: 5n, bps: 100 }], 4n)).toBe(0))
+})
+
+describe('an endpoint', () => {
+  it.each([
+    ['/api/weather', '/api/weather', true],
+    ['/api/weather', '/api/weather/', false],
+    ['/maps/*', '/maps/1', true],
+    ['/maps/*', '/maps', false],
+    ['/maps/*', '/mapsx', false],
+  ])('%s covers %s: %s', (pattern, endpoint, isCovered) => expect(covers(pattern, endpoint)).toBe(isCovered))
+  it('belongs to the host of the longest name', () => {
+    const hosts = [
+      { endpoint: '/api/*', host: 'one.example' },
+      { endpoint: '/api/weather', host: 'two.example' },
+    ]
+    expect([hostOf({ hosts }, '/api/weather'), hostOf({ hosts }, '/api/x'), hostOf({ hosts }, '/x')]).toEqual([
+      'two.example',
+      'one.example',
+      undefined,
+    ])
+  })
+})
+
+describe('rules', () => {
+  it('come back from the journal as they were, under a name that tells them from others', () => {
+    const { id, text } = formatRules(rules)
+    expect(parseRules(text)).toEqual(rules)
+    expect(formatRules(parseRules(text))).toEqual({ id, text })
+    expect(formatRules({ ...rules, developerBps: 300 }).id).not.toBe(id)
+  })
+})
+
+describe('T151: splitting', () => {
+  it('gives what is left over to the largest remainders', () => {
+    expect(splitUnits(7n, [95n, 2n, 2n, 1n])).toEqual([7n, 0n, 0n, 0n])
+    expect(splitUnits(10n, [1n, 1n, 1n])).toEqual([4n, 3n, 3n])
+  })
+  it('adds up, and gives nobody more than one unit beside the exact share', () => {
+    const weights = fc.array(fc.bigInt({ min: 0n, max: 10_000n }), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: maxUnits }), weights, (units, given) => {
+        fc.pre(given.some((weight) => weight > 0n))
+        const total = given.reduce((sum, weight) => sum + weight, 0n)
+        const parts = splitUnits(units, given)
+        expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(units)
+        for (const [index, part] of parts.entries()) {
+          const exact = units * (given[index] ?? 0n)
+          const off = part * total - exact
+          expect(off > -total && off < total && part >= 0n).toBe(true)
+        }
+      }),
+      { numRuns: size(200, 2_000) },
+    )
+  })
+  it.each([
+    ['negative units', -1n, [1n]],
+    ['a negative weight', 1n, [2n, -1n]],
+    ['no weight', 1n, [0n]],
+  ])('refuses %s', (_what, units, weights) => expect(() => splitUnits(units, weights)).toThrow(RangeError))
+})
+
+describe('T171: what is paid of what is owed', () => {
+  it.each([
+    ['NATIVE rose by half', 150n, 66n + 100n],
+    ['NATIVE fell by half', 50n, 100n + 150n],
+    ['nothing moved', 100n, 100n + 150n],
+  ])('is the lower of both rates when %s', (_what, rateNow, units) => {
+    const owed = [
+      { units: 100n, rate: 100n },
+      { units: 150n, rate: 100n },
+    ]
+    expect(payable(owed, rateNow)).toBe(units)
+  })
+  it('needs a rate', () => expect(() => payable([], 0n)).toThrow(RangeError))
+})

@@ -1,0 +1,245 @@
+/**
+ * Who is owed what of a payment.
+ *
+ * The price of a finalized payment is reckoned in base units of NATIVE by the rates that were frozen with it, and split by
+ * largest remainder: the parts always add up to the whole. Everything here follows from what is journaled, so that anybody
+ * who has the journal and the chain comes to the same sums.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { maxUnits, smaller } from '../money/money.ts'
+import type { FrozenRates } from '../money/rates.ts'
+import { fairUnits, parseRate } from '../money/rates.ts'
+import type { TokenCode } from '../money/tokens.ts'
+import { worthOf } from '../money/valuation.ts'
+
+/** In the order in which they are served. The last three share what the others leave. */
+export const rewardRoles = ['partner', 'developer', 'cashback', 'treasury', 'buyback', 'incentives'] as const
+export type RewardRole = (typeof rewardRoles)[number]
+
+/** Who shares what is left, each by a weight. */
+export const restRoles = ['treasury', 'buyback', 'incentives'] as const
+export type RestRole = (typeof restRoles)[number]
+
+/** Shares are counted in hundredths of a percent. */
+const wholeBps = 10_000
+
+export interface Partner {
+  readonly name: string
+  readonly wallet: string
+  readonly bps: number
+  /** Paths as payments name them; one that ends in `/*` is for all below. */
+  readonly endpoints: readonly string[]
+}
+
+/** From this worth on, spent within seven days before, in units of 10⁻¹² USDC. */
+export interface CashbackTier {
+  readonly from: bigint
+  readonly bps: number
+}
+
+/** By what payments are shared out, checked (`reward-rules.ts`) and journaled with every payment that it was used for. */
+export interface RewardRules {
+  /** Wallets of the operator: only what they received is shared out. */
+  readonly collectors: readonly string[]
+  readonly partners: readonly Partner[]
+  /** Of what passes through a verified endpoint; 0 for none. */
+  readonly developerBps: number
+  readonly cashback: readonly CashbackTier[]
+  readonly rest: Readonly<Record<RestRole, { readonly wallet: string; readonly weight: number }>>
+  /** Developers and payers are rewarded at the operator's cost also where no partner is. */
+  readonly withoutPartner: boolean
+  /** Which host answers for an endpoint: what its owner earns by, once it is verified. */
+  readonly hosts: readonly { readonly endpoint: string; readonly host: string }[]
+  /** Payments by these wallets earn nobody anything, besides those of all who are named above. */
+  readonly insiders: readonly string[]
+}
+
+/** A payment that is final and was delivered. */
+export interface Earning {
+  readonly recipient: string
+  /** Pseudonym. */
+  readonly payer: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  /** The price, and not what was paid beyond it: that can be refunded. */
+  readonly units: bigint
+  readonly rates: FrozenRates
+  /** What the payer had spent within seven days before, in units of 10⁻¹² USDC. */
+  readonly spent: bigint
+  /** The wallet that was verified for the endpoint's host when it was paid. */
+  readonly developer: string | undefined
+}
+
+export interface Share {
+  readonly role: RewardRole
+  /** A wallet; the pseudonym of one for `cashback`. */
+  readonly payee: string
+  /** Base units of NATIVE. */
+  readonly units: bigint
+}
+
+export type Sharing =
+  | {
+      readonly kind: 'shared'
+      /** The price in base units of NATIVE. */
+      readonly whole: bigint
+      readonly shares: readonly Share[]
+      /** What the operator keeps of it: all that is not shared. */
+      readonly kept: bigint
+      /** In units of 10⁻¹² USDC: of the price, and of one whole NATIVE. */
+      readonly worth: bigint
+      readonly rate: bigint
+    }
+  | { readonly kind: 'nothing'; readonly why: NothingWhy }
+  /** There is no rate yet. */
+  | { readonly kind: 'waiting' }
+
+/** Why nobody earns: it went to another wallet; nobody is to earn there; somebody paid who would earn; it is too little. */
+export type NothingWhy = 'other_recipient' | 'no_partner' | 'insider' | 'too_little' | 'not_delivered'
+
+/** `pseudonymOf` makes of a wallet's address what payers are called. */
+export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
+  if (!rules.collectors.includes(earning.recipient)) return { kind: 'nothing', why: 'other_recipient' }
+  const partner = rules.partners.find(({ endpoints }) => endpoints.some((one) => covers(one, earning.endpoint)))
+  if (!partner && !rules.withoutPartner) return { kind: 'nothing', why: 'no_partner' }
+  const insiders = [...reservedWallets(rules), ...rules.insiders, ...(earning.developer ? [earning.developer] : [])]
+  if (insiders.some((wallet) => pseudonymOf(wallet) === earning.payer)) return { kind: 'nothing', why: 'insider' }
+  const value = appraise(earning)
+  if (value === undefined) return { kind: 'waiting' }
+  if (value.whole === 0n || value.whole > maxUnits) return { kind: 'nothing', why: 'too_little' }
+  const { whole, worth, rate } = value
+  const claims = claimsOf(rules, earning, partner)
+  const parts = splitUnits(
+    whole,
+    claims.map(({ weight }) => weight),
+  )
+  const shares = claims.flatMap(({ role, payee }, index): Share[] => {
+    const units = parts[index] ?? 0n
+    return role === undefined || units === 0n ? [] : [{ role, payee, units }]
+  })
+  const kept = whole - shares.reduce((sum, { units }) => sum + units, 0n)
+  return { kind: 'shared', whole, shares, kept, worth, rate }
+}
+
+/** The wallets that a configuration names: none of them can be a customer who earns. */
+function reservedWallets({ collectors, partners, rest }: RewardRules): readonly string[] {
+  return [...collectors, ...partners.map(({ wallet }) => wallet), ...restRoles.map((role) => rest[role].wallet)]
+}
+
+/** The host that answers for an endpoint, where one is named. The longest name decides. */
+export function hostOf({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
+  const fitting = hosts.filter((one) => covers(one.endpoint, endpoint))
+  return fitting.toSorted((one, other) => other.endpoint.length - one.endpoint.length)[0]?.host
+}
+
+/** `/api/*` covers all below `/api/`; anything else only itself. */
+export function covers(pattern: string, endpoint: string): boolean {
+  return pattern.endsWith('/*') ? endpoint.startsWith(pattern.slice(0, -1)) : pattern === endpoint
+}
+
+/** The share of the highest tier that was reached. */
+export function cashbackBps(tiers: readonly CashbackTier[], spent: bigint): number {
+  return Math.max(0, ...tiers.filter(({ from }) => spent >= from).map(({ bps }) => bps))
+}
+
+interface Claim {
+  /** Undefined for what the operator keeps. */
+  readonly role: RewardRole | undefined
+  readonly payee: string
+  readonly weight: bigint
+}
+
+function claimsOf(rules: RewardRules, earning: Earning, partner: Partner | undefined): readonly Claim[] {
+  const { rest } = rules
+  const totalWeight = BigInt(restRoles.reduce((sum, role) => sum + rest[role].weight, 0))
+  const partnerBps = partner?.bps ?? 0
+  const developerBps = earning.developer === undefined ? 0 : rules.developerBps
+  const backBps = cashbackBps(rules.cashback, earning.spent)
+  const restBps = BigInt(wholeBps - partnerBps - developerBps - backBps)
+  const of = (role: RewardRole, payee: string, bps: number): Claim => ({
+    role,
+    payee,
+    weight: BigInt(bps) * totalWeight,
+  })
+  const first = [
+    of('partner', partner?.wallet ?? '', partnerBps),
+    of('developer', earning.developer ?? '', developerBps),
+    of('cashback', earning.payer, backBps),
+  ]
+  if (!partner) return [...first, { role: undefined, payee: '', weight: restBps * totalWeight }]
+  const last = restRoles.map((role) => {
+    const { wallet, weight } = rest[role]
+    return { role, payee: wallet, weight: restBps * BigInt(weight) }
+  })
+  return [...first, ...last]
+}
+
+/**
+ * Splits base units by weights so that the parts add up: each gets the whole units of its share, and those with the largest
+ * remainders one more, the first of equals first.
+ */
+export function splitUnits(units: bigint, weights: readonly bigint[]): readonly bigint[] {
+  const total = weights.reduce((sum, weight) => sum + weight, 0n)
+  if (units < 0n || total <= 0n || weights.some((weight) => weight < 0n)) {
+    throw new RangeError('units and weights must not be negative, and some weight must be positive')
+  }
+  const parts = weights.map((weight) => (units * weight) / total)
+  const left = Number(units - parts.reduce((sum, part) => sum + part, 0n))
+  const order = weights
+    .map((weight, index) => ({ index, remainder: (units * weight) % total }))
+    .toSorted((one, other) =>
+      one.remainder === other.remainder ? one.index - other.index : one.remainder < other.remainder ? 1 : -1,
+    )
+  const lucky = new Set(order.slice(0, left).map(({ index }) => index))
+  return parts.map((part, index) => (lucky.has(index) ? part + 1n : part))
+}
+
+/** The price in NATIVE, rounded down, and in USDC; undefined without a rate for both. */
+function appraise({
+  token,
+  units,
+  rates,
+}: Earning): { readonly whole: bigint; readonly worth: bigint; readonly rate: bigint } | undefined {
+  // Rates are in USDC, so that its own need not be told.
+  const table = { USDC: '1', ...rates.table }
+  const rate = parseRate(table.NATIVE ?? '')
+  const whole = fairUnits({ token, units }, 'NATIVE', { rates: table, decimals: rates.decimals })
+  const worth = worthOf({ token, units, decimals: rates.decimals[token] ?? 0 }, 'USDC', table)
+  return rate === undefined || whole === undefined || worth === undefined ? undefined : { whole, worth, rate }
+}
+
+/** Shares by the rate at which they were reckoned. */
+export interface OwedAtRate {
+  readonly units: bigint
+  readonly rate: bigint
+}
+
+/**
+ * What is paid of what is owed: by the rate of the payment or by that of today, whichever gives less.
+ *
+ * Otherwise an operator who took 100 USDC would owe what 150 buys when NATIVE has risen by half, and waiting would be a free
+ * bet. Who is owed bears the fall between payment and payout, and has no part in the rise.
+ */
+export function payable(owed: readonly OwedAtRate[], rateNow: bigint): bigint {
+  if (rateNow <= 0n) throw new RangeError('a rate is positive')
+  return owed.reduce((sum, { units, rate }) => sum + smaller(units, (units * rate) / rateNow), 0n)
+}
+
+/** Rules as they are journaled: the same text for the same rules, with its name. */
+export function formatRules(rules: RewardRules): { readonly id: string; readonly text: string } {
+  const text = JSON.stringify(rules, (_key, value: unknown) => {
+    if (typeof value === 'bigint') return value.toString()
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+  })
+  return { id: encodeBase64url(sha256(new TextEncoder().encode(text)), 12), text }
+}
+
+/** Of text that `formatRules` wrote. */
+export function parseRules(text: string): RewardRules {
+  const read = JSON.parse(text) as Omit<RewardRules, 'cashback'> & {
+    readonly cashback: readonly { readonly from: string; readonly bps: number }[]
+  }
+  return { ...read, cashback: read.cashback.map(({ from, bps }) => ({ from: BigInt(from), bps })) }
+}

@@ -1,0 +1,221 @@
+/**
+ * The body of a 402: SPEC.md's seven fields, then ours.
+ *
+ * Only the requestId, the resource and the time differ from one request to the next, so everything else is written once
+ * per offer and the rest is joined in.
+ */
+import { asciiJson } from '../encoding/http.ts'
+import { formatUnits, parseDecimal } from '../money/money.ts'
+import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
+import { decimalsOf, isNetwork, isTokenCode, mintOf, pickMints } from '../money/tokens.ts'
+import type { Allowance } from '../payment/allowance.ts'
+import { isOneRequest } from '../payment/allowance.ts'
+import type { ProofKind } from './request-id.ts'
+import { requestIdPattern } from './request-id.ts'
+
+export interface Challenge {
+  readonly status?: 402
+  readonly requestId: string
+  readonly recipient: string
+  readonly amount: string
+  readonly currency: TokenCode
+  readonly acceptedMints: readonly TokenCode[]
+  readonly instructions: string
+  readonly amounts?: Readonly<Partial<Record<TokenCode, string>>>
+  readonly mints?: MintTable
+  readonly network?: Network
+  /** The chain's genesis hash, on a localnet only: elsewhere the network's name says it. */
+  readonly genesis?: string
+  readonly resource?: string
+  readonly expiresAt?: string
+  readonly allowance?: { readonly unit: string; readonly amount: string }
+  /** Names what an allowance wider than one request is for: requests with the same scope share it. */
+  readonly scope?: string
+  readonly proof?: readonly string[]
+  readonly payUrl?: string
+  readonly description?: string
+}
+
+/** What is sold, to whom the money goes, and how much of each token it takes. */
+export interface Offer {
+  readonly recipient: string
+  readonly currency: TokenCode
+  /** In base units of `currency`, which need not be among the accepted tokens. */
+  readonly price: bigint
+  readonly acceptedMints: readonly TokenCode[]
+  readonly amounts: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly mints: MintTable
+  readonly network: Network
+  readonly genesis?: string
+  readonly allowance: Allowance
+  readonly description?: string
+  /** Where people can pay for a requestId that is put behind it; without one, a wallet's link stands there. */
+  readonly payPage?: string
+}
+
+export interface ChallengeParts {
+  readonly requestId: string
+  /** Its address, as JSON: in quotes, in ASCII. */
+  readonly resource: string
+  readonly expiresAt: string
+  readonly proof: ProofKind
+  /** Base64url. */
+  readonly scope?: string
+}
+
+/** Prepares an offer; the function it returns writes one challenge as JSON text. */
+export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => string {
+  const { recipient, currency, acceptedMints, network, genesis, allowance, description } = offer
+  const amounts = Object.fromEntries(
+    acceptedMints.map((token) => [token, amountOf(offer, token, offer.amounts[token])]),
+  )
+  const mints = pickMints(acceptedMints, offer.mints)
+  const amount = amountOf(offer, currency, offer.price)
+  const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
+  const spec = asciiJson({ recipient, amount, currency, acceptedMints }).slice(1, -1)
+  const ours = asciiJson({
+    amounts,
+    mints,
+    network,
+    ...(genesis !== undefined && { genesis }),
+    allowance: { unit: allowance.unit, amount: allowance.amount.toString() },
+    ...(description !== undefined && { description }),
+  }).slice(1, -1)
+  const first = acceptedMints.includes(currency) ? currency : (acceptedMints[0] ?? currency)
+  const payLink = `solana:${recipient}?amount=${amounts[first]}${splToken(first, offer.mints)}&memo=`
+
+  const bought = isOneRequest(allowance)
+    ? ''
+    : `. This buys ${purposes[allowance.unit](allowance.amount)}, for which the same header is sent again`
+  // The texts between a requestId and the next, the same for all challenges of a second.
+  const toMemo = `",${spec},"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo `
+  let [toProof, toResource, toPayUrl] = ['', '', '']
+  let written: Pick<ChallengeParts, 'expiresAt' | 'proof'> | undefined
+  const write = ({ expiresAt, proof }: ChallengeParts): void => {
+    const extra = proofExtras[proof]
+    // What somebody else pays on a page, only they could sign for.
+    const payHead = proof === 'sig' ? payLink : (offer.payPage ?? payLink)
+    toProof =
+      ` before ${expiresAt}. Then send the same request again with the header ` +
+      'Payment-Proof: tx=<transaction signature>; requestId='
+    toResource = `; payer=<your wallet address>${extra.header}${bought}${extra.remark}",${ours},"resource":`
+    toPayUrl = `,"expiresAt":"${expiresAt}","proof":${extra.list},"payUrl":"${payHead}`
+    written = { expiresAt, proof }
+  }
+
+  return (parts) => {
+    if (written?.expiresAt !== parts.expiresAt || written.proof !== parts.proof) write(parts)
+    const id = parts.requestId
+    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${scopeIn(parts)}${toPayUrl}${id}"}`
+  }
+}
+
+function scopeIn({ scope }: ChallengeParts): string {
+  return scope === undefined ? '' : `,"scope":"${scope}"`
+}
+
+/** What an allowance is, in words. */
+const purposes: Readonly<Record<Allowance['unit'], (amount: bigint) => string>> = {
+  request: (amount) => `${amount} requests`,
+  second: (amount) => `${amount} seconds from the first use on`,
+  byte: (amount) => `${amount} bytes`,
+  file: (amount) => `this file of ${amount} bytes`,
+}
+
+interface ProofExtra {
+  readonly header: string
+  readonly list: string
+  readonly remark: string
+}
+
+const proofExtras: Readonly<Record<ProofKind, ProofExtra>> = {
+  bare: { header: '', list: '[]', remark: '' },
+  claim: { header: '; claim=<the secret whose hash you announced>', list: '["claim"]', remark: '' },
+  sig: {
+    header: '; ts=<seconds since 1970>; sig=<signature by your wallet>',
+    list: '["sig"]',
+    remark:
+      '. What is signed is in docs/protocol.md of paystile, section 5; to do without a signature, ask for a challenge with the ' +
+      'header Payment-Accept: claim=<base64url SHA-256 of a secret of yours>, and send claim=<that secret> instead',
+  },
+}
+
+function amountOf(offer: Offer, token: TokenCode, units: bigint | undefined): string {
+  return formatUnits(units ?? 0n, decimalsOf(token, offer.mints) ?? 0)
+}
+
+function splToken(token: TokenCode, mints: MintTable): string {
+  const mint = mintOf(token, mints)
+  return mint ? `&spl-token=${mint.address}` : ''
+}
+
+/**
+ * Reads the body of a 402. Undefined when it is not a challenge of this protocol.
+ *
+ * SPEC.md's fields must be there; ours are taken when they have the right form and left out when not.
+ */
+export function readChallenge(value: unknown): Challenge | undefined {
+  if (!isRecord(value)) return undefined
+  const { requestId, recipient, amount, currency, acceptedMints, instructions } = value
+  if (typeof requestId !== 'string' || !requestIdPattern.test(requestId)) return undefined
+  if (typeof recipient !== 'string' || typeof amount !== 'string' || !isTokenCode(currency)) return undefined
+  if (!isDecimal(amount) || typeof instructions !== 'string') return undefined
+  if (!Array.isArray(acceptedMints) || acceptedMints.length === 0 || !acceptedMints.every(isTokenCode)) return undefined
+  const text = (key: string) => (typeof value[key] === 'string' ? { [key]: value[key] } : {})
+  return {
+    status: 402,
+    requestId,
+    recipient,
+    amount,
+    currency,
+    acceptedMints,
+    instructions,
+    ...readAmounts(value['amounts']),
+    ...readMints(value['mints']),
+    ...(isNetwork(value['network']) && { network: value['network'] }),
+    ...readList(value['proof']),
+    ...readAllowance(value['allowance']),
+    ...text('genesis'),
+    ...text('scope'),
+    ...text('resource'),
+    ...text('expiresAt'),
+    ...text('payUrl'),
+    ...text('description'),
+  }
+}
+
+function readAmounts(value: unknown): Pick<Challenge, 'amounts'> {
+  if (!isRecord(value)) return {}
+  const entries = Object.entries(value).filter(([token, amount]) => isTokenCode(token) && isDecimal(amount))
+  return { amounts: Object.fromEntries(entries) }
+}
+
+function readMints(value: unknown): Pick<Challenge, 'mints'> {
+  if (!isRecord(value)) return {}
+  const entries = Object.entries(value).filter(([token, mint]) => isTokenCode(token) && token !== 'SOL' && isMint(mint))
+  return { mints: Object.fromEntries(entries) }
+}
+
+function readList(value: unknown): Pick<Challenge, 'proof'> {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? { proof: value } : {}
+}
+
+function readAllowance(value: unknown): Pick<Challenge, 'allowance'> {
+  if (!isRecord(value) || typeof value['unit'] !== 'string' || typeof value['amount'] !== 'string') return {}
+  return { allowance: { unit: value['unit'], amount: value['amount'] } }
+}
+
+function isMint(value: unknown): value is Mint {
+  if (!isRecord(value)) return false
+  const { address, decimals, tokenProgram } = value
+  return typeof address === 'string' && Number.isInteger(decimals) && typeof tokenProgram === 'string'
+}
+
+function isDecimal(value: unknown): value is string {
+  // Whether it is too much is for the policy to say, which knows the token.
+  return typeof value === 'string' && parseDecimal(value, 18) !== undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

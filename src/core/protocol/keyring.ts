@@ -1,0 +1,80 @@
+/**
+ * The service's secrets and the keys made from them.
+ *
+ * A keyring is `id:secret,id:secret`: the first seals new requestIds, all open old ones, so a key can be replaced while
+ * its challenges are being paid. What has to stay the same for years (pseudonyms of wallets, the key that signs
+ * receipts, tags) comes from a root that does not rotate: the entry `root:secret`, or else the lowest id.
+ */
+import { hkdf } from '@noble/hashes/hkdf.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from '../encoding/base64url.ts'
+
+export interface Keyring {
+  /** The id of the key that seals new requestIds. */
+  readonly sealing: number
+  readonly sealKeys: ReadonlyMap<number, Uint8Array>
+  readonly tagKey: Uint8Array
+  readonly pseudonymKey: Uint8Array
+  readonly identitySeed: Uint8Array
+  /** For what the service's own addresses seal: sign-in messages, cursors. */
+  readonly serviceKey: Uint8Array
+  /** Seals signed transactions that go out, as long as they are kept. */
+  readonly outgoingKey: Uint8Array
+  /** Names the root without telling it: a ledger remembers it and refuses another. */
+  readonly fingerprint: string
+}
+
+export type KeyringReading =
+  | { readonly kind: 'keyring'; readonly keyring: Keyring }
+  | { readonly kind: 'problem'; readonly why: string }
+
+const shortestSecret = 32
+
+/** Reads `PAYSTILE_SECRET`. What is wrong is said without repeating the secret. */
+export function readKeyring(text: string): KeyringReading {
+  const secrets = new Map<number, string>()
+  let root: string | undefined
+  let sealing: number | undefined
+  for (const [position, entry] of text.split(',').entries()) {
+    const [, id = '', secret = ''] = /^\s*([^:\s]*):(.*?)\s*$/.exec(entry) ?? []
+    const name = `entry ${position + 1}`
+    if (id === '') return problem(`${name} is not of the form id:secret`)
+    if (secret.length < shortestSecret)
+      return problem(`${name} has a secret of fewer than ${shortestSecret} characters`)
+    if (id === 'root') {
+      if (root !== undefined) return problem('root is given twice')
+      root = secret
+      continue
+    }
+    const number = /^[1-9]\d{0,2}$/.test(id) ? Number(id) : 256
+    if (number > 255) return problem(`${name} has an id that is neither "root" nor a number from 1 to 255`)
+    if (secrets.has(number)) return problem(`id ${number} is given twice`)
+    secrets.set(number, secret)
+    sealing ??= number
+  }
+  if (sealing === undefined) return problem('it holds no key beside the root')
+  const rootSecret = root ?? secrets.get(Math.min(...secrets.keys())) ?? ''
+  const sealKeys = new Map([...secrets].map(([id, secret]) => [id, derive(secret, 'request-id')] as const))
+  return {
+    kind: 'keyring',
+    keyring: {
+      sealing,
+      sealKeys,
+      tagKey: derive(rootSecret, 'tags'),
+      pseudonymKey: derive(rootSecret, 'pseudonyms'),
+      identitySeed: derive(rootSecret, 'identity'),
+      serviceKey: derive(rootSecret, 'service'),
+      outgoingKey: derive(rootSecret, 'outgoing'),
+      fingerprint: encodeBase64url(derive(rootSecret, 'fingerprint').subarray(0, 12)),
+    },
+  }
+}
+
+function derive(secret: string, purpose: string): Uint8Array {
+  const encode = (value: string) => new TextEncoder().encode(value)
+  return hkdf(sha256, encode(secret), encode('paystile/v1'), encode(purpose), 32)
+}
+
+function problem(why: string): KeyringReading {
+  return { kind: 'problem', why }
+}

@@ -1,0 +1,214 @@
+/**
+ * The requestId: a quote that certifies itself.
+ *
+ * It carries everything that was promised (price per token, what it buys, for which request, until when) under a MAC, so
+ * a challenge needs no row in any table and every replica can open it. `docs/protocol.md` fixes the layout byte by byte.
+ */
+import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
+import type { Mac } from '../encoding/hmac.ts'
+import { equalBytes, padToBlock } from '../encoding/hmac.ts'
+import { writeNonce } from '../encoding/nonce.ts'
+import { maxUnits } from '../money/money.ts'
+import type { TokenCode } from '../money/tokens.ts'
+import { tokenCodes } from '../money/tokens.ts'
+import type { Allowance } from '../payment/allowance.ts'
+import { units } from '../payment/allowance.ts'
+
+export const requestIdPattern = /^[A-Za-z0-9_-]{1,128}$/
+export const routeTagBytes = 4
+export const bindingTagBytes = 8
+const version = 1
+const nonceBytes = 8
+const macBytes = 16
+const longestTtlSeconds = 2 ** 31
+
+/** What a proof must carry besides transaction, requestId and payer. */
+export const proofKinds = ['bare', 'claim', 'sig'] as const
+export type ProofKind = (typeof proofKinds)[number]
+
+export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+
+export interface Seal {
+  readonly keyId: number
+  readonly proof: ProofKind
+  /** Seconds since 1970, as are all times inside a requestId. */
+  readonly issuedAt: number
+  readonly ttlSeconds: number
+  readonly routeTag: Uint8Array
+  readonly bindingTag: Uint8Array
+  /** Present exactly when `proof` is 'claim'. */
+  readonly claimTag: Uint8Array | undefined
+  readonly allowance: Allowance
+  readonly amounts: Amounts
+}
+
+/** A requestId taken apart. It is only a claim until `isAuthentic` says otherwise. */
+export interface OpenedRequest extends Seal {
+  readonly body: Uint8Array
+  readonly mac: Uint8Array
+}
+
+/** What is the same for all requestIds of a service: the constant head of what the MAC covers. */
+export function sealContext(network: string, service: string, recipient: Uint8Array): Uint8Array {
+  const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
+  return padToBlock(Uint8Array.from([...text, ...recipient]))
+}
+
+/** What is the same for all requestIds of one offer, and what differs from one request to the next. */
+export type Terms = Pick<Seal, 'keyId' | 'ttlSeconds' | 'routeTag' | 'allowance' | 'amounts'>
+export type Subject = Omit<Seal, keyof Terms>
+
+/** base64url of the first `length` bytes. */
+export type Encode = (bytes: Uint8Array, length: number) => string
+
+const scratch = new Uint8Array(256)
+const tag = new Uint8Array(32)
+
+/** Prepares the terms of an offer; the function it returns writes one requestId, and is called for every 402. */
+export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase64url): (subject: Subject) => string {
+  const flags = termFlags(terms)
+  const [head, tail] = [sealHead(terms), sealTail(terms)]
+  return ({ issuedAt, proof, bindingTag, claimTag }) => {
+    const out = scratch
+    out[0] = version
+    out[1] = terms.keyId
+    out[2] = flags | proofKinds.indexOf(proof)
+    writeUint32(out, 3, issuedAt)
+    let at = writeBytes(out, 7, head)
+    at = writeBytes(out, at, bindingTag)
+    if (claimTag) at = writeBytes(out, at, claimTag)
+    at = writeBytes(out, at, tail)
+    writeNonce(out, at, nonceBytes)
+    at += nonceBytes
+    mac(out, at, tag)
+    for (let index = 0; index < macBytes; index += 1) out[at + index] = tag[index] as number
+    return encode(out, at + macBytes)
+  }
+}
+
+/** Writes one requestId, where there is nothing to prepare for. */
+export function sealRequest(seal: Seal, mac: Mac): string {
+  return prepareSeal(seal, mac)(seal)
+}
+
+/** Between the time and the binding tag. */
+function sealHead({ ttlSeconds, routeTag }: Terms): Uint8Array {
+  const out = new Uint8Array(16)
+  return out.slice(0, writeBytes(out, writeVarint(out, 0, BigInt(ttlSeconds)), routeTag))
+}
+
+/** Between the tags and the nonce. */
+function sealTail({ allowance, amounts }: Terms): Uint8Array {
+  const out = new Uint8Array(64)
+  let at = writeVarint(out, 0, allowance.amount)
+  for (const token of tokenCodes) {
+    const amount = amounts[token]
+    if (amount !== undefined) at = writeVarint(out, at, amount)
+  }
+  return out.slice(0, at)
+}
+
+/** Takes a requestId apart. Undefined unless it is spelled exactly as `sealRequest` would. */
+export function openRequest(text: string): OpenedRequest | undefined {
+  if (!requestIdPattern.test(text)) return undefined
+  const bytes = decodeBase64url(text)
+  if (!bytes || bytes.length < 7 + nonceBytes + macBytes || bytes[0] !== version) return undefined
+  const body = bytes.subarray(0, bytes.length - macBytes)
+  const reader = createReader(body)
+  const [, keyId, flags] = [reader.byte(), reader.byte(), reader.byte()]
+  const proof = proofKinds[flags & 3]
+  const unit = units[(flags >> 2) & 3]
+  if (proof === undefined || unit === undefined || flags > 127) return undefined
+  const issuedAt = reader.uint32()
+  const ttlSeconds = Number(reader.varint())
+  if (ttlSeconds > longestTtlSeconds) return undefined
+  const routeTag = reader.bytes(routeTagBytes)
+  const bindingTag = reader.bytes(bindingTagBytes)
+  const claimTag = proof === 'claim' ? reader.bytes(bindingTagBytes) : undefined
+  const allowance = { unit, amount: reader.varint() }
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  for (const [index, token] of tokenCodes.entries()) {
+    if (flags & (16 << index)) amounts[token] = reader.varint()
+  }
+  reader.bytes(nonceBytes)
+  if (!reader.isDone()) return undefined
+  const mac = bytes.subarray(body.length)
+  return {
+    keyId,
+    proof,
+    issuedAt,
+    ttlSeconds,
+    routeTag,
+    bindingTag,
+    claimTag,
+    allowance,
+    amounts,
+    body,
+    mac,
+  }
+}
+
+export function isAuthentic(request: OpenedRequest, mac: Mac): boolean {
+  return equalBytes(mac(request.body).subarray(0, macBytes), request.mac)
+}
+
+function termFlags({ allowance, amounts }: Terms): number {
+  const accepted = tokenCodes.map((token, index) => (amounts[token] === undefined ? 0 : 16 << index))
+  return accepted.reduce((flags, flag) => flags | flag, units.indexOf(allowance.unit) << 2)
+}
+
+function writeUint32(out: Uint8Array, at: number, value: number): void {
+  out[at] = value >>> 24
+  out[at + 1] = value >>> 16
+  out[at + 2] = value >>> 8
+  out[at + 3] = value
+}
+
+function writeBytes(out: Uint8Array, at: number, bytes: Uint8Array): number {
+  for (let index = 0; index < bytes.length; index += 1) out[at + index] = bytes[index] as number
+  return at + bytes.length
+}
+
+/** LEB128, least significant group first. */
+function writeVarint(out: Uint8Array, start: number, value: bigint): number {
+  let at = start
+  let rest = value
+  for (; rest > 127n; rest >>= 7n) out[at++] = Number(rest & 127n) | 128
+  out[at++] = Number(rest)
+  return at
+}
+
+/** Reads forward; past the end, or at a padded or oversized varint, it only remembers that the input is bad. */
+function createReader(bytes: Uint8Array) {
+  let at = 0
+  let bad = false
+  const byte = (): number => {
+    const value = bytes[at++]
+    if (value === undefined) bad = true
+    return value ?? 0
+  }
+  return {
+    byte,
+    uint32: () => byte() * 0x1000000 + ((byte() << 16) | (byte() << 8) | byte()),
+    bytes: (length: number) => {
+      at += length
+      if (at > bytes.length) bad = true
+      return bytes.slice(at - length, at)
+    },
+    varint: () => {
+      let value = 0n
+      for (let shift = 0n; shift < 70n; shift += 7n) {
+        const group = byte()
+        value |= BigInt(group & 127) << shift
+        if (group < 128) {
+          if (group === 0 && shift > 0n) bad = true
+          break
+        }
+        if (shift === 63n) bad = true
+      }
+      if (value > maxUnits) bad = true
+      return value
+    },
+    isDone: () => !bad && at === bytes.length,
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Keyed tags that tie a requestId to a route, a request and a claim without writing any of them into it.
+ *
+ * Their key does not rotate, so a tag means the same before and after the sealing key was replaced.
+ */
+import { padToBlock, prepareMac } from '../encoding/hmac.ts'
+import { bindingTagBytes, routeTagBytes } from './request-id.ts'
+
+export interface Tags {
+  route(scope: string): Uint8Array
+  /** What the payment is for. Neither part ever contains a line break. */
+  binding(method: string, target: string): Uint8Array
+  claim(hash: Uint8Array): Uint8Array
+}
+
+export function createTags(key: Uint8Array): Tags {
+  const encoder = new TextEncoder()
+  const macFor = (purpose: string) => prepareMac(key, padToBlock(encoder.encode(purpose)))
+  const [routeMac, bindingMac, claimMac] = [macFor('route'), macFor('binding'), macFor('claim')]
+  return {
+    route: (scope) => routeMac(encoder.encode(scope)).subarray(0, routeTagBytes),
+    binding: (method, target) => bindingMac(encoder.encode(`${method}\n${target}`)).subarray(0, bindingTagBytes),
+    claim: (hash) => claimMac(hash).subarray(0, bindingTagBytes),
+  }
+}

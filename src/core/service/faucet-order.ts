@@ -1,0 +1,63 @@
+/** What somebody asks of a faucet: `{address, token?, amount?}`, with amounts as decimal text in tokens. */
+import { decodeAddress } from '../encoding/base58.ts'
+import { parseUnits } from '../money/money.ts'
+import { decimalsOf, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
+
+/** How much of a token a faucet gives: what it gives unasked, and the most at once. */
+export interface Portion {
+  readonly usual: string
+  readonly most: string
+}
+/** A token that is left out is not given at all. */
+export type Portions = Readonly<Partial<Record<TokenCode, Portion>>>
+
+/** The amounts that the faucet of a local chain gives. */
+export const localnetPortions: Portions = {
+  SOL: { usual: '10', most: '1000' },
+  USDC: { usual: '1000', most: '1000000' },
+  NATIVE: { usual: '1000', most: '1000000' },
+}
+
+export interface FaucetOrder {
+  readonly address: string
+  /** The token that was asked for, and how much of it; undefined for the usual amounts. */
+  readonly token: TokenCode | undefined
+  readonly amount: string | undefined
+  readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
+  /** The same as decimal text. */
+  readonly amounts: Readonly<Partial<Record<TokenCode, string>>>
+}
+
+const all: readonly TokenCode[] = ['SOL', 'USDC', 'NATIVE']
+
+/** Reads the body of a request; text says what is wrong with it. */
+export function readFaucetOrder(body: string, portions: Portions, mints: MintTable): FaucetOrder | string {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return 'the body is not JSON'
+  }
+  if (typeof value !== 'object' || value === null) return 'the body must be an object with an address'
+  const { address, token, amount } = value as Record<string, unknown>
+  if (typeof address !== 'string' || !decodeAddress(address)) return 'address must be a Solana address'
+  if (token !== undefined && !isTokenCode(token)) return 'token must be SOL, USDC or NATIVE'
+  if (amount !== undefined && typeof amount !== 'string') return 'amount must be decimal text, for example "2.5"'
+  if (amount !== undefined && token === undefined) return 'an amount needs a token'
+  const units: Partial<Record<TokenCode, bigint>> = {}
+  const amounts: Partial<Record<TokenCode, string>> = {}
+  for (const code of token === undefined ? all : [token]) {
+    const [portion, decimals] = [portions[code], decimalsOf(code, mints)]
+    if (!portion || decimals === undefined) {
+      if (token === undefined) continue
+      return `there is no ${code} here`
+    }
+    const text = amount ?? portion.usual
+    const number = parseUnits(text, decimals)
+    if (number === undefined || number === 0n) return 'amount must be decimal text above zero, for example "2.5"'
+    if (number > (parseUnits(portion.most, decimals) ?? 0n)) return `at most ${portion.most} ${code} at once`
+    units[code] = number
+    amounts[code] = text
+  }
+  return { address, token, amount, units, amounts }
+}

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { networks } from '../money/tokens.ts'
+import { testModeOf } from './test-mode.ts'
+
+it('is everywhere but on mainnet, and there is a banner for it', () => {
+  const modes = networks.map((network) => [network, testModeOf(network)] as const)
+  expect(modes.map(([network, { testMode }]) => [network, testMode])).toEqual([
+    ['mainnet', false],
+    ['devnet', true],
+    ['localnet', true],
+  ])
+  for (const [, { testMode, banner }] of modes) expect(banner !== undefined).toBe(testMode)
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { readRoutesConfig } from '../../api/options.ts'
+import { planFor } from './plan.ts'
+
+const recipient = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
+const secret = `1:${'s'.repeat(32)}`
+const config = { recipient, secret, token: 'USDC', upstream: 'http://a', routes: [{ path: '/x', price: 1 }] } as const
+
+it('is an option, or comes out of the environment', () => {
+  const devnet = { ...config, network: 'devnet' } as const
+  const keyOf = (more: object, environment: Record<string, string>) =>
+    readRoutesConfig(planFor({ ...devnet, ...more }, environment).service, environment).faucetKey
+  expect(keyOf({}, {})).toBeUndefined()
+  expect(keyOf({ faucetKey: 'a.json' }, { PAYSTILE_FAUCET_KEY: 'b.json' })).toBe('a.json')
+  expect(keyOf({}, { PAYSTILE_FAUCET_KEY: 'b.json' })).toBe('b.json')
+})
+
+it('T163: is refused on mainnet, which is also what is meant where no network is named', () => {
+  const mainnet = { ...config, rpc: 'http://a' }
+  const problem = 'there is no faucet on mainnet; leave it out'
+  expect(() => planFor({ ...mainnet, network: 'mainnet', faucetKey: 'a.json' }, {})).toThrow(`faucetKey: ${problem}`)
+  expect(() => planFor({ ...mainnet, faucetKey: 'a.json' }, {})).toThrow(problem)
+  expect(() => planFor(mainnet, { PAYSTILE_FAUCET_KEY: 'a.json' })).toThrow(problem)
+  expect(() => planFor({ ...mainnet, faucetKey: 'a.json' }, { PAYSTILE_NETWORK: 'devnet' })).not.toThrow()
+})

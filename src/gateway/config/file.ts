@@ -1,0 +1,174 @@
+/**
+ * Reads a gateway's configuration from a file: YAML with `${NAME}` for what comes from the environment, or a module.
+ *
+ * What is wrong is told all at once, with line and column where the file has them. Values are never repeated where they
+ * came out of the environment: they are mostly secrets.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Tags } from 'yaml'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import type { Environment } from '../../paywall/config/config.ts'
+import type { Plan } from './plan.ts'
+import { readPlan } from './plan.ts'
+import type { Place, Problem } from './problems.ts'
+import { nameOf } from './problems.ts'
+
+/** Where `paystile serve` looks, in this order. */
+export const fileNames = [
+  'paystile.yaml',
+  'paystile.yml',
+  'paystile.config.ts',
+  'paystile.config.mts',
+  'paystile.config.js',
+  'paystile.config.mjs',
+] as const
+
+const longestFile = 1_000_000
+const mostAliases = 100
+
+/** The plan that a file describes. Throws a `ConfigurationError` with all problems. */
+export async function readPlanFile(path: string, environment: Environment): Promise<Plan> {
+  const name = basename(path)
+  const source = /\.(?:ya?ml|json)$/i.test(path)
+    ? readYaml(readText(path), name, environment)
+    : { value: await loadModule(path), locate: () => name, secrets: [] }
+  const reading = readPlan(source.value, environment)
+  if (reading.kind === 'plan') return reading.plan
+  const sentences = reading.problems.map((problem) => {
+    const at = nameOf(problem.place)
+    return `${source.locate(problem)}: ${at === '' ? '' : `${at}: `}${problem.why}`
+  })
+  throw new ConfigurationError(sentences.map((sentence) => hide(sentence, source.secrets)))
+}
+
+interface Source {
+  readonly value: unknown
+  /** `paystile.yaml:12:5`. */
+  locate(problem: Problem): string
+  /** What came out of the environment, with its name. */
+  readonly secrets: readonly (readonly [name: string, value: string])[]
+}
+
+function readText(path: string): string {
+  const { size } = statSync(path)
+  if (size > longestFile) throw new ConfigurationError([`${basename(path)}: is longer than a megabyte`])
+  return readFileSync(path, 'utf8')
+}
+
+export function readYaml(text: string, name: string, environment: Environment): Source {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, customTags: withoutHex })
+  const at = (offset: number): string => {
+    const { line, col } = lines.linePos(offset)
+    return `${name}:${line}:${col}`
+  }
+  const faults = [...document.errors, ...document.warnings]
+  if (faults.length > 0) {
+    throw new ConfigurationError(faults.map(({ message, pos }) => `${at(pos[0])}: ${message.split('\n')[0]}`))
+  }
+  const value = unfold(document, name)
+  const missing: string[] = []
+  const secrets: (readonly [string, string])[] = []
+  const locate = ({ place, isName }: Problem): string => at(offsetOf(document.contents, place, isName))
+  const fill = (part: unknown, place: Place): unknown => {
+    if (typeof part === 'string') {
+      return part.replace(/\$(\$?)\{([A-Za-z_]\w*)\}/g, (whole, escaped: string, variable: string) => {
+        if (escaped !== '') return whole.slice(1)
+        const found = environment[variable]
+        if (found === undefined || found === '') {
+          const where = locate({ place, why: '' })
+          missing.push(
+            `${where}: ${nameOf(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+          )
+          return ''
+        }
+        secrets.push([variable, found])
+        return found
+      })
+    }
+    if (Array.isArray(part)) return part.map((one, index) => fill(one, [...place, index]))
+    if (typeof part !== 'object' || part === null) return part
+    return Object.fromEntries(Object.entries(part).map(([key, one]) => [key, fill(one, [...place, key])]))
+  }
+  const filled = fill(value, [])
+  if (missing.length > 0) throw new ConfigurationError(missing)
+  return { value: filled, locate, secrets }
+}
+
+/** Without numbers in hex: `0x…` is mostly an address that somebody pasted, and is judged as the text that it is. */
+function withoutHex(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || tag.format !== 'HEX')
+}
+
+function unfold(document: ReturnType<typeof parseDocument>, name: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: mostAliases }) ?? {}
+  } catch (error) {
+    throw new ConfigurationError([`${name}: ${error instanceof Error ? error.message : String(error)}`])
+  }
+}
+
+/** Where a value, or its name, begins; of what is not there, where it would belong. */
+function offsetOf(contents: unknown, place: Place, isName = false): number {
+  let node = contents as Node | null
+  let offset = node?.range?.[0] ?? 0
+  for (const [index, part] of place.entries()) {
+    const pair = isMap(node) ? node.items.find((item) => keyOf(item) === String(part)) : undefined
+    const next = isSeq(node) ? node.items[Number(part)] : pair?.value
+    const isLast = index === place.length - 1
+    const found = (isName && isLast && pair ? pair.key : next) as Node | null | undefined
+    if (!found?.range) return offset
+    offset = found.range[0]
+    node = found
+  }
+  return offset
+}
+
+function keyOf({ key }: Pair): string | undefined {
+  return isScalar(key) ? String(key.value) : undefined
+}
+
+/** Takes what came out of the environment out of a sentence again, also where only its beginning is told. */
+function hide(sentence: string, secrets: Source['secrets']): string {
+  return secrets.reduce((text, [name, value]) => {
+    const shown = [value, JSON.stringify(value).slice(1, -1), `${value.slice(0, 8)}…`]
+    return shown.reduce((rest, part) => (part.length < 4 ? rest : rest.replaceAll(part, `\${${name}}`)), text)
+  }, sentence)
+}
+
+/** Node 20 cannot read TypeScript, and newer ones not all of it. */
+const needsTranslation: readonly unknown[] = [
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+  'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING',
+]
+
+let loads = 0
+
+async function loadModule(path: string): Promise<unknown> {
+  const file = resolve(path)
+  const name = basename(path)
+  loads += 1
+  // Node keeps what it has loaded by its address, also when the file has changed.
+  const again = loads === 1 ? '' : `?load=${loads}`
+  const loaded = await import(/* @vite-ignore */ `${pathToFileURL(file).href}${again}`)
+    .catch(async (error: NodeJS.ErrnoException) => {
+      if (!needsTranslation.includes(error.code)) throw error
+      const { createJiti } = await import('jiti')
+      return createJiti(pathToFileURL(file).href, { moduleCache: false }).import(file)
+    })
+    .catch((error: unknown) => {
+      if (error instanceof ConfigurationError) throw error
+      const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+      const mend = /Cannot find (?:module|package) 'paystile\b/.test(why)
+        ? '; install it here: npm install paystile'
+        : ''
+      throw new ConfigurationError([`${name}: cannot be loaded: ${why}${mend}`])
+    })
+  const { config, default: usual } = loaded as { readonly config?: unknown; readonly default?: unknown }
+  const found = config ?? usual
+  if (found !== undefined) return found
+  throw new ConfigurationError([`${name}: exports nothing; write: export const config = defineGateway({ … })`])
+}

@@ -1,0 +1,37 @@
+/** What is wrong with routes taken together: those that hide behind the service's own addresses, or behind each other. */
+import { isOwnPath } from '../../api/http/paths.ts'
+import type { Row } from '../routing/match.ts'
+import { covers } from '../routing/match.ts'
+import type { Problem } from './problems.ts'
+
+type NamedRow = Row & { readonly path: string }
+
+export function checkTable(rows: readonly NamedRow[]): readonly Problem[] {
+  return rows.flatMap((row, index) => {
+    const place = ['routes', index, 'path']
+    const plain = decodeURIComponent(row.path).toLowerCase()
+    if (isOwnPath(plain.replace(/(.)\/$/, '$1'))) {
+      return [{ place, why: `is an address of the service itself, which comes first; choose another than ${row.path}` }]
+    }
+    const first = rows.findIndex((other) => covers(other.pattern, row.pattern) && overlap(other, row).length > 0)
+    const taken = first >= 0 && first < index ? overlap(rows[first] as NamedRow, row) : []
+    if (taken.length === 0) return []
+    const other = `routes[${first}] (${rows[first]?.path})`
+    const isSame = covers(row.pattern, (rows[first] as NamedRow).pattern)
+    const what = taken.length === overlap(row, row).length ? 'it' : taken.join(' and ')
+    return [
+      {
+        place,
+        why: isSame
+          ? `is there twice: ${other} has ${what} already`
+          : `is never reached: ${other} stands before it and takes ${what}; put the narrower route first`,
+      },
+    ]
+  })
+}
+
+/** HEAD only follows GET, so it is not worth a word of its own. */
+function overlap(left: NamedRow, right: NamedRow): readonly string[] {
+  const both = [...right.methods].filter((method) => left.methods.has(method))
+  return both.includes('GET') ? both.filter((method) => method !== 'HEAD') : both
+}

@@ -1,0 +1,207 @@
+/**
+ * Sends a request on to its upstream and the answer back, as both come: nothing is kept, and whoever is slow is waited for.
+ *
+ * The response may be tied to a pass. So its real end is what counts: an upstream that breaks off ends the
+ * client's connection, never a response that looks whole.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PassThrough } from 'node:stream'
+import type { Dispatcher, Pool } from 'undici'
+import { sendAnswer } from '../../adapters/bridge.ts'
+import { tearDown } from '../../adapters/node-response/abort.ts'
+import type { Tie } from '../../adapters/node-response/metered-response.ts'
+import { endBody, isRest, wrap, writeBody, writeHead } from '../../adapters/node-response/metered-response.ts'
+import type { Paywall } from '../../paywall/paywall.ts'
+import type { UpstreamPlan } from '../config/plan.ts'
+import { passesToClient, passingHeaders } from '../headers.ts'
+import type { RouteHealth } from '../upstream/health.ts'
+import { sendProblem } from './problem.ts'
+
+export interface Errand {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Path and query as they were matched. */
+  readonly target: string
+  readonly upstream: UpstreamPlan
+  readonly pool: Pool
+  readonly health: RouteHealth
+  /** Where it is paid for. */
+  readonly paywall: Paywall | undefined
+  readonly tie: Tie | undefined
+}
+
+/** `headers` are those for the upstream, names and values in turn. */
+export function forward(errand: Errand, headers: string[]): void {
+  const { request, target, upstream } = errand
+  const options: Dispatcher.DispatchOptions = {
+    path: upstream.prefix + target,
+    method: request.method ?? 'GET',
+    headers,
+    body: null,
+    headersTimeout: upstream.answerMs,
+    bodyTimeout: upstream.idleMs,
+  }
+  if (!hasBody(request)) {
+    send(errand, options, isSafe(request))
+    return
+  }
+  // undici destroys the body it was given when an answer comes early or never. A request of Node's would take the
+  // client's connection with it, on which the answer is still to be sent.
+  const body = request.pipe(new PassThrough())
+  request.once('error', (error) => body.destroy(error))
+  request.once('close', () => request.complete || body.destroy(new Error('the client broke off')))
+  body.once('error', () => {}).once('close', () => request.unpipe(body).resume())
+  send(errand, { ...options, body }, false)
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function isSafe({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/**
+ * One attempt, which undici calls back. This is the form that it speaks itself; the newer one, with a controller, is
+ * wrapped around it and makes an object of all headers, which nobody here needs.
+ */
+interface Attempt {
+  readonly errand: Errand
+  readonly options: Dispatcher.DispatchOptions
+  /** Whether a connection that was closed just as it was used may be made up for by another. */
+  readonly again: boolean
+  abort: ((reason: Error) => void) | undefined
+  resume: (() => void) | undefined
+  isOver: boolean
+  /** All that is left of the body, and short: it waits for its end, with which it goes out as one. */
+  rest: Buffer | undefined
+  onConnect(this: Attempt, abort: (reason: Error) => void): void
+  onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean
+  onData(this: Attempt, chunk: Buffer): boolean
+  onComplete(this: Attempt): void
+  onError(this: Attempt, error: Error): void
+}
+
+function send(errand: Errand, options: Dispatcher.DispatchOptions, again: boolean): void {
+  const attempt: Attempt = {
+    errand,
+    options,
+    again,
+    abort: undefined,
+    resume: undefined,
+    isOver: false,
+    rest: undefined,
+    onConnect,
+    onHeaders,
+    onData,
+    onComplete,
+    onError,
+  }
+  const leave = (): void => {
+    if (attempt.isOver) return
+    attempt.isOver = true
+    attempt.abort?.(new Error('the client left'))
+  }
+  // One listener less, for each of thousands a second.
+  if (errand.tie) errand.tie.onClose = leave
+  else errand.response.on('close', leave)
+  errand.pool.dispatch(options, attempt)
+}
+
+function onConnect(this: Attempt, abort: (reason: Error) => void): void {
+  this.abort = abort
+  if (this.isOver) abort(new Error('the client left'))
+}
+
+function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean {
+  // What comes before the answer is of the connection to the upstream; 101 never comes here.
+  if (status < 200) return true
+  this.resume = resume
+  const { response, tie, health } = this.errand
+  health.answered(status, tie?.pass.facts().tx)
+  const passing = passingHeaders(headers, passesToClient)
+  if (tie) writeHead(tie, status, [passing])
+  else response.writeHead(status, passing)
+  return true
+}
+
+const shortBytes = 8_192
+
+/** False makes undici wait. */
+function onData(this: Attempt, chunk: Buffer): boolean {
+  const { response, tie } = this.errand
+  if (tie && chunk.length <= shortBytes && isRest(tie, chunk.length)) {
+    this.rest = chunk
+    return true
+  }
+  if (tie ? writeBody(tie, chunk) : response.write(chunk)) return true
+  response.once('drain', () => this.resume?.())
+  return false
+}
+
+function onComplete(this: Attempt): void {
+  this.isOver = true
+  finish(this.errand, this.rest)
+}
+
+function finish({ response, tie }: Errand, rest?: Buffer): void {
+  if (!tie) response.end()
+  // As text of the same bytes Node sends it with the head in one piece.
+  else if (rest) endBody(tie, rest.toString('latin1'), 'latin1')
+  else endBody(tie)
+}
+
+function onError(this: Attempt, error: Error): void {
+  if (this.isOver) return
+  this.isOver = true
+  const { errand, options, again } = this
+  const { response } = errand
+  if (isWholeWithout(response, error)) finish(errand)
+  else if (response.headersSent) tearDown(response)
+  else if (again && isStale(error)) send(errand, options, false)
+  else fail(errand, error)
+}
+
+function fail(errand: Errand, error: Error): void {
+  const { request, health, tie, upstream } = errand
+  const why = explain(error, upstream)
+  // A client that is slow with its own body is not the upstream's fault.
+  if (request.complete) health.failed(error, why, tie?.pass.facts().tx)
+  sendFailure(errand, why, isTimeout(error) ? 504 : 502)
+}
+
+/** Answers for an upstream that failed before it had said anything. */
+function sendFailure({ response, paywall, tie }: Errand, why: string, status: 502 | 504): void {
+  if (response.headersSent || response.destroyed) return
+  if (paywall && tie) {
+    wrap(tie)
+    sendAnswer(response, paywall.handlerFailed(why, status))
+  } else sendProblem(response, 'upstream_failed', status, 'The resource failed.')
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | undefined)?.code
+}
+
+/** A 304 may say how long the body is that it does not have, which undici takes for one that broke off. */
+function isWholeWithout({ headersSent, statusCode }: ServerResponse, error: unknown): boolean {
+  return headersSent && statusCode === 304 && codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+}
+
+function isTimeout(error: unknown): boolean {
+  return /TIMEOUT|ETIMEDOUT/.test(String(codeOf(error)))
+}
+
+/** For the log of the operator, to whom our stack says nothing. */
+export function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
+  const code = String(codeOf(error) ?? error)
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'ETIMEDOUT')
+    return `the upstream ${origin} did not begin to answer within ${answerMs / 1000} s`
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return `the upstream ${origin} did not connect within ${connectMs / 1000} s`
+  return `the upstream ${origin} failed before it answered (${code})`
+}
+
+function isStale(error: unknown): boolean {
+  return /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(String(codeOf(error)))
+}

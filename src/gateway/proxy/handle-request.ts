@@ -1,0 +1,133 @@
+/** One request at the gateway: to the service's own endpoints, to its route's paywall and upstream, or to nowhere. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Pool } from 'undici'
+import { incomingOf, sendAnswer, targetOf } from '../../adapters/bridge.ts'
+import type { Tie } from '../../adapters/node-response/metered-response.ts'
+import { tieTo, wrap } from '../../adapters/node-response/metered-response.ts'
+import type { Trace } from '../../core/ports/index.ts'
+import type { Entry } from '../../paywall/handle-request.ts'
+import type { Paywall } from '../../paywall/paywall.ts'
+import type { RoutePlan } from '../config/plan.ts'
+import { methodNames } from '../config/schema.ts'
+import type { Finding } from '../routing/route-cache.ts'
+import { pathOf } from '../routing/route-cache.ts'
+import type { RouteHealth } from '../upstream/health.ts'
+import { forward } from './forward.ts'
+import { sendProblem } from './problem.ts'
+import type { Outgoing } from './request-head.ts'
+import { forwardTraced } from './trace.ts'
+
+/** The service's own endpoints, which come before every route. */
+export interface OwnRoutes {
+  /** Of the service's addresses (`endpoints`) those that are served. */
+  owns(path: string): boolean
+  listener(request: IncomingMessage, response: ServerResponse): void
+  close(): Promise<void>
+}
+
+/** A route that is open for business. */
+export interface OpenRoute extends RoutePlan {
+  readonly paywall: Paywall | undefined
+  readonly outgoing: Outgoing
+  readonly pool: Pool
+  readonly health: RouteHealth
+}
+
+/** What every request needs. */
+export interface Floor {
+  readonly find: Finding<OpenRoute>
+  readonly own: OwnRoutes
+  readonly trace: Trace
+}
+
+/** `waits`: the client has not sent its body yet, and wants to be told to. */
+export function serve(floor: Floor, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+  const target = targetOf(request.url ?? '/')
+  // What belongs to the service itself has no route.
+  const route = routeFor(floor, request, target)
+  if (route) serveRoute({ floor, route, request, response, target, waits, tie: undefined })
+  else if (floor.own.owns(pathOf(target))) {
+    if (waits) response.writeContinue()
+    floor.own.listener(request, response)
+  } else sendNothing(floor, response, target)
+}
+
+/** Nothing was found: is it the path, or only the method? */
+function sendNothing({ find }: Floor, response: ServerResponse, target: string): void {
+  const allowed = methodNames.filter((method) => find(method, target))
+  if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'There is nothing for sale here.')
+  else {
+    const title = 'This address does not take that method.'
+    sendProblem(response, 'method_not_allowed', 405, title, { Allow: allowed.join(', ') })
+  }
+}
+
+/** A request on its way to the upstream of its route. */
+interface Visit {
+  readonly floor: Floor
+  readonly route: OpenRoute
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly target: string
+  readonly waits: boolean
+  /** Where the response is tied to a payment. */
+  tie: Tie | undefined
+}
+
+function serveRoute(visit: Visit): void {
+  const { route, request, response, target, waits } = visit
+  const { paywall } = route
+  if (!paywall || isLeftToUpstream(route, request)) {
+    if (waits) response.writeContinue()
+    deliver(visit)
+    return
+  }
+  if (waits && route.readsBody) response.writeContinue()
+  const entry = paywall.enter(incomingOf(request, target))
+  if (entry instanceof Promise) entry.then((decided) => proceed(visit, decided)).catch((error) => fail(visit, error))
+  else proceed(visit, entry)
+}
+
+function proceed(visit: Visit, entry: Entry): void {
+  const { route, response, waits } = visit
+  if (entry.kind === 'answer') {
+    sendAnswer(response, entry)
+    return
+  }
+  visit.tie = entry.pass && tieTo(response, entry.pass)
+  if (entry.pass && !visit.tie) return
+  if (waits && !route.readsBody) response.writeContinue()
+  deliver(visit)
+}
+
+/** What should not happen: a defect of ours. */
+function fail({ route, response, tie }: Visit, error: unknown): void {
+  const answer = route.paywall?.handlerFailed(error)
+  if (tie) wrap(tie)
+  if (response.headersSent || !answer) response.destroy()
+  else sendAnswer(response, answer)
+}
+
+function deliver({ floor, route, request, response, target, tie }: Visit): void {
+  const { paywall, upstream, pool, health, outgoing } = route
+  const errand = { request, response, target, upstream, pool, health, paywall, tie }
+  if (floor.trace.isOn()) forwardTraced(errand, outgoing, floor.trace)
+  else forward(errand, outgoing(request, target, tie?.pass.facts()))
+}
+
+/** A preflight belongs to the route that it asks for. */
+export function routeFor({ find }: Floor, request: IncomingMessage, target: string): OpenRoute | undefined {
+  const { method = 'GET' } = request
+  const found = find(method, target)
+  if (found || !isPreflight(request)) return found
+  return find(request.headers['access-control-request-method'] ?? '', target)
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}
+
+/** Where the upstream speaks to browsers itself, it is asked by them before anything is paid. */
+function isLeftToUpstream({ provider, methods }: OpenRoute, request: IncomingMessage): boolean {
+  return provider?.cors === false && isPreflight(request) && !methods.has('OPTIONS')
+}

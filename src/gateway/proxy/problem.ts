@@ -1,0 +1,21 @@
+/** An answer of the gateway itself to what it cannot serve, as RFC 9457 has it. */
+import type { ServerResponse } from 'node:http'
+import { asciiJson } from '../../core/encoding/http.ts'
+
+export function sendProblem(
+  response: ServerResponse,
+  code: string,
+  status: number,
+  title: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const body = asciiJson({ type: `urn:paystile:problem:${code}`, title, status, detail: title, code })
+  response.writeHead(status, {
+    'Content-Type': 'application/problem+json',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}

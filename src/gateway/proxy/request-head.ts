@@ -1,0 +1,51 @@
+/** The head of a request as an upstream gets it: what of the client's passes, who the client is, and what was paid. */
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { PaymentFacts } from '../../paywall/delivery/pass.ts'
+import type { Plan, RoutePlan } from '../config/plan.ts'
+import { createFilter, factHeaders, passingHeaders, rememberNames } from '../headers.ts'
+
+/** Headers as names and values in turn. */
+export type Outgoing = (request: IncomingMessage, target: string, facts: PaymentFacts | undefined) => string[]
+
+export function createOutgoing(plan: Plan, { upstream, provider }: RoutePlan): Outgoing {
+  const trustsProxy = plan.trustProxy > 0
+  const isPlain = provider?.envelope !== undefined && provider.envelope !== 'none'
+  const passes = createFilter({ headers: upstream.headers, forward: upstream.forward, trustsProxy, isPlain })
+  const publicUrl = plan.publicUrl === undefined ? undefined : new URL(plan.publicUrl)
+  const fixed = Object.entries({ ...upstream.headers, ...(isPlain && { 'accept-encoding': 'identity' }) }).flat()
+  const isKeyed = !('idempotency-key' in upstream.headers)
+  const passesWithKey = rememberNames((name) => passes(name) && name !== 'idempotency-key')
+
+  return (request, target, facts) => {
+    const { headers, rawHeaders, socket } = request
+    const said = (name: string): string | undefined => (trustsProxy ? headers[name]?.toString() : undefined)
+    const outgoing = passingHeaders(rawHeaders, facts ? passesWithKey : passes)
+    if (upstream.preserveHost && headers.host !== undefined && !('host' in upstream.headers))
+      outgoing.push('host', headers.host)
+    const before = said('x-forwarded-for')
+    const peer = socket.remoteAddress ?? 'unknown'
+    outgoing.push('x-forwarded-for', before === undefined ? peer : `${before}, ${peer}`)
+    outgoing.push('x-forwarded-proto', publicUrl?.protocol.slice(0, -1) ?? said('x-forwarded-proto') ?? 'http')
+    const host = publicUrl?.host ?? said('x-forwarded-host') ?? headers.host
+    if (host !== undefined) outgoing.push('x-forwarded-host', host)
+    outgoing.push(...fixed)
+    if (!facts) return outgoing
+    outgoing.push(...factHeaders(facts))
+    const key = isKeyed ? keyFor(request, target, facts) : undefined
+    if (key !== undefined) outgoing.push('idempotency-key', key)
+    return outgoing
+  }
+}
+
+/**
+ * The same for every delivery of one payment for one request, so that an upstream that knows such keys does the work once.
+ * What was bought for several requests tells nothing of which are the same: there a client's own key counts, which is
+ * mixed with its payment so that it meets nobody else's.
+ */
+function keyFor({ method, headers }: IncomingMessage, target: string, facts: PaymentFacts): string | undefined {
+  const own = headers['idempotency-key']?.toString()
+  if (!facts.isOnce && own === undefined) return undefined
+  const parts = [facts.tx, method, target, ...(facts.isOnce ? [] : [own])]
+  return createHash('sha256').update(parts.join('\n')).digest('base64url')
+}

@@ -1,0 +1,38 @@
+/**
+ * Finds the route of a target, and remembers it: to tell that a path is one that every upstream reads alike takes several
+ * looks at it, and the same few come again and again.
+ */
+import { isOwnPath } from '../../api/http/paths.ts'
+import type { Row } from './match.ts'
+import { createFind, segmentsOf } from './match.ts'
+
+/** The route for a method and a target (path and query). None for what belongs to the service itself. */
+export type Finding<Found extends Row> = (method: string, target: string) => Found | undefined
+
+const mostPaths = 1_024
+const longestPath = 256
+
+export function createFinding<Found extends Row>(rows: readonly Found[]): Finding<Found> {
+  const find = createFind(rows)
+  /** By method and path. Only what was found is kept, and only as long as it is little: paths are the clients'. */
+  const known = new Map<string, Found>()
+  return (method, target) => {
+    if (target.includes('#')) return undefined
+    const path = pathOf(target)
+    const name = `${method} ${path}`
+    const remembered = known.get(name)
+    if (remembered) return remembered
+    const segments = isOwnPath(path) ? undefined : segmentsOf(path)
+    const found = segments && find(method, segments)
+    if (!found || path.length > longestPath) return found
+    if (known.size >= mostPaths) known.clear()
+    known.set(name, found)
+    return found
+  }
+}
+
+/** A target without its query. */
+export function pathOf(target: string): string {
+  const end = target.indexOf('?')
+  return end < 0 ? target : target.slice(0, end)
+}

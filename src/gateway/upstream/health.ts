@@ -1,0 +1,122 @@
+/** Which routes cannot deliver at this moment, by the breakers of their upstreams and their own. */
+import type { Log } from '../../core/ports/index.ts'
+import type { Paywall } from '../../paywall/paywall.ts'
+import type { UpstreamPlan } from '../config/plan.ts'
+import { type Breaker, createBreaker, createFailureWindow } from './breaker.ts'
+import type { Probe } from './probe.ts'
+
+export interface UpstreamHealth {
+  /** The health of a route of this upstream, whose paywall is paused while it cannot deliver. */
+  openRoute(name: string, paywall: Paywall | undefined): RouteHealth
+  /** Asks the upstream for the first time. Until it has answered nothing is sold. */
+  start(): Promise<void>
+  stop(): void
+}
+
+export interface RouteHealth {
+  /** The upstream answered a request; `tx` is the payment behind it, if there is one. */
+  answered(status: number, tx: string | undefined): void
+  /** The upstream failed before it had answered. */
+  failed(error: unknown, why: string, tx: string | undefined): void
+}
+
+/** The upstream cannot be reached, or does not answer. */
+function isOutage(error: unknown): boolean {
+  const { code = '', syscall } = (error ?? {}) as { readonly code?: unknown; readonly syscall?: unknown }
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return true
+  return /^(?:UND_ERR_(?:CONNECT|HEADERS)_TIMEOUT|ETIMEDOUT|EUPSTREAM|ERR_TLS_\w+|ERR_SSL_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/.test(
+    String(code),
+  )
+}
+
+/** The upstream hung up, or what it sent is no HTTP. */
+const brokenAnswer = /^(?:UND_ERR_SOCKET|UND_ERR_HEADERS_OVERFLOW|ECONNRESET|EPIPE|HPE_\w+)$/
+
+export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, probe: Probe, log: Log): UpstreamHealth {
+  const { everyMs } = plan
+  const retryMs = Math.min(everyMs, longestRetryMs)
+  const listeners = new Set<() => void>()
+  const routeBreakers: Breaker[] = []
+  let isKnown = false
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isAsking = false
+  const tell = (): void => {
+    for (const listener of listeners) listener()
+  }
+  const breaker = createBreaker({
+    probe,
+    retryMs,
+    onChange: () => {
+      const why = breaker.why()
+      if (why === undefined) log.info('upstream back', { upstream: origin })
+      else log.error('upstream down', { upstream: origin, why })
+      tell()
+    },
+  })
+  const look = async (): Promise<void> => {
+    if (isAsking || breaker.why() !== undefined) return
+    isAsking = true
+    const fault = await probe()
+    isAsking = false
+    if (fault !== undefined) breaker.trip(fault)
+    if (isKnown) return
+    isKnown = true
+    tell()
+  }
+  return {
+    openRoute: (name, paywall) => {
+      const failures = createFailureWindow()
+      const own = createBreaker({
+        probe,
+        retryMs,
+        onChange: () => {
+          const why = own.why()
+          if (why === undefined) log.info('route back', { route: name })
+          else log.error('route failing', { route: name, why })
+          follow()
+        },
+      })
+      const follow = (): void => {
+        const why = isKnown ? (breaker.why() ?? own.why()) : `the upstream ${origin} has not been asked yet`
+        if (why === undefined) paywall?.resume()
+        else paywall?.pause(why)
+      }
+      routeBreakers.push(own)
+      listeners.add(follow)
+      follow()
+      const count = (isFailure: boolean, why: string, tx: string | undefined): void => {
+        if (tx !== undefined && failures.add(isFailure, tx)) own.trip(why)
+      }
+      return {
+        answered: (status, tx) => {
+          const isFailure = status >= 500
+          count(isFailure, `the upstream ${origin} fails for most payments (the last with ${status})`, tx)
+          if (isFailure) return
+          breaker.note()
+          own.note()
+        },
+        failed: (error, why, tx) => {
+          if (isOutage(error)) breaker.trip(why)
+          else if (brokenAnswer.test(String((error as NodeJS.ErrnoException).code))) count(true, why, tx)
+        },
+      }
+    },
+    start: async () => {
+      timer = setInterval(() => {
+        // Told again, since a former paywall of the route may have ended meanwhile.
+        tell()
+        void look()
+      }, everyMs)
+      timer.unref()
+      await look()
+    },
+    stop: () => {
+      clearInterval(timer)
+      breaker.stop()
+      for (const one of routeBreakers) one.stop()
+    },
+  }
+}
+
+/** An upstream that is down is asked at least this often. */
+const longestRetryMs = 1_000

@@ -1,0 +1,42 @@
+/**
+ * Seals what is kept for a while and must be read by nobody else: signed transactions that may still land. AES-256-GCM with
+ * a random iv; what it is about is authenticated with it, so that bytes of one dispatch are never taken for another's.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Sealer } from '../../core/payouts/ports.ts'
+
+const algorithm = 'aes-256-gcm'
+const version = 1
+const ivBytes = 12
+const tagBytes = 16
+const headBytes = 1 + ivBytes
+
+/** `key` is 32 bytes: the keyring's `outgoingKey`. */
+export function createSealer(key: Uint8Array): Sealer {
+  return {
+    seal(bytes, about) {
+      const iv = randomBytes(ivBytes)
+      const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes }).setAAD(saidAbout(about))
+      const sealed = [cipher.update(bytes), cipher.final()]
+      return encodeBase64url(Buffer.concat([Uint8Array.of(version), iv, ...sealed, cipher.getAuthTag()]))
+    },
+    open(text, about) {
+      const sealed = decodeBase64url(text)
+      if (sealed?.[0] !== version || sealed.length < headBytes + tagBytes) return undefined
+      const end = sealed.length - tagBytes
+      const decipher = createDecipheriv(algorithm, key, sealed.subarray(1, headBytes), { authTagLength: tagBytes })
+        .setAAD(saidAbout(about))
+        .setAuthTag(sealed.subarray(end))
+      try {
+        return new Uint8Array(Buffer.concat([decipher.update(sealed.subarray(headBytes, end)), decipher.final()]))
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function saidAbout(about: string): Uint8Array {
+  return Buffer.concat([Uint8Array.of(version), Buffer.from(about, 'utf8')])
+}

@@ -1,0 +1,78 @@
+/**
+ * Asks hosts for the document that names their developers: without following anybody elsewhere, a little of it, soon, and
+ * at no address where nobody outside should be.
+ */
+import { isLocalName } from '../../core/encoding/http.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import type { DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
+import { developerDocumentUrl, readDeveloperDocument } from '../../core/payouts/developers.ts'
+import { isWithin, literalOf, type Reach } from './allowed-addresses.ts'
+import { createHttpTransport, type HttpTransport } from './transport.ts'
+
+export interface DocumentReader {
+  readonly read: ReadDocument
+  close(): Promise<void>
+}
+
+const usualTimeoutMs = 5_000
+const mostBytes = 10_000
+
+export function createDocumentReader(network: Network, timeoutMs = usualTimeoutMs): DocumentReader {
+  const transports = new Map<Reach, HttpTransport>()
+  const transportFor = (reach: Reach): HttpTransport => {
+    const transport = transports.get(reach) ?? createHttpTransport({ reach, mostBytes })
+    transports.set(reach, transport)
+    return transport
+  }
+  return {
+    read: async (host) => {
+      const url = developerDocumentUrl(host, network)
+      const literal = literalOf(new URL(url))
+      const reach = literal === undefined ? reachOf(host, network) : 'private'
+      if (literal !== undefined && !isWithin(reach, literal)) return unavailable('its address is not one of a host')
+      try {
+        const { signal } = new AbortController()
+        return judge(await transportFor(reach).get(url, { timeoutMs, signal }))
+      } catch (error) {
+        return failed(error)
+      }
+    },
+    close: async () => {
+      await Promise.all([...transports.values()].map((transport) => transport.close()))
+    },
+  }
+}
+
+/** Names lead to the public internet only, and on a localnet to this machine. Who writes an address out means it. */
+function reachOf(host: string, network: Network): Reach {
+  return network === 'localnet' || (network === 'devnet' && isLocalName(host)) ? 'loopback' : 'public'
+}
+
+/** Statuses that say that there is no document. With others a host may only have trouble. */
+function judge({ status, text }: { readonly status: number; readonly text: string }): DocumentReading {
+  if (status >= 300 && status < 400) return unusable('it sends us elsewhere, which is not followed')
+  if (status === 404 || status === 410) return unusable(`it is not there (${status})`)
+  if (status !== 200) return unavailable(`the host answers ${status}`)
+  const entries = readDeveloperDocument(text)
+  return entries
+    ? { kind: 'document', entries }
+    : unusable('it is not { "wallet", "service" } in JSON, nor a list of those')
+}
+
+/** Messages hold hosts and paths, so only codes are repeated. */
+function failed(error: unknown): DocumentReading {
+  const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return unusable(`it has more than ${mostBytes} bytes`)
+  if (name === 'TimeoutError') return unavailable('the host did not answer in time')
+  if (name === 'ForbiddenAddress') return unavailable('the host leads into a private network')
+  const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)
+  return unavailable(`the host cannot be reached (${known ? code : 'no connection'})`)
+}
+
+function unusable(why: string): DocumentReading {
+  return { kind: 'unusable', why }
+}
+
+function unavailable(why: string): DocumentReading {
+  return { kind: 'unavailable', why }
+}

@@ -1,0 +1,52 @@
+/** WebSockets of servers: `ws`, with a heartbeat, because a dead connection says nothing. */
+import { WebSocket } from 'ws'
+import type { ConnectSocket } from '../../core/ports/index.ts'
+
+const heartbeatMs = 10_000
+const longestMessage = 1_000_000
+
+export const connectSocket: ConnectSocket = (url, listener) => {
+  const socket = new WebSocket(url, { maxPayload: longestMessage, handshakeTimeout: 5_000, followRedirects: false })
+  let isAlive = true
+  const heartbeat = setInterval(() => {
+    if (!isAlive) return socket.terminate()
+    isAlive = false
+    if (socket.readyState === WebSocket.OPEN) socket.ping()
+  }, heartbeatMs)
+  heartbeat.unref()
+  const stir = () => {
+    isAlive = true
+  }
+  socket.on('open', () => {
+    stir()
+    listener.opened()
+  })
+  socket.on('pong', stir)
+  socket.on('message', (data) => {
+    stir()
+    listener.received(String(data))
+  })
+  // What is wrong is told by the close that follows.
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    clearInterval(heartbeat)
+    listener.closed()
+  })
+  return {
+    send: (text) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(text)
+    },
+    close: () => socket.terminate(),
+  }
+}
+
+/** Where a node of this address listens for WebSockets: in the same place, or (Solana's own validator) one port higher. */
+export function socketUrlsOf(nodeUrl: string): readonly string[] {
+  const url = new URL(nodeUrl)
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+  url.hash = ''
+  const same = url.toString()
+  if (url.port === '') return [same]
+  url.port = String(Number(url.port) + 1)
+  return [same, url.toString()]
+}

@@ -1,0 +1,108 @@
+/**
+ * Signs messages by Standard Webhooks and posts them, within 15 seconds, to no other address than the one that was
+ * checked, and without following anybody elsewhere.
+ */
+import { Webhook as Signer } from 'standardwebhooks'
+import { Agent } from 'undici'
+import type { Network } from '../../core/money/tokens.ts'
+import type { Posted } from '../../core/ports/index.ts'
+import type { Webhook, WebhookMessage } from '../../core/service/webhooks.ts'
+import { createWallClock } from '../clock.ts'
+import { createLookup, isWithin, literalOf, type Reach } from './allowed-addresses.ts'
+
+export interface WebhookPoster {
+  post(webhook: Webhook, message: WebhookMessage, signal: AbortSignal): Promise<Posted>
+  close(): Promise<void>
+}
+
+export interface WebhookPosterParts {
+  readonly network: Network
+  readonly timeoutMs?: number
+}
+
+const usualTimeoutMs = 15_000
+/** Nobody reads the answer; this much is let in so that the connection can be used again. */
+const longestAnswer = 65_536
+
+export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: WebhookPosterParts): WebhookPoster {
+  const agents = new Map<Reach, Agent>()
+  const agentFor = (reach: Reach): Agent => {
+    const agent = agents.get(reach) ?? createAgent(reach, timeoutMs)
+    agents.set(reach, agent)
+    return agent
+  }
+  return {
+    post: async (webhook, message, signal) => {
+      const url = new URL(webhook.url)
+      const literal = literalOf(url)
+      const reach = reachOf(webhook, network, literal !== undefined)
+      if (literal !== undefined && !isWithin(reach, literal)) return failed('its address is in a private network')
+      try {
+        const { statusCode, headers, body } = await agentFor(reach).request({
+          origin: url.origin,
+          path: `${url.pathname}${url.search}`,
+          method: 'POST',
+          headers: { ...signedHeaders(webhook, message), 'content-type': 'application/json', 'user-agent': 'paystile' },
+          body: message.body,
+          // Of undici's own limits each starts anew with every byte: an answer that drips would never end.
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        })
+        // What it says beside the status is of no interest, and may break off.
+        await body.dump({ limit: longestAnswer }).catch(() => {})
+        return { kind: 'answered', status: statusCode, retryAfterMs: readRetryAfter(headers['retry-after']) }
+      } catch (error) {
+        return failed(reasonOf(error))
+      }
+    },
+    close: async () => {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()))
+    },
+  }
+}
+
+function createAgent(reach: Reach, timeoutMs: number): Agent {
+  return new Agent({
+    connections: 16,
+    keepAliveTimeout: 10_000,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect: { timeout: 5_000, lookup: createLookup(reach) },
+  })
+}
+
+/** Where money is not real, listeners are on this machine or, if their address is written out, beside it. */
+function reachOf({ allowPrivate }: Webhook, network: Network, isLiteral: boolean): Reach {
+  if (allowPrivate) return 'private'
+  if (network !== 'localnet') return 'public'
+  return isLiteral ? 'private' : 'loopback'
+}
+
+/** The time of this machine, since that is what receivers compare with, and not that of a chain whose clock is moved. */
+function signedHeaders({ secrets }: Webhook, { id, body }: WebhookMessage): Readonly<Record<string, string>> {
+  const now = new Date(createWallClock().now())
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+    'webhook-signature': secrets.map((secret) => new Signer(secret).sign(id, now, body)).join(' '),
+  }
+}
+
+function readRetryAfter(value: string | string[] | undefined): number | undefined {
+  const text = Array.isArray(value) ? value[0] : value
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - createWallClock().now())
+}
+
+function failed(why: string): Posted {
+  return { kind: 'failed', why }
+}
+
+/** Messages hold hosts and paths, so only codes are repeated. */
+function reasonOf(error: unknown): string {
+  const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
+  if (name === 'TimeoutError') return 'it did not answer in time'
+  if (name === 'ForbiddenAddress') return 'its address is in a private network'
+  return `it cannot be reached (${typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code : 'no connection'})`
+}

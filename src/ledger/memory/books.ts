@@ -1,0 +1,151 @@
+/** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
+import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../../core/ports/index.ts'
+import { readPayers } from '../rules/payers.ts'
+import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from '../rules/payment-list.ts'
+import { checkCount, checkPeriod } from '../rules/periods.ts'
+import { countEach, isBeyond, mergeProblems } from '../rules/problems.ts'
+import { revalued } from '../rules/revaluation.ts'
+import { added, dayMs, hourMs, noCounts, startOf } from '../rules/totals.ts'
+import type { Move } from './moves.ts'
+import { movesIn } from './moves.ts'
+import { createMemoryPayers } from './payers.ts'
+import { historyIn, problemsIn } from './problems.ts'
+import type { Entry, Room } from './room.ts'
+import { keyOf } from './room.ts'
+
+export function createMemoryBooks(room: Room, now: () => number): Books {
+  const { entries, seen, usage } = room
+  const counted = (period: Period): readonly Move[] => {
+    checkPeriod(period)
+    return movesIn(room).filter(({ at }) => isWithin(at, period))
+  }
+  const payment = ({ record, account }: Entry) => captureOfPayment({ ...record, ...account })
+  const unclaimed = (time: number) =>
+    [...seen.values()]
+      .filter(({ tx, request }) => request !== '' && !entries.has(keyOf(tx)))
+      .map((sighting) => captureOfSighting(sighting, time))
+
+  return {
+    async sums(period) {
+      now()
+      return grouped(counted(period), ({ record: { token } }) => ({ token })).sort(byToken)
+    },
+    async endpoints(period, most) {
+      now()
+      const sums: readonly EndpointSum[] = grouped(counted(period), ({ record: { endpoint, token } }) => ({
+        endpoint,
+        token,
+      }))
+      const counts = new Map<string, number>()
+      for (const { endpoint, payments } of sums) counts.set(endpoint, (counts.get(endpoint) ?? 0) + payments)
+      const ranked = [...counts].sort(([one, few], [other, many]) => many - few || compareText(one, other))
+      return ranked
+        .slice(0, most)
+        .flatMap(([name]) => sums.filter(({ endpoint }) => endpoint === name).toSorted(byToken))
+    },
+    async series({ from, to, step, endpoint }) {
+      now()
+      const own = counted({ from, to }).filter(({ record }) => endpoint === undefined || record.endpoint === endpoint)
+      const points: readonly Point[] = grouped(own, ({ at, record: { token } }) => ({
+        at: startOf(at, step === 'hour' ? hourMs : dayMs),
+        token,
+      }))
+      return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
+    },
+    async captures(query) {
+      const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
+      const direction = query.order === 'latest' ? -1 : 1
+      const found = captures.filter((capture) => isWanted(capture, query))
+      return mergeCaptures(
+        found.sort((one, other) => direction * compareMarks(one, other)),
+        [],
+        query,
+      )
+    },
+    async capture(tx) {
+      const time = now()
+      const entry = entries.get(keyOf(tx))
+      return entry ? payment(entry) : unclaimed(time).find((capture) => keyOf(capture.tx) === keyOf(tx))
+    },
+    history: async (tx) => historyIn(room, tx, now()),
+    payers: async (query) => {
+      now()
+      return readPayers(createMemoryPayers(room), query)
+    },
+    problems: async ({ kind, after, most }) => {
+      const found = problemsIn(room, now()).filter((one) => kind === undefined || one.kind === kind)
+      return mergeProblems([found.filter(({ capture }) => isBeyond(capture, after))], checkCount(most))
+    },
+    countProblems: async (most) => {
+      const found = problemsIn(room, now())
+      return countEach(most, async (kind) => found.filter((one) => one.kind === kind).length)
+    },
+    async count(counts) {
+      now()
+      for (const one of counts) {
+        const name = `${one.at} ${one.event} ${one.endpoint}`
+        usage.set(name, { ...one, count: one.count + (usage.get(name)?.count ?? 0) })
+      }
+    },
+    async usage(period) {
+      now()
+      checkPeriod(period)
+      const sums = new Map<string, Usage>()
+      for (const one of usage.values()) {
+        const name = `${one.event} ${one.endpoint}`
+        const count = one.count + (sums.get(name)?.count ?? 0)
+        if (isWithin(one.at, period)) sums.set(name, { ...one, at: 0, count })
+      }
+      return [...sums.values()]
+    },
+    async audit() {
+      now()
+      return []
+    },
+    async rebuild(reportToken) {
+      now()
+      for (const [key, entry] of entries) {
+        const worth = revalued(entry.record, room.reportToken, reportToken)
+        entries.set(key, { ...entry, record: { ...entry.record, worth } })
+      }
+      room.reportToken = reportToken
+    },
+    async reportToken() {
+      now()
+      return room.reportToken
+    },
+  }
+}
+
+function isWithin(time: number, { from, to }: Period): boolean {
+  return (from === undefined || time >= from) && (to === undefined || time < to)
+}
+
+function grouped<Key extends object>(moves: readonly Move[], keyOf: (move: Move) => Key): (Key & Sum)[] {
+  const groups = new Map<string, Key & Sum>()
+  for (const move of moves) {
+    const key = keyOf(move)
+    const name = JSON.stringify(key)
+    groups.set(name, { ...key, token: move.record.token, ...added(groups.get(name) ?? noCounts, move.counts) })
+  }
+  return [...groups.values()]
+}
+
+function isWanted(capture: Capture, query: CaptureQuery): boolean {
+  const { from, to, after, order, tx } = query
+  if (!isWithin(capture.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })) return false
+  const names = ['endpoint', 'token', 'status', 'state', 'payer', 'request'] as const
+  if (names.some((name) => query[name] !== undefined && query[name] !== capture[name])) return false
+  if (tx && keyOf(tx) !== keyOf(capture.tx)) return false
+  if (!after) return true
+  return order === 'latest' ? compareMarks(capture, after) < 0 : compareMarks(capture, after) > 0
+}
+
+function byToken(one: Sum, other: Sum): number {
+  return compareText(one.token, other.token)
+}
+
+/** As databases compare text: by its bytes. */
+function compareText(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}

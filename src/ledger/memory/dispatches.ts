@@ -1,0 +1,199 @@
+/** What goes out, in the ledger in memory: the reference for the other stores. */
+import type { Dispatch, Dispatches, DispatchPlan, PayeeName, PayoutLine, Planning } from '../../core/payouts/ports.ts'
+import { landingNotice } from '../rules/events.ts'
+import type { Step } from '../rules/payables.ts'
+import {
+  checkGross,
+  checkPlan,
+  compareText,
+  dropping,
+  isCounted,
+  isReady,
+  keyOfPayee,
+  landing,
+  paidBy,
+  plannedOf,
+  releasedBy,
+  reservedBy,
+  sentBy,
+  signing,
+  stepTo,
+  unsigning,
+} from '../rules/payables.ts'
+import { checkCount } from '../rules/periods.ts'
+import { isUntouched } from '../rules/timeline.ts'
+import { tell } from './notices.ts'
+import type { Entry, Room } from './room.ts'
+import { keyOf } from './room.ts'
+import type { KeptDispatch, Till } from './till.ts'
+import { addToPayees, sharesOf } from './till.ts'
+
+export function createMemoryDispatches(room: Room, now: () => number): Dispatches {
+  const { entries, till } = room
+  const { dispatches, payees, lanes } = till
+  const all = (): readonly Dispatch[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
+  const latest = () => all().toSorted((one, other) => compareDispatches(other, one))
+  const inLane = (lane: string): Dispatch | undefined => {
+    const own = (lanes.get(lane) ?? []).flatMap((id) => dispatches.get(id)?.dispatch ?? [])
+    return own
+      .filter(({ state }) => state !== 'dropped')
+      .toSorted(compareDispatches)
+      .at(-1)
+  }
+  const linesOf = (id: string): readonly PayoutLine[] => dispatches.get(id)?.lines ?? []
+  const setUpto = (
+    name: PayeeName,
+    upto: number,
+    changes: { readonly why?: string; readonly parkedUntil?: number },
+  ) => {
+    const payee = payees.get(keyOfPayee(name))
+    if (payee) payees.set(keyOfPayee(name), { ...payee, upto, ...changes })
+  }
+  const setRefunded = (tx: Uint8Array | undefined, refundedAt: number | undefined): void => {
+    if (!tx) return
+    if (refundedAt === undefined) till.voided.delete(keyOf(tx))
+    else till.voided.add(keyOf(tx))
+    const entry = entries.get(keyOf(tx))
+    if (!entry) return
+    const account = { ...entry.account, refundedAt }
+    // Who let its lease lapse must not come back to it.
+    entries.set(keyOf(tx), { ...entry, account, leases: new Map() })
+  }
+  const planned = (since: number): bigint => {
+    const kept = [...dispatches.values()].filter(
+      ({ dispatch: { kind, state, changedAt } }) =>
+        kind === 'payout' && state !== 'dropped' && (state !== 'landed' || changedAt >= since),
+    )
+    return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
+  }
+  const signings = (since: number): bigint => BigInt(till.signings.filter((at) => at >= since).length)
+  const find = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+    const time = now()
+    const kept = dispatches.get(id)
+    const dispatch = stepTo(kept?.dispatch, version, to, time)
+    return kept && dispatch && { ...kept, dispatch }
+  }
+  const step = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+    const next = find(id, version, to)
+    if (next) dispatches.set(id, next)
+    return next
+  }
+
+  return {
+    async plan(plan): Promise<Planning> {
+      checkPlan(plan)
+      const time = now()
+      const { id, lines, cap, voids, refunds } = plan
+      if (dispatches.has(id) || isLaneTaken(all(), plan)) return { kind: 'taken' }
+      if (voids && (till.voided.has(keyOf(voids)) || !isVoidable(entries.get(keyOf(voids)), time)))
+        return { kind: 'in_use' }
+      if (!lines.every((line) => isReady(payees.get(keyOfPayee(line)), line))) return { kind: 'taken' }
+      for (const line of lines) checkGross(line, grossOf(till, line))
+      if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
+      const dispatch = plannedOf(plan, time)
+      dispatches.set(id, { dispatch, lines, voids, refunds })
+      if (plan.lane !== '') lanes.set(plan.lane, [...(lanes.get(plan.lane) ?? []), id])
+      setRefunded(voids, time)
+      addToPayees(till, reservedBy(lines))
+      for (const line of lines) setUpto(line, line.upto, { why: '', parkedUntil: 0 })
+      return { kind: 'planned', dispatch }
+    },
+    async sign(id, version, signed, about, budget) {
+      const next = find(id, version, signing(signed, about))
+      if (!next) return undefined
+      const { dispatch } = next
+      if (isCounted(dispatch)) {
+        if (budget && signings(budget.since) >= budget.most) return 'spent'
+        till.signings.push(dispatch.changedAt)
+      }
+      dispatches.set(id, next)
+      return dispatch
+    },
+    async unsign(id, version, why, hasFailed) {
+      return step(id, version, unsigning(why, hasFailed))?.dispatch
+    },
+    async land(id, version, slot, about) {
+      const landed = step(id, version, landing(slot, about))
+      if (!landed) return undefined
+      addToPayees(till, paidBy(landed.lines))
+      const notice = landingNotice(landed.dispatch)
+      tell(room, [notice.kind], notice.tx, landed.dispatch.changedAt)
+      return landed.dispatch
+    },
+    async drop(id, version, why) {
+      const dropped = step(id, version, dropping(why))
+      if (!dropped) return undefined
+      addToPayees(till, releasedBy(dropped.lines))
+      for (const line of dropped.lines) setUpto(line, line.from, {})
+      setRefunded(dropped.voids, undefined)
+      return dropped.dispatch
+    },
+    async open() {
+      now()
+      return all()
+        .filter(({ state }) => state === 'planned' || state === 'signed')
+        .toSorted(compareDispatches)
+    },
+    async get(id) {
+      now()
+      return dispatches.get(id)?.dispatch
+    },
+    async inLane(lane) {
+      now()
+      return inLane(lane)
+    },
+    async inLanes(asked) {
+      now()
+      return asked.map(inLane)
+    },
+    async lines(id) {
+      now()
+      return linesOf(id)
+    },
+    async list({ kind, state, after, most }) {
+      now()
+      const own = latest().filter((one) => (kind ?? one.kind) === one.kind && (state ?? one.state) === one.state)
+      return own.filter((one) => !after || compareDispatches(one, after) < 0).slice(0, checkCount(most))
+    },
+    async linesOf(name, most) {
+      now()
+      const found = latest().flatMap((dispatch) => {
+        const own = linesOf(dispatch.id).filter((line) => keyOfPayee(line) === keyOfPayee(name))
+        return own.map((line) => ({ ...line, dispatch }))
+      })
+      return found.slice(0, checkCount(most))
+    },
+    async planned(since) {
+      now()
+      return planned(since)
+    },
+    async signings(since) {
+      now()
+      return signings(since)
+    },
+  }
+}
+
+/** Of one name only one is under way, and of a refund's only one ever lands. */
+function isLaneTaken(dispatches: readonly Dispatch[], { kind, lane }: DispatchPlan): boolean {
+  const inLane = dispatches.filter((one) => one.lane === lane && lane !== '')
+  const isOpen = ({ state }: Dispatch): boolean => state === 'planned' || state === 'signed'
+  return inLane.some((one) => isOpen(one) || (kind === 'refund' && one.kind === 'refund' && one.state !== 'dropped'))
+}
+
+/** Nothing of it was delivered, or is being delivered. */
+function isVoidable(entry: Entry | undefined, now: number): boolean {
+  if (!entry) return true
+  const { account, leases } = entry
+  const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
+  const isUnused = account.late || isUntouched(account)
+  return isUnused && !isHeld && account.finality !== 'reverted'
+}
+
+function grossOf(till: Till, line: PayoutLine): bigint {
+  return sharesOf(till, line, line.from, line.upto).reduce((sum, { units }) => sum + units, 0n)
+}
+
+function compareDispatches(one: Pick<Dispatch, 'at' | 'id'>, other: Pick<Dispatch, 'at' | 'id'>): number {
+  return one.at - other.at || compareText(one.id, other.id)
+}

@@ -1,0 +1,66 @@
+/** The payers of the ledger in memory, counted when somebody asks. */
+import type { Period } from '../../core/ports/index.ts'
+import type { PayerSource, Step } from '../rules/payers.ts'
+import { compareMarks } from '../rules/payment-list.ts'
+import { added, dayMs, isCounted, noCounts, startOf } from '../rules/totals.ts'
+import type { Move } from './moves.ts'
+import { movesIn } from './moves.ts'
+import type { Room } from './room.ts'
+
+export function createMemoryPayers(room: Room): PayerSource {
+  const { entries } = room
+  const moves = movesIn(room)
+  const good = [...entries.values()]
+    .filter(({ account }) => isCounted(account))
+    .map(({ record: { paidAt, tx, payer } }) => ({ at: paidAt, tx, payer }))
+    .sort((one, other) => compareMarks(other, one))
+  /** The latest first. */
+  const steps = ({ from, to }: Required<Period>, payers?: readonly string[]): readonly Step[] => {
+    const wanted = payers && new Set(payers)
+    return good.filter(({ at, payer }) => at >= from && at < to && (!wanted || wanted.has(payer)))
+  }
+  const within = ({ from, to }: Required<Period>): readonly Move[] => moves.filter(({ at }) => at >= from && at < to)
+  const sumsOf = (found: readonly Move[]) => {
+    const groups = new Map<string, ReturnType<typeof lineOf>>()
+    for (const move of found) {
+      const name = `${move.record.token} ${move.record.payer}`
+      const line = lineOf(move)
+      groups.set(name, { ...line, ...added(groups.get(name) ?? noCounts, line) })
+    }
+    return [...groups.values()]
+  }
+  return {
+    top: async ({ from, to }, perDay) => {
+      const days = new Set(within({ from, to }).map(({ at }) => startOf(at, dayMs)))
+      return [...days].flatMap((day) =>
+        sumsOf(within({ from: day, to: day + dayMs }))
+          .filter(({ payments }) => payments > 0)
+          .sort((one, other) => (one.worth > other.worth ? -1 : 1))
+          .slice(0, perDay)
+          .map(({ payer }) => payer),
+      )
+    },
+    sums: async (period, payers) => {
+      const wanted = new Set(payers)
+      return sumsOf(within(period).filter(({ record }) => wanted.has(record.payer)))
+    },
+    spans: async (period, payers) =>
+      payers.map((payer) => {
+        const times = steps(period, [payer]).map(({ at }) => at)
+        return { payer, first: times.at(-1) ?? 0, last: times[0] ?? 0 }
+      }),
+    walk: async (period, after, most) =>
+      steps(period)
+        .filter((step) => !after || compareMarks(step, after) < 0)
+        .slice(0, most)
+        .map(({ at, tx, payer }) => ({ at, tx, payer })),
+    seen: async (period, payers, until) =>
+      steps(period, payers)
+        .filter((step) => compareMarks(step, until) >= 0)
+        .map(({ payer }) => payer),
+  }
+}
+
+function lineOf({ record: { payer, token }, counts }: Move) {
+  return { payer, token, ...counts }
+}

@@ -1,0 +1,77 @@
+/** What somebody has to look after in the ledger in memory, and the course of one payment. */
+import type { History, Problem, Sighting } from '../../core/ports/index.ts'
+import { captureOfPayment, captureOfSighting, compareMarks } from '../rules/payment-list.ts'
+import type { RegisteredKind } from '../rules/problems.ts'
+import { faultOf, problemOfSighting } from '../rules/problems.ts'
+import { isCounted } from '../rules/totals.ts'
+import type { Entry, Room } from './room.ts'
+import { keyOf } from './room.ts'
+
+export function problemsIn(room: Room, now: number): readonly Problem[] {
+  const { entries, seen } = room
+  const registered = [...entries.values()].flatMap((entry): readonly Problem[] => {
+    const kind = kindOf(entry, now)
+    const { required, usableUntil } = entry.record
+    const capture = captureOfPayment({ ...entry.record, ...entry.account })
+    return kind ? [{ kind, capture, required, until: usableUntil }] : []
+  })
+  const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(keyOf(tx)))
+  const isPaid = paidRequests(room)
+  const byRequest = new Map<string, Sighting[]>()
+  for (const one of open) byRequest.set(one.request, [...(byRequest.get(one.request) ?? []), one])
+  const unclaimed = open.flatMap((sighting) => {
+    const { request } = sighting
+    const isSecond = isPaid.has(request) || isPreceded(sighting, byRequest.get(request) ?? [])
+    const kind = faultOf(sighting, isSecond, now)
+    return kind ? [problemOfSighting(sighting, kind, now)] : []
+  })
+  return [...registered, ...unclaimed]
+}
+
+/** Those that somebody has paid for with a proof. */
+function paidRequests({ entries }: Room): ReadonlySet<string> {
+  const good = [...entries.values()].filter(({ account }) => isCounted(account))
+  return new Set(good.map(({ record }) => record.request))
+}
+
+function kindOf({ record, account, leases }: Entry, now: number): RegisteredKind | undefined {
+  if (account.finality === 'reverted') return 'reverted'
+  if (account.refundedAt !== undefined) return undefined
+  if (account.late) return 'late'
+  const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
+  if (account.undeliveredAt !== undefined) return isHeld ? undefined : 'undelivered'
+  return record.received > record.required ? 'surplus' : undefined
+}
+
+/** Somebody has paid for the same requestId in full before. */
+function isPreceded({ tx, paidAt }: Sighting, others: readonly Sighting[]): boolean {
+  const isEarlier = (other: Sighting): boolean =>
+    compareMarks({ at: other.paidAt, tx: other.tx }, { at: paidAt, tx }) < 0
+  const isFull = ({ received, required }: Sighting): boolean => required === undefined || received >= required
+  return others.some((other) => isEarlier(other) && isFull(other))
+}
+
+export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: number): History | undefined {
+  const [entry, sighting] = [entries.get(keyOf(tx)), seen.get(keyOf(tx))]
+  const isShown = sighting !== undefined && sighting.slot > 0
+  const shown = { isShown: isShown || entry !== undefined, seenAt: isShown ? seenAt.get(keyOf(tx)) : undefined }
+  if (entry) {
+    const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, refundedAt } = entry.account
+    const delivery = { registeredAt, deliveredAt, deliveredLast, undeliveredAt }
+    const times = { ...delivery, concludedAt, refundedAt, claimableUntil: undefined }
+    const capture = captureOfPayment({ ...entry.record, ...entry.account })
+    return { capture, required: entry.record.required, ...shown, ...times }
+  }
+  if (!sighting) return undefined
+  const { required, claimableUntil } = sighting
+  return { capture: captureOfSighting(sighting, now), required, ...shown, ...nothing, claimableUntil }
+}
+
+const nothing = {
+  registeredAt: undefined,
+  deliveredAt: undefined,
+  deliveredLast: undefined,
+  undeliveredAt: undefined,
+  concludedAt: undefined,
+  refundedAt: undefined,
+}

@@ -1,0 +1,37 @@
+/** The rate journal of the ledger in memory: the reference for the other stores. */
+import type { JournaledRates } from '../../core/money/rates.ts'
+import { hasRates } from '../../core/money/rates.ts'
+import type { RateJournal } from '../../core/ports/index.ts'
+import { ratesKeptMs } from '../../core/ports/index.ts'
+import type { RateScope, RateSteps } from '../rules/rates.ts'
+import { chooseRates, rateValues } from '../rules/rates.ts'
+
+export function createMemoryRates(now: () => number): RateJournal {
+  /** By time. */
+  let entries: readonly JournaledRates[] = []
+  const isIn = (scope: RateScope, feed: string): boolean =>
+    'feed' in scope ? feed === scope.feed : feed.startsWith(scope.use)
+  const steps: RateSteps<JournaledRates | undefined> = {
+    last: (scope, time, tokens) =>
+      entries.findLast((one) => isIn(scope, one.feed) && one.at <= time && hasRates(one.table, tokens)),
+    next: (scope, time, tokens) =>
+      entries.find((one) => isIn(scope, one.feed) && one.at > time && hasRates(one.table, tokens)),
+  }
+  const isForgotten = (old: JournaledRates, time: number): boolean =>
+    old.at < time && entries.some((one) => one.feed === old.feed && one.at > old.at && one.at <= time)
+  return {
+    async note(rates) {
+      const at = now()
+      const last = steps.last({ feed: rates.feed }, at, [])
+      if (last && String(rateValues(last.table)) === String(rateValues(rates.table))) return
+      const others = entries.filter((one) => one.feed !== rates.feed || one.at !== at)
+      entries = [...others, { ...rates, at }].sort((one, other) => one.at - other.at)
+      entries = entries.filter((one) => !isForgotten(one, at - ratesKeptMs))
+    },
+    async find(query) {
+      now()
+      const choice = chooseRates(steps, query)
+      for (let step = choice.next(); ; step = choice.next(step.value)) if (step.done) return step.value
+    },
+  }
+}

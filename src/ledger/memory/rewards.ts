@@ -1,0 +1,205 @@
+/** Who is owed what, in the ledger in memory: the reference for the other stores. */
+import type { Payee, Rewards, Ripening, RoleSum } from '../../core/payouts/ports.ts'
+import { checkTx } from '../rules/grants.ts'
+import {
+  accruedBy,
+  added,
+  checkAccruals,
+  comparePayees,
+  compareText,
+  emptySum,
+  keyOfPayee,
+  numbered,
+  reachOf,
+  sharedBy,
+  shownPayee,
+} from '../rules/payables.ts'
+import type { PayeeCount } from '../rules/payables-audit.ts'
+import { auditPayees, noCount } from '../rules/payables-audit.ts'
+import { compareMarks } from '../rules/payment-list.ts'
+import { checkCount } from '../rules/periods.ts'
+import { isUntouched } from '../rules/timeline.ts'
+import { nextVerifications, revoked } from '../rules/verifications.ts'
+import type { Entry, Room } from './room.ts'
+import { keyOf } from './room.ts'
+import type { KeptShare, Till } from './till.ts'
+import { addAccruals, addToPayees, sharesOf } from './till.ts'
+
+/** A payment has become final. */
+export function ripen({ till }: Room, tx: Uint8Array): void {
+  if (till.isStarted) till.ripening.set(keyOf(tx), 0)
+}
+
+export function createMemoryRewards(room: Room, now: () => number): Rewards {
+  const { entries, till } = room
+  const { accruals, ripening, payees, rules } = till
+  const shown = (time: number) => [...payees.values()].map((payee) => shownPayee(payee, time))
+  const byTx = (tx: Uint8Array) => till.byTx.get(keyOf(tx))
+
+  return {
+    async start() {
+      now()
+      till.isStarted = true
+    },
+    async ripe(most) {
+      const time = now()
+      const due = [...ripening].filter(([, from]) => from <= time)
+      const found = due.flatMap(([key]) => {
+        const entry = entries.get(key)
+        return entry?.account.finality === 'finalized' && !entry.account.late ? [ripeningOf(entry)] : []
+      })
+      const marked = found.sort((one, other) =>
+        compareMarks({ ...one, at: one.paidAt }, { ...other, at: other.paidAt }),
+      )
+      return { payments: marked.slice(0, checkCount(most)), last: accruals.length }
+    },
+    async spent(payer, from, to) {
+      now()
+      const own = accruals.filter(
+        (one) => one.payer === payer && one.why === '' && one.paidAt > from && one.paidAt <= to,
+      )
+      return own.reduce((sum, { worth }) => sum + worth, 0n)
+    },
+    async accrue(last, given) {
+      checkAccruals(given)
+      now()
+      if (last !== accruals.length) return false
+      const fresh = numbered(last, given, (tx) => byTx(tx) !== undefined)
+      addAccruals(till, fresh, keyOf)
+      addToPayees(till, accruedBy(fresh))
+      for (const { tx } of given) ripening.delete(keyOf(tx))
+      return true
+    },
+    async postpone(txs, until) {
+      now()
+      for (const tx of txs) if (ripening.has(keyOf(tx))) ripening.set(keyOf(tx), Math.ceil(until))
+    },
+    async keepRules(id, text) {
+      now()
+      if (!rules.has(id)) rules.set(id, text)
+    },
+    async rules(id) {
+      now()
+      return rules.get(id)
+    },
+    async accruals(after, most) {
+      now()
+      return accruals.slice(Math.max(0, after), Math.max(0, after) + checkCount(most))
+    },
+    async shared(txs) {
+      for (const tx of txs) checkTx(tx)
+      now()
+      return txs.map((tx) => {
+        const found = byTx(tx)
+        return found && { at: found.at, units: sharedBy(found), why: found.why }
+      })
+    },
+    async ripening() {
+      now()
+      return ripening.size
+    },
+    async due(least, most) {
+      const free = shown(now()).filter(({ owed, reserved, parkedUntil }) => {
+        return owed > 0n && owed >= least && reserved === 0n && parkedUntil === 0
+      })
+      return free.sort(byOwed).slice(0, checkCount(most))
+    },
+    async payees({ role, after, most }) {
+      const own = shown(now()).filter((payee) => role === undefined || payee.role === role)
+      const beyond = own.filter((payee) => after === undefined || comparePayees(payee, after) > 0)
+      return beyond.sort(comparePayees).slice(0, checkCount(most))
+    },
+    async payee(name) {
+      return shown(now()).find((payee) => comparePayees(payee, name) === 0)
+    },
+    async owed(name, most) {
+      now()
+      const from = payees.get(keyOfPayee(name))?.upto ?? 0
+      const all = sharesOf(till, name, from, accruals.length)
+      const reach = most === undefined ? undefined : reachOf(all, most)
+      const shares = reach === undefined ? all : all.filter(({ number }) => number <= reach)
+      const last = shares.at(-1)
+      if (!last) return undefined
+      const rates = new Map<bigint, bigint>()
+      for (const { rate, units } of shares) rates.set(rate, (rates.get(rate) ?? 0n) + units)
+      const atRates = [...rates].map(([rate, units]) => ({ rate, units }))
+      const units = shares.reduce((sum, share) => sum + share.units, 0n)
+      return { from, upto: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
+    },
+    async park(name, why, until) {
+      now()
+      const payee = payees.get(keyOfPayee(name))
+      if (payee) payees.set(keyOfPayee(name), { ...payee, why, parkedUntil: Math.ceil(until) })
+    },
+    async sums() {
+      now()
+      return sumsOf(till)
+    },
+    async audit() {
+      now()
+      const count = accruals.length
+      return auditPayees(countAll(till), sumsOf(till), { last: count, count })
+    },
+    async verify(verification) {
+      now()
+      till.verifications.splice(0, Infinity, ...nextVerifications(till.verifications, verification))
+    },
+    async revoke(host, at) {
+      now()
+      const next = till.verifications.map((one) => (one.host === host ? revoked(one, at) : one))
+      const isChanged = next.some((one, index) => one !== till.verifications[index])
+      till.verifications.splice(0, Infinity, ...next)
+      return isChanged
+    },
+    async verifications(host) {
+      now()
+      const own = till.verifications.filter((one) => host === undefined || one.host === host)
+      return own.sort((one, other) => one.from - other.from || compareText(one.host, other.host))
+    },
+  }
+}
+
+function ripeningOf({ record, account }: Entry): Ripening {
+  const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates } = record
+  const what = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates }
+  return { ...what, isDelivered: !isUntouched(account) }
+}
+
+function sumsOf({ payees }: Till): readonly RoleSum[] {
+  const sums = new Map<string, RoleSum>()
+  for (const payee of payees.values()) {
+    const before = sums.get(payee.role) ?? emptySum(payee.role)
+    sums.set(payee.role, { ...added(before, { ...payee, payees: 0 }), payees: before.payees + 1 })
+  }
+  return [...sums.values()]
+    .map(({ role, payees, accrued, owed, reserved, paid }) => ({ role, payees, accrued, owed, reserved, paid }))
+    .sort((one, other) => compareText(one.role, other.role))
+}
+
+function countAll(till: Till): readonly PayeeCount[] {
+  const counts = new Map<string, PayeeCount>()
+  const sum = (shares: readonly KeptShare[]) => shares.reduce((all, { units }) => all + units, 0n)
+  for (const [name, payee] of till.payees) {
+    const last = till.accruals.length
+    const owed = { shares: sum(sharesOf(till, payee, 0, last)), after: sum(sharesOf(till, payee, payee.upto, last)) }
+    counts.set(name, { ...noCount, ...payee, ...owed })
+  }
+  for (const { dispatch, lines } of till.dispatches.values())
+    for (const line of lines) {
+      const before = counts.get(keyOfPayee(line)) ?? { ...noCount, role: line.role, payee: line.payee }
+      const isLanded = dispatch.state === 'landed'
+      const landed = { settled: before.settled + line.gross, sent: before.sent + line.units }
+      const change = isLanded ? landed : dispatch.state === 'dropped' ? {} : { open: before.open + line.gross }
+      counts.set(keyOfPayee(line), { ...before, ...change })
+    }
+  return [...counts.values()]
+}
+
+function byOwed(one: Payee, other: Payee): number {
+  if (one.owed !== other.owed) return one.owed < other.owed ? 1 : -1
+  return comparePayees(one, other)
+}
+
+function byRate(one: { readonly rate: bigint }, other: { readonly rate: bigint }): number {
+  return one.rate < other.rate ? -1 : 1
+}

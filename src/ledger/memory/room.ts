@@ -1,0 +1,40 @@
+/** Everything that the ledger in memory holds, for the parts of it to look at and change. */
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Notice, PaymentRecord, Sighting, Usage } from '../../core/ports/index.ts'
+import type { Account, Lease } from '../rules/grants.ts'
+import type { Till } from './till.ts'
+import { createTill } from './till.ts'
+
+export interface Entry {
+  readonly record: PaymentRecord
+  readonly account: Account
+  readonly leases: ReadonlyMap<bigint, Lease>
+}
+
+/** Payments and sightings by the transaction, as `keyOf` writes it. */
+export interface Room {
+  readonly entries: Map<string, Entry>
+  readonly seen: Map<string, Sighting>
+  /** When each was noted. */
+  readonly seenAt: Map<string, number>
+  /** Sightings of whose end somebody was told. */
+  readonly told: Set<string>
+  /** By id; `due` is when it is told, or told again. */
+  readonly notices: Map<string, Notice & { readonly due: number }>
+  readonly usage: Map<string, Usage>
+  /** What is owed and what goes out. */
+  readonly till: Till
+  reportToken: TokenCode | undefined
+  /** Undefined while nobody wants to be told. */
+  listensSince: number | undefined
+}
+
+export function createRoom(reportToken: TokenCode | undefined): Room {
+  const sightings = { seen: new Map(), seenAt: new Map(), told: new Set<string>() }
+  const maps = { entries: new Map(), ...sightings, notices: new Map(), usage: new Map() }
+  return { ...maps, till: createTill(), reportToken, listensSince: undefined }
+}
+
+export function keyOf(tx: Uint8Array): string {
+  return String.fromCharCode(...tx)
+}

@@ -1,0 +1,84 @@
+/** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
+import type {
+  Dispatch,
+  DispatchPlan,
+  NumberedAccrual,
+  Payee,
+  PayeeName,
+  PayoutLine,
+  Verification,
+} from '../../core/payouts/ports.ts'
+import type { Delta } from '../rules/payables.ts'
+import { added, keyOfPayee } from '../rules/payables.ts'
+
+export interface KeptDispatch {
+  readonly dispatch: Dispatch
+  readonly lines: readonly PayoutLine[]
+  readonly voids: Uint8Array | undefined
+  readonly refunds: DispatchPlan['refunds']
+}
+
+/** What somebody is owed of one payment. */
+export interface KeptShare {
+  readonly number: number
+  readonly rate: bigint
+  readonly units: bigint
+  readonly tx: Uint8Array
+}
+
+export interface Till {
+  /** Whether payments that become final ripen. */
+  isStarted: boolean
+  /** By transaction; from when on each is ripe. */
+  readonly ripening: Map<string, number>
+  /** The n-th has the number n. */
+  readonly accruals: NumberedAccrual[]
+  readonly byTx: Map<string, NumberedAccrual>
+  /** Of each payee, in the order of their accruals. */
+  readonly shares: Map<string, KeptShare[]>
+  readonly payees: Map<string, Payee>
+  readonly rules: Map<string, string>
+  readonly verifications: Verification[]
+  readonly dispatches: Map<string, KeptDispatch>
+  /** The ids of what was ever planned in a lane. */
+  readonly lanes: Map<string, string[]>
+  /** Payments that go back as a whole, by transaction. */
+  readonly voided: Set<string>
+  /** When payouts were signed. */
+  readonly signings: number[]
+}
+
+export function createTill(): Till {
+  const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
+  const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map(), lanes: new Map() }
+  const voided = new Set<string>()
+  return { isStarted: false, ...owed, ...others, voided, signings: [] }
+}
+
+export function addToPayees(till: Till, deltas: readonly Delta[]): void {
+  for (const delta of deltas) {
+    const before = till.payees.get(keyOfPayee(delta))
+    const after = before
+      ? { ...before, ...added<Delta>(before, delta) }
+      : { ...delta, upto: 0, why: '', parkedUntil: 0 }
+    till.payees.set(keyOfPayee(delta), after)
+  }
+}
+
+export function addAccruals(till: Till, accruals: readonly NumberedAccrual[], keyOf: (tx: Uint8Array) => string): void {
+  for (const accrual of accruals) {
+    const { tx, number, rate } = accrual
+    till.accruals.push(accrual)
+    till.byTx.set(keyOf(tx), accrual)
+    for (const share of accrual.shares) {
+      const own = till.shares.get(keyOfPayee(share)) ?? []
+      own.push({ number, rate, units: share.units, tx })
+      till.shares.set(keyOfPayee(share), own)
+    }
+  }
+}
+
+/** The shares of a payee after an accrual, up to another. */
+export function sharesOf(till: Till, name: PayeeName, from: number, upto: number): readonly KeptShare[] {
+  return (till.shares.get(keyOfPayee(name)) ?? []).filter(({ number }) => number > from && number <= upto)
+}

@@ -1,0 +1,206 @@
+/** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import type { Clock } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/index.ts'
+import { parsePostgresUrl } from '../../core/ports/ledger-url.ts'
+import { LedgerConfigurationError } from '../identity.ts'
+import type { Connection } from './hosts.ts'
+import { createHosts, NoHost } from './hosts.ts'
+
+export interface Database {
+  /** Without password. */
+  readonly name: string
+  /** Whether another server may take over. */
+  readonly hasStandby: boolean
+  /** One statement, committed when it answers. Throws `LedgerUnavailable` when it is not known whether it was. */
+  query(
+    statement: string,
+    values?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<readonly Record<string, unknown>[]>
+  /** Runs several statements in one transaction. */
+  transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
+  /** A clock that follows the database's. */
+  followClock(): Promise<Clock>
+  close(): Promise<void>
+}
+
+export interface QueryOptions {
+  /** For what may take longer than others can wait. */
+  readonly timeoutMs?: number
+  /** The server keeps its plan, where it can: to make one may take longer than to run it. */
+  readonly isFrequent?: boolean
+}
+
+const clockEveryMs = 2_000
+/** A measurement that takes longer is not used. */
+export const longestClockMs = 200
+
+/** Somebody else's work was in the way, and nothing of ours was done. */
+const inTheWay: readonly string[] = ['40001', '40P01']
+/** The server has become a standby, and nothing of ours was done. */
+const readOnly = '25006'
+/** Somebody between us and the server gives out its connections anew for each statement. Nothing of ours was done. */
+const isShared: readonly string[] = ['26000', '42P05']
+/** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
+const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
+  '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
+  '28000': (name, detail) =>
+    `The ledger ${name} does not let this user in (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
+  '3D000': (name) =>
+    `The ledger ${name} does not exist on its server: make it with createdb, or name another database.`,
+  '42501': (name, detail) =>
+    `The ledger ${name} gives this user too few rights (${detail}): grant it CREATE on the schema, or let its owner start paystile once.`,
+  '3F000': (name) =>
+    `The ledger ${name} has no schema to put tables in: set search_path for this user to one that exists.`,
+}
+
+export function openDatabase(url: string, timeoutMs: number): Database {
+  const place = parsePostgresUrl(url)
+  if (place.kind === 'malformed') throw new LedgerConfigurationError(`The ledger ${place.why}.`)
+  const { name } = place
+  const hosts = createHosts(place.urls, timeoutMs)
+  let closed: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const connect = async (): Promise<Connection> => {
+    if (closed) throw new LedgerUnavailable(`The ledger ${name} is closed.`)
+    try {
+      return await hosts.connect()
+    } catch (error) {
+      throw explain(name, error)
+    }
+  }
+  let keepsPlans = true
+  const run = async (
+    client: pg.PoolClient,
+    text: string,
+    values: readonly unknown[],
+    { timeoutMs, isFrequent = false }: QueryOptions = {},
+  ): Promise<Record<string, unknown>[]> => {
+    const isKept = isFrequent && keepsPlans
+    const more = { ...(timeoutMs && { query_timeout: timeoutMs }), ...(isKept && { name: nameOf(text) }) }
+    try {
+      const { rows } = await client.query({ text, values: [...values], ...more })
+      return rows
+    } catch (error) {
+      if (!isKept || !isShared.includes(codeOf(error) ?? '')) throw error
+      keepsPlans = false
+      return run(client, text, values)
+    }
+  }
+  const using = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+    for (let demoted = 0; ; ) {
+      const { client, release } = await connect()
+      let state: Parameters<typeof release>[0] = 'broken'
+      try {
+        const result = await work(client)
+        state = 'fine'
+        return result
+      } catch (error) {
+        const code = codeOf(error) ?? ''
+        // What the server says about a statement leaves the connection as good as it was.
+        if (/^(22|23|25|40|42)/.test(code)) state = code === readOnly ? 'demoted' : 'fine'
+        if (state === 'demoted') demoted += 1
+        const isElsewhere = state === 'demoted' && demoted < hosts.count
+        if (!isElsewhere && !inTheWay.includes(code)) throw explain(name, error)
+      } finally {
+        release(state)
+      }
+    }
+  }
+
+  const database: Database = {
+    name,
+    hasStandby: hosts.count > 1,
+    query: (statement, values = [], options) => using((client) => run(client, statement, values, options)),
+    transact: (work) =>
+      using(async (client) => {
+        await client.query('BEGIN')
+        try {
+          const result = await work((statement, values = [], options) => run(client, statement, values, options))
+          await client.query('COMMIT')
+          return result
+        } catch (error) {
+          await client.query('ROLLBACK').catch(() => {})
+          throw error
+        }
+      }),
+    followClock: async () => {
+      let offset = Number.NaN
+      // Over a connection that stands: what is long on its way says little, and a clock that is ahead would take leases
+      // for lapsed that are not.
+      const measure = () =>
+        using(async (client) => {
+          const asked = performance.now()
+          const [row] = await run(client, 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now', [])
+          const answered = performance.now()
+          if (answered - asked > longestClockMs && !Number.isNaN(offset)) return
+          offset = Number(row?.['now']) - (asked + answered) / 2
+        })
+      await measure()
+      const later = (): void => {
+        timer = setTimeout(
+          () =>
+            void measure()
+              .catch(() => {})
+              .then(later),
+          clockEveryMs,
+        )
+        timer.unref()
+      }
+      later()
+      return { now: () => performance.now() + offset, monotonic: () => performance.now() }
+    },
+    close: async () => {
+      clearTimeout(timer)
+      closed ??= hosts.close()
+      await closed
+    },
+  }
+  return database
+}
+
+const names = new Map<string, string>()
+
+/** Of a statement, the same in all versions that have it. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `paystile_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  names.set(text, name)
+  return name
+}
+
+function explain(name: string, error: unknown): unknown {
+  if (error instanceof LedgerUnavailable || error instanceof LedgerConfigurationError) return error
+  if (error instanceof NoHost) {
+    // Of several servers one at least must be right; what the operator has to mend is said before what may pass.
+    const reasons = error.reasons.map((reason) => explain(name, reason))
+    return reasons.find((reason) => reason instanceof LedgerConfigurationError) ?? unavailable(name, error)
+  }
+  const detail = error instanceof Error ? error.message : String(error)
+  if (/client password must be a string/.test(detail)) {
+    const advice = `The ledger ${name} asks for a password and its address has none: write postgres://user:password@host/database.`
+    return new LedgerConfigurationError(advice, { cause: error })
+  }
+  const advice = operatorMustAct[codeOf(error) ?? '']
+  if (advice) return new LedgerConfigurationError(advice(name, detail), { cause: error })
+  if (isFault(codeOf(error))) return error
+  return unavailable(name, error)
+}
+
+function unavailable(name: string, error: unknown): LedgerUnavailable {
+  const detail = error instanceof Error ? error.message : String(error)
+  return new LedgerUnavailable(`The ledger ${name} cannot be used at this moment: ${detail}.`, { cause: error })
+}
+
+/** What the server says about a statement that should not have been sent: syntax, types, broken constraints. */
+function isFault(code: string | undefined): boolean {
+  return code !== undefined && /^(22|23|42)/.test(code)
+}
+
+/** SQLSTATE, where the server itself has answered. */
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}

@@ -1,0 +1,57 @@
+/** Looks at a PostgreSQL ledger without touching it: every statement only reads. */
+import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
+import type { KnownIdentity, LedgerInspection } from '../inspection.ts'
+import type { Database } from './database.ts'
+import { openDatabase } from './database.ts'
+import { checkDurability, readMeta, steps } from './schema.ts'
+
+const timeoutMs = 5_000
+
+export async function inspectServer(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
+  const database = openDatabase(url, timeoutMs)
+  const { name } = database
+  const facts = { name }
+  try {
+    const aheadMs = await measureClock(database)
+    const known = { ...facts, aheadMs }
+    try {
+      await checkDurability(database)
+      const [found] = await database.query(
+        "SELECT to_regclass('paystile_meta') IS NOT NULL AS known, has_schema_privilege(current_schema(), 'CREATE') AS may",
+      )
+      if (!found?.['known']) {
+        if (found?.['may']) return { kind: 'new', facts: known }
+        const why = `The ledger ${name} gives this user too few rights: grant it CREATE on the schema, or let its owner start paystile once.`
+        return { kind: 'bad', why, facts: known }
+      }
+      return { kind: 'good', facts: { ...known, ...(await look(database, identity)), latest: steps.length } }
+    } catch (error) {
+      if (error instanceof LedgerConfigurationError) return { kind: 'bad', why: error.message, facts: known }
+      throw error
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+async function look(database: Database, identity: KnownIdentity) {
+  const { version, remembered } = await readMeta(database.name, database.query)
+  checkIdentity(database.name, remembered, {
+    ...identity,
+    fingerprint: identity.fingerprint ?? remembered.fingerprint ?? '',
+  })
+  // Counting a large table takes long; what the planner thinks is near enough.
+  const [row] = await database.query(
+    "SELECT reltuples::bigint AS n FROM pg_class WHERE oid = to_regclass('paystile_payments')",
+  )
+  return { version, payments: Math.max(0, Number(row?.['n'] ?? 0)) }
+}
+
+/** The database's time less this machine's, in the middle of the question. */
+async function measureClock(database: Database): Promise<number> {
+  const epoch = () => performance.timeOrigin + performance.now()
+  await database.query('SELECT 1')
+  const asked = epoch()
+  const [row] = await database.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+  return Number(row?.['now']) - (asked + epoch()) / 2
+}

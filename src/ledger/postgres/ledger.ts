@@ -1,0 +1,254 @@
+/**
+ * The ledger in PostgreSQL, for any number of servers.
+ *
+ * A new payment is registered and taken by one insert under one unique key. Every other change replaces a row that is
+ * still as it was read: whoever comes second reads again and judges again. So no transaction stays open while the rule
+ * decides, and what waits together is committed together.
+ */
+import { randomInt } from 'node:crypto'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Clock, Ledger, NoticeKind, PaymentRecord, Taken } from '../../core/ports/index.ts'
+import type { LedgerIdentity } from '../identity.ts'
+import { noticesOf } from '../rules/events.ts'
+import type { Lease } from '../rules/grants.ts'
+import {
+  advanced,
+  checkAdvance,
+  checkLease,
+  checkRecord,
+  checkTake,
+  checkTx,
+  checkUsed,
+  judgeTake,
+  openAccount,
+  renewed,
+  standingOf,
+  tallyAfter,
+  timeOf,
+} from '../rules/grants.ts'
+import { reckoned } from '../rules/revaluation.ts'
+import { traceAfter } from '../rules/timeline.ts'
+import { changesBetween } from '../rules/totals.ts'
+import { createPostgresBooks } from './books.ts'
+import type { Database } from './database.ts'
+import { longestClockMs, openDatabase } from './database.ts'
+import { createPostgresDispatches } from './dispatches.ts'
+import { lanes } from './effects.ts'
+import { createPostgresJournal } from './journal.ts'
+import { createPostgresNotices } from './notices.ts'
+import { createPostgresRates } from './rates.ts'
+import { createPostgresRewards } from './rewards.ts'
+import type { Entry } from './rows.ts'
+import { bookedOf, createRows, holdingOf } from './rows.ts'
+import { prepareSchema } from './schema.ts'
+import { createPostgresShelf } from './shelf.ts'
+
+export interface PostgresParts {
+  /** Left out to go by the database's clock, which all servers share. */
+  readonly clock?: Clock
+  readonly identity: LedgerIdentity
+  /** How long one statement may take, connecting included. */
+  readonly timeoutMs?: number
+}
+
+const mostKept = 10_000
+/**
+ * How much longer a lease lasts for others than for its holder: two servers may each be wrong about the database's time by
+ * half of what a measurement may take.
+ */
+const slackMs = longestClockMs
+
+/** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
+interface Change<Answer> {
+  readonly entry?: Entry
+  /** Given where more than its use changes. */
+  readonly notices?: readonly NoticeKind[]
+  readonly answer: Answer
+}
+
+export async function openPostgresLedger(
+  url: string,
+  parts: PostgresParts,
+): Promise<Ledger & { readonly clock: Clock }> {
+  const database = openDatabase(url, parts.timeoutMs ?? 5_000)
+  try {
+    await prepareSchema(database, parts.identity)
+    const clock = parts.clock ?? (await database.followClock())
+    return createPostgresLedger(database, clock, parts.clock ? 0 : slackMs, parts.identity.reportToken)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function createPostgresLedger(
+  database: Database,
+  clock: Clock,
+  slack: number,
+  reportToken: TokenCode | undefined,
+): Ledger & { readonly clock: Clock } {
+  const lane = randomInt(lanes)
+  const rows = createRows(database, lane)
+  /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
+  const left = new Map<string, Entry>()
+  const keep = (name: string, entry: Entry): void => {
+    // Grants that are never ended would add up.
+    if (left.size >= mostKept) left.clear()
+    left.set(name, entry)
+  }
+
+  const books = createPostgresBooks(database, clock, lane)
+  /** What the books are kept in, as far as we know. Every registration checks it, and is made anew where it was wrong. */
+  let keptIn = reportToken
+  const reckon = (record: PaymentRecord): PaymentRecord => reckoned(record, reportToken, keptIn)
+
+  const write = async (before: Entry | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
+    if (!entry) return true
+    if (!notices) return rows.replace(entry)
+    const changes = changesBetween(before && bookedOf(before), bookedOf(entry))
+    const effect = { changes, notices, at: timeOf(clock), reckonedIn: reportToken && keptIn }
+    return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
+  }
+  /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
+  const change = async <Answer>(
+    tx: Uint8Array,
+    guess: Entry | undefined | 'unknown',
+    decide: (entry: Entry | undefined, isVoided: boolean) => Change<Answer>,
+  ): Promise<Change<Answer>> => {
+    let entry = guess === 'unknown' ? await rows.find(tx) : guess
+    let isVoided = false
+    for (;;) {
+      const decided = decide(entry, isVoided)
+      if (await write(entry, decided)) return decided
+      const found = await rows.find(tx)
+      // Nobody came in between, so it goes back, or it is the books that have changed.
+      isVoided = !found && (await rows.isVoided(tx))
+      if (found?.version === entry?.version && !isVoided) keptIn = await books.reportToken()
+      entry = found
+    }
+  }
+  const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
+
+  return {
+    clock,
+    journal: createPostgresJournal(database, clock, lane),
+    books,
+    shelf: createPostgresShelf(database, clock),
+    notices: createPostgresNotices(database, clock),
+    rewards: createPostgresRewards(database, clock),
+    dispatches: createPostgresDispatches(database, clock, lane),
+    rates: createPostgresRates(database, clock),
+    async peek(tx) {
+      checkTx(tx)
+      const entry = await rows.find(tx)
+      const now = timeOf(clock)
+      return entry && standingOf(holdingOf(entry, now), now)
+    },
+    async take(take) {
+      checkTake(take)
+      const order = { ...take, leaseMs: take.leaseMs + slack }
+      // A payment that is to be registered is most likely new.
+      const { entry, answer } = await change<Taken>(
+        take.tx,
+        take.payment ? undefined : 'unknown',
+        (before, isVoided) => {
+          const now = timeOf(clock)
+          const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
+          if (registers && isVoided) return { answer: { kind: 'spent' } }
+          const current = registers
+            ? replacing(before, reckon(registers), now)
+            : before && next(before, restores && reckon(restores), now)
+          if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
+          const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
+          if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
+          const { fence } = taken.grant
+          const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
+          const leases = new Map<bigint, Lease>([...live, [fence, lease]])
+          const entry = { ...current, account: { ...current.account, fence }, leases }
+          return { entry, answer: taken, ...notices }
+        },
+      )
+      if (entry && answer.kind === 'granted') keep(nameOf(take.tx, answer.grant.fence), entry)
+      return answer
+    },
+    async renew({ tx, fence }, leaseMs) {
+      checkTx(tx)
+      checkLease(leaseMs)
+      const { entry, answer } = await change(tx, 'unknown', (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: false }
+        const deadline = renewed(lease.deadline, leaseMs + slack, timeOf(clock))
+        const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
+        return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
+      })
+      if (entry) keep(nameOf(tx, fence), entry)
+      return answer
+    },
+    async advance({ tx, fence }, used, more) {
+      checkTx(tx)
+      checkAdvance(used, more)
+      const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: undefined }
+        const now = timeOf(clock)
+        const next = advanced(holdingOf(before, now), lease, used, more, now)
+        const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
+        const leases = new Map([...live, [fence, next.lease] as const])
+        const moved = { ...before.account, used: next.used }
+        const account = next.used > 0n ? { ...moved, ...traceAfter(moved, 'settle', now) } : moved
+        return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
+      })
+      if (entry) keep(nameOf(tx, fence), entry)
+      return answer
+    },
+    async end({ tx, fence }, consequence, used) {
+      checkTx(tx)
+      checkUsed(used)
+      const name = nameOf(tx, fence)
+      const guess = left.get(name) ?? 'unknown'
+      left.delete(name)
+      const { answer } = await change(tx, guess, (before) => {
+        const lease = before?.leases.get(fence)
+        if (!before || !lease) return { answer: false }
+        const leases = new Map([...before.leases].filter(([held]) => held !== fence))
+        const ended = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
+        const account = { ...ended, ...traceAfter(ended, consequence, timeOf(clock)) }
+        return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
+      })
+      return answer
+    },
+    async recordLate(payment) {
+      checkRecord(payment)
+      await change(payment.tx, undefined, (before, isVoided) => {
+        if (before || isVoided) return { answer: undefined }
+        return { entry: opened(reckon(payment), timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
+      })
+    },
+    async close() {
+      await rows.drain()
+      await database.close()
+    },
+  }
+}
+
+function opened(record: PaymentRecord, now: number, late = false): Entry {
+  return { record, account: openAccount(record, now, late), leases: new Map(), version: 1n }
+}
+
+/** A new payment, or one that replaces its late record: the rule has made sure that it is one of the two. */
+function replacing(before: Entry | undefined, record: PaymentRecord, now: number): Entry {
+  return { ...opened(record, now), version: before ? before.version + 1n : 1n }
+}
+
+/** The row after the next change, which may be that a payment taken back has landed again, in another block. */
+function next(before: Entry, restores: PaymentRecord | undefined, now: number): Entry {
+  const version = before.version + 1n
+  if (!restores) return { ...before, version }
+  const { slot, paidAt, finality, worth, rates } = restores
+  return {
+    ...before,
+    version,
+    record: { ...before.record, slot, paidAt, worth, rates },
+    account: { ...before.account, finality, concludedAt: now },
+  }
+}

@@ -1,0 +1,32 @@
+/** The rate journal in the ledger's PostgreSQL database. */
+import type { JournaledRates } from '../../core/money/rates.ts'
+import type { Clock, RateJournal } from '../../core/ports/index.ts'
+import { ratesKeptMs } from '../../core/ports/index.ts'
+import { timeOf } from '../rules/grants.ts'
+import type { RateRow, RateSteps } from '../rules/rates.ts'
+import { chooseRates, nameOfScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'
+import type { Database } from './database.ts'
+
+const sql = rateStatements('paystile_rates', (number) => `$${number}`)
+
+export function createPostgresRates(database: Database, clock: Clock): RateJournal {
+  const ask = async (statement: string, values: readonly unknown[]): Promise<JournaledRates | undefined> => {
+    const [row] = await database.query(statement, values)
+    return row && readRates(row as unknown as RateRow)
+  }
+  const steps: RateSteps<Promise<JournaledRates | undefined>> = {
+    last: (scope, time, tokens) => ask(sql.last(scope, tokens), [nameOfScope(scope), time]),
+    next: (scope, time, tokens) => ask(sql.next(scope, tokens), [nameOfScope(scope), time]),
+  }
+  return {
+    async note({ feed, source, table }) {
+      const now = timeOf(clock)
+      await database.query(sql.note, [feed, now, source, ...rateValues(table)])
+      await database.query(sql.forget, [now - ratesKeptMs])
+    },
+    async find(query) {
+      const choice = chooseRates(steps, query)
+      for (let step = choice.next(); ; step = choice.next(await step.value)) if (step.done) return step.value
+    },
+  }
+}

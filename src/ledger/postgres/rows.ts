@@ -1,0 +1,288 @@
+/** The rows of the ledger in PostgreSQL: one per payment, with the leases on it, changed only as a whole. */
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Unit } from '../../core/payment/allowance.ts'
+import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
+import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { Account, Finality, Holding, Lease } from '../rules/grants.ts'
+import { openAccount } from '../rules/grants.ts'
+import type { Booked } from '../rules/totals.ts'
+import { type Batch, createBatch } from '../sql/batch.ts'
+import { formatRates, formatText, parseRates, parseText } from '../stored-text.ts'
+import type { Database } from './database.ts'
+import type { Effect } from './effects.ts'
+import { effectValues, withEffects } from './effects.ts'
+
+/** A payment with everything that is known of it. `version` counts its changes. */
+export interface Entry {
+  readonly record: PaymentRecord
+  readonly account: Account
+  readonly leases: ReadonlyMap<bigint, Lease>
+  readonly version: bigint
+}
+
+export interface Rows {
+  find(tx: Uint8Array): Promise<Entry | undefined>
+  /** It goes back, though nobody may have claimed it. */
+  isVoided(tx: Uint8Array): Promise<boolean>
+  /** False when there is a row for that transaction already, it goes back, or worth is reckoned otherwise; then nothing changed. */
+  insert(entry: Entry, effect: Effect): Promise<boolean>
+  /**
+   * False when the row has changed since, or worth is reckoned otherwise; then nothing changed. Without effect only what
+   * its use changes is written.
+   */
+  replace(entry: Entry, effect?: Effect): Promise<boolean>
+  drain(): Promise<void>
+}
+
+/** Column by column: its type in SQL, and its value as text. One list for all statements, so that none forgets one. */
+const columns = {
+  tx: ['bytea', ({ record }) => hexOf(record.tx)],
+  request: ['text', ({ account }) => account.request],
+  payer: ['text', ({ account }) => account.payer],
+  scope: ['text', ({ account }) => formatText(account.scope)],
+  recipient: ['text', ({ record }) => record.recipient],
+  token: ['text', ({ account }) => account.token],
+  required: ['numeric', ({ record }) => String(record.required)],
+  received: ['numeric', ({ account }) => String(account.received)],
+  unit: ['text', ({ account }) => account.allowance.unit],
+  amount: ['bigint', ({ account }) => String(account.allowance.amount)],
+  slot: ['bigint', ({ record }) => String(record.slot)],
+  paid_at: ['bigint', ({ record }) => String(record.paidAt)],
+  usable_until: ['bigint', ({ account }) => String(account.usableUntil)],
+  registered_at: ['bigint', ({ account }) => String(account.registeredAt)],
+  late: ['boolean', ({ account }) => String(account.late)],
+  finality: ['text', ({ account }) => account.finality],
+  used: ['bigint', ({ account }) => String(account.used)],
+  deliveries: ['bigint', ({ account }) => String(account.deliveries)],
+  free_uses: ['bigint', ({ account }) => String(account.freeUses)],
+  positions: ['text', ({ account }) => formatPositions(account.positions)],
+  fence: ['bigint', ({ account }) => String(account.fence)],
+  leases: ['text', ({ leases }) => formatLeases(leases)],
+  version: ['bigint', ({ version }) => String(version)],
+  endpoint: ['text', ({ record }) => formatText(record.endpoint)],
+  worth: ['numeric', ({ record }) => (record.worth === undefined ? null : String(record.worth))],
+  rates: ['text', ({ record }) => formatRates(record.rates)],
+  delivered_at: ['bigint', ({ account }) => formatTime(account.deliveredAt)],
+  delivered_last: ['bigint', ({ account }) => formatTime(account.deliveredLast)],
+  undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
+  concluded_at: ['bigint', ({ account }) => formatTime(account.concludedAt)],
+  refunded_at: ['bigint', ({ account }) => formatTime(account.refundedAt)],
+} satisfies Record<string, readonly [type: string, value: (entry: Entry) => string | null]>
+
+type Name = keyof typeof columns
+const names = Object.keys(columns) as Name[]
+/** What the use of a payment changes. All the rest stays as it was registered. */
+const changing: readonly Name[] = [
+  ...(['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version'] as const),
+  ...(['delivered_at', 'delivered_last', 'undelivered_at'] as const),
+]
+const list = names.join(', ')
+const given = (some: readonly Name[]) =>
+  `unnest(${some.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${some.join(', ')})`
+
+/** All of it, and the token in which its worth was reckoned. */
+const reckonedIn = names.length + 1
+const givenWhole = `unnest(${names.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')},
+  $${reckonedIn}::text[]) AS given (${list}, reckoned_in)`
+/** Whoever rebuilds the books keeps registrations waiting meanwhile; they see then what the books are kept in. */
+const isReckoned = `(given.reckoned_in IS NULL
+  OR given.reckoned_in = (SELECT value FROM paystile_meta WHERE key = 'reportToken'))`
+
+/** Whoever plans to send one back that is not registered shuts the gate, for registrations only: they see then that it goes back. */
+const isGateOpen = 'NOT EXISTS (SELECT FROM paystile_gate FOR KEY SHARE)'
+/** Looked up by its index, for each of them. */
+const voided = (tx: string) => `SELECT true FROM paystile_dispatches WHERE voids = ${tx} AND state <> 'dropped'`
+
+const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
+// In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
+const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole}
+  WHERE ${isGateOpen} AND ${isReckoned} AND (${voided('given.tx')}) IS NULL ORDER BY tx ON CONFLICT (tx) DO NOTHING RETURNING tx`
+const replace = (some: readonly Name[], source: string, more = '') => `WITH held AS (
+    SELECT tx FROM paystile_payments WHERE tx = ANY ($1::bytea[]) ORDER BY tx FOR UPDATE)
+  UPDATE paystile_payments AS kept SET ${some.map((name) => `${name} = given.${name}`).join(', ')}
+  FROM ${source}, held WHERE kept.tx = given.tx AND held.tx = given.tx AND kept.version = given.version - 1${more}
+  RETURNING kept.tx`
+const claim = 'DELETE FROM paystile_unclaimed WHERE tx = ANY ($1::bytea[])'
+const claimLate = 'UPDATE paystile_unclaimed SET late = true WHERE tx = ANY ($1::bytea[])'
+
+interface Writing {
+  readonly entry: Entry
+  readonly effect: Effect
+}
+
+/** `lane` is where this server adds to the books. */
+export function createRows(database: Database, lane: number): Rows {
+  const finding = createBatch(async (keys: readonly string[]) => {
+    const rows = (await database.query(select, [keys])) as unknown as Row[]
+    const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
+    return keys.map((key) => found.get(key))
+  })
+  const write = async (
+    statement: string,
+    values: readonly unknown[],
+    entries: readonly Entry[],
+    isFrequent = false,
+  ) => {
+    const rows = (await database.query(statement, values, { isFrequent })) as unknown as Pick<Row, 'tx'>[]
+    const written = new Set(rows.map((row) => hexOf(row.tx)))
+    return entries.map(({ record }) => written.has(hexOf(record.tx)))
+  }
+  const [claiming, claimingLate] = [claim, claimLate].map((statement) =>
+    createBatch(async (keys: readonly string[]) => {
+      await database.query(statement, [keys])
+      return keys
+    }),
+  ) as [Batch<string, string>, Batch<string, string>]
+  /** Nobody waits for it, nor misses it: who reads what is unclaimed looks at the payments as well. */
+  const clearAway = ({ record, account }: Entry): void => {
+    const key = hexOf(record.tx)
+    const batch = account.late ? claimingLate : claiming
+    batch.run(key, key).catch(() => {})
+  }
+  const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
+    some.map((name) => entries.map(columns[name][1]))
+  const writing = (statement: string) => {
+    const whole = withEffects(statement, reckonedIn + 1, names.indexOf('paid_at') + 1)
+    return createBatch(async (all: readonly Writing[]) => {
+      const entries = all.map(({ entry }) => entry)
+      const effects = effectValues(
+        all.map(({ effect }) => effect),
+        lane,
+      )
+      const tokens = all.map(({ effect }) => effect.reckonedIn ?? null)
+      const values = [...valuesOf(names, entries), tokens, ...effects]
+      const written = await write(whole, values, entries, statement === insert)
+      for (const [index, entry] of entries.entries()) if (written[index]) clearAway(entry)
+      return written
+    })
+  }
+  const using = replace(changing, given(changing))
+  const updating = createBatch((entries: readonly Entry[]) => write(using, valuesOf(changing, entries), entries))
+  const [inserting, replacing] = [writing(insert), writing(replace(names, givenWhole, ` AND ${isReckoned}`))]
+  return {
+    find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
+    isVoided: async (tx) => (await database.query(voided('$1::bytea'), [hexOf(tx)])).length > 0,
+    insert: (entry, effect) => inserting.run(hexOf(entry.record.tx), { entry, effect }),
+    replace: (entry, effect) => {
+      const key = hexOf(entry.record.tx)
+      return effect ? replacing.run(key, { entry, effect }) : updating.run(key, entry)
+    },
+    drain: async () => {
+      await Promise.all([finding, inserting, replacing, updating].map((batch) => batch.drain()))
+      await Promise.all([claiming, claimingLate].map((batch) => batch.drain()))
+    },
+  }
+}
+
+/** As PostgreSQL sends it: numbers of 64 bits are text. */
+interface Row {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly required: string
+  readonly received: string
+  readonly unit: Unit
+  readonly amount: string
+  readonly slot: string
+  readonly paid_at: string
+  readonly usable_until: string
+  readonly registered_at: string
+  readonly late: boolean
+  readonly finality: Finality
+  readonly used: string
+  readonly deliveries: string
+  readonly free_uses: string
+  readonly positions: string
+  readonly fence: string
+  readonly leases: string
+  readonly version: string
+  readonly endpoint: string
+  readonly worth: string | null
+  readonly rates: string | null
+  readonly delivered_at: string | null
+  readonly delivered_last: string | null
+  readonly undelivered_at: string | null
+  readonly concluded_at: string | null
+  readonly refunded_at: string | null
+}
+
+function readEntry(row: Row): Entry {
+  const record: PaymentRecord = {
+    tx: new Uint8Array(row.tx),
+    request: row.request,
+    payer: row.payer,
+    scope: parseText(row.scope),
+    recipient: row.recipient,
+    token: row.token,
+    required: BigInt(row.required),
+    received: BigInt(row.received),
+    allowance: { unit: row.unit, amount: BigInt(row.amount) },
+    slot: Number(row.slot),
+    paidAt: Number(row.paid_at),
+    usableUntil: Number(row.usable_until),
+    finality: row.finality === 'finalized' ? 'finalized' : 'confirmed',
+    endpoint: parseText(row.endpoint),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    rates: parseRates(row.rates),
+  }
+  const account: Account = {
+    ...openAccount(record, Number(row.registered_at), row.late),
+    finality: row.finality,
+    used: BigInt(row.used),
+    deliveries: BigInt(row.deliveries),
+    freeUses: BigInt(row.free_uses),
+    positions: parsePositions(row.positions),
+    fence: BigInt(row.fence),
+    deliveredAt: parseTime(row.delivered_at),
+    deliveredLast: parseTime(row.delivered_last),
+    undeliveredAt: parseTime(row.undelivered_at),
+    concludedAt: parseTime(row.concluded_at),
+    refundedAt: parseTime(row.refunded_at),
+  }
+  return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
+}
+
+export function holdingOf({ account, leases }: Entry, now: number): Holding {
+  return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
+}
+
+export function bookedOf({ record, account: { late, finality } }: Entry): Booked {
+  return { ...record, late, finality }
+}
+
+function formatTime(time: number | undefined): string | null {
+  return time === undefined ? null : String(time)
+}
+
+function parseTime(time: string | null): number | undefined {
+  return time === null ? undefined : Number(time)
+}
+
+/** `fence:amount:deadline:from` of each grant that is held. */
+function formatLeases(leases: Entry['leases']): string {
+  return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
+}
+
+export function parseLeases(text: string): Entry['leases'] {
+  const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
+  return new Map(
+    parts.map(([fence = '', amount = '', deadline, from = '0']) => [
+      BigInt(fence),
+      { amount: BigInt(amount), deadline: Number(deadline), from: BigInt(from) },
+    ]),
+  )
+}
+
+/** A response is under way for a payment, at a time that is named as SQL. */
+export const isHeldAt = (
+  time: string,
+): string => `EXISTS (SELECT FROM unnest(string_to_array(leases, ' ')) AS held (lease)
+    WHERE split_part(lease, ':', 3)::bigint > ${time})`
+
+/** Bytes as PostgreSQL reads and writes them in text. */
+export function hexOf(bytes: Uint8Array): string {
+  return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+}

@@ -1,0 +1,240 @@
+/**
+ * The PostgreSQL schema and the way to it. Steps only go forward and are never edited once released. They run in one
+ * transaction under one lock, so that any number of servers may start at once.
+ */
+import type { LedgerIdentity, Remembered } from '../identity.ts'
+import { checkIdentity, checkVersion, LedgerConfigurationError } from '../identity.ts'
+import type { Database } from './database.ts'
+import { duesStep, netStep, signingsStep, voidsStep } from './dues-schema.ts'
+
+export const steps: readonly string[] = [
+  `
+  CREATE TABLE paystile_payments (
+    tx bytea PRIMARY KEY CHECK (length(tx) = 64),
+    request text NOT NULL,
+    payer text NOT NULL,
+    scope text NOT NULL,
+    recipient text NOT NULL,
+    token text NOT NULL,
+    required numeric(20) NOT NULL,
+    received numeric(20) NOT NULL,
+    unit text NOT NULL,
+    amount bigint NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL,
+    usable_until bigint NOT NULL,
+    registered_at bigint NOT NULL,
+    late boolean NOT NULL,
+    used bigint NOT NULL CHECK (used <= amount),
+    deliveries bigint NOT NULL,
+    free_uses bigint NOT NULL,
+    fence bigint NOT NULL,
+    leases text NOT NULL,
+    version bigint NOT NULL
+  )`,
+  `
+  ALTER TABLE paystile_payments ADD COLUMN finality text NOT NULL DEFAULT 'confirmed';
+  CREATE INDEX paystile_payments_unfinal ON paystile_payments (slot) WHERE finality = 'confirmed';
+  CREATE TABLE paystile_sightings (
+    tx bytea PRIMARY KEY CHECK (length(tx) = 64),
+    recipient text NOT NULL,
+    request text NOT NULL,
+    payer text NOT NULL,
+    token text NOT NULL,
+    received numeric(20) NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL
+  );
+  CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
+  CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
+  `ALTER TABLE paystile_payments ADD COLUMN positions text NOT NULL DEFAULT ''`,
+  // What payments add up to. A payment of an earlier version counts with no worth. Servers add to lines of the books in a
+  // lane of their own: what counts is the sum of all lanes, and one alone may be negative. The list is by time and
+  // transaction, its indexes only by time: the few of one second are sorted when they are asked for, and every payment
+  // writes less. For the same reason what was seen and not claimed yet is a small table of its own: `late` once a late
+  // payment is registered of it, `told` once somebody outside was told that it ran out. Every payment is changed soon after
+  // it was written: with room beside it, its indexes need not be.
+  `
+  ALTER TABLE paystile_payments ADD COLUMN endpoint text NOT NULL DEFAULT '', ADD COLUMN worth numeric,
+    ADD COLUMN rates text;
+  ALTER TABLE paystile_payments SET (fillfactor = 50);
+  CREATE INDEX paystile_payments_time ON paystile_payments (paid_at);
+  CREATE INDEX paystile_payments_endpoint ON paystile_payments (endpoint, paid_at);
+  CREATE INDEX paystile_payments_token ON paystile_payments (token, paid_at);
+  CREATE INDEX paystile_payments_void ON paystile_payments (paid_at) WHERE late OR finality = 'reverted';
+  CREATE INDEX paystile_payments_usable ON paystile_payments (usable_until);
+  DROP INDEX paystile_sightings_slot;
+  CREATE TABLE paystile_unclaimed (
+    tx bytea PRIMARY KEY,
+    recipient text NOT NULL,
+    request text NOT NULL,
+    payer text NOT NULL,
+    token text NOT NULL,
+    received numeric(20) NOT NULL,
+    slot bigint NOT NULL,
+    paid_at bigint NOT NULL,
+    endpoint text NOT NULL,
+    claimable_until bigint NOT NULL,
+    late boolean NOT NULL,
+    told boolean NOT NULL
+  );
+  CREATE INDEX paystile_unclaimed_slot ON paystile_unclaimed (slot, paid_at);
+  CREATE INDEX paystile_unclaimed_time ON paystile_unclaimed (paid_at) WHERE NOT late AND request <> '';
+  CREATE INDEX paystile_unclaimed_end ON paystile_unclaimed (claimable_until)
+    WHERE NOT late AND NOT told AND claimable_until > 0;
+  INSERT INTO paystile_unclaimed
+  SELECT seen.*, '', 0, paid.tx IS NOT NULL, false FROM paystile_sightings AS seen
+    LEFT JOIN paystile_payments AS paid ON paid.tx = seen.tx WHERE paid.tx IS NULL OR paid.late;
+  CREATE TABLE paystile_rollups (
+    grain text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    endpoint text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    lane smallint NOT NULL,
+    payments bigint NOT NULL,
+    received numeric NOT NULL,
+    worth numeric NOT NULL,
+    unvalued bigint NOT NULL,
+    PRIMARY KEY (grain, at, endpoint, token, lane)
+  ) WITH (fillfactor = 50);
+  CREATE INDEX paystile_rollups_endpoint ON paystile_rollups (grain, endpoint, at);
+  INSERT INTO paystile_rollups
+  SELECT grain, at, '', token, 0, count(*), sum(received), 0, count(*) FROM paystile_payments CROSS JOIN LATERAL (VALUES
+    ('all', 0), ('endpoint', 0), ('hour', floor(paid_at / 3600000.0) * 3600000),
+    ('hour_endpoint', floor(paid_at / 3600000.0) * 3600000), ('day_endpoint', floor(paid_at / 86400000.0) * 86400000)
+  ) AS line (grain, at) WHERE NOT late AND finality <> 'reverted' GROUP BY grain, at, token;
+  CREATE TABLE paystile_usage (
+    at bigint NOT NULL,
+    endpoint text NOT NULL,
+    event text NOT NULL,
+    lane smallint NOT NULL,
+    count bigint NOT NULL,
+    PRIMARY KEY (at, endpoint, event, lane)
+  );
+  CREATE TABLE paystile_shelf (name text COLLATE "C" PRIMARY KEY, value text NOT NULL, until bigint NOT NULL);
+  CREATE INDEX paystile_shelf_until ON paystile_shelf (until);
+  CREATE TABLE paystile_notices (
+    id text PRIMARY KEY,
+    kind text NOT NULL,
+    target text NOT NULL DEFAULT '',
+    tx bytea NOT NULL,
+    at bigint NOT NULL,
+    attempts bigint NOT NULL DEFAULT 0,
+    state text NOT NULL DEFAULT 'waiting',
+    due bigint NOT NULL,
+    why text NOT NULL DEFAULT ''
+  );
+  CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
+  CREATE INDEX paystile_notices_at ON paystile_notices (at);
+  CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
+  // What people ask afterwards: who paid, what for, what went wrong, and when. Payers are counted by the day, and found by what
+  // they paid on it. What is wrong is in indexes that hold nothing else: a payment that is used as it should be changes none of
+  // them. The times are not known of what was there before.
+  `
+  ALTER TABLE paystile_payments ADD COLUMN delivered_at bigint, ADD COLUMN delivered_last bigint,
+    ADD COLUMN undelivered_at bigint, ADD COLUMN concluded_at bigint;
+  UPDATE paystile_payments SET undelivered_at = registered_at WHERE NOT late AND finality <> 'reverted' AND unit <> 'second'
+    AND used = 0 AND deliveries = 0 AND positions = '';
+  CREATE INDEX paystile_payments_payer ON paystile_payments (payer, paid_at);
+  CREATE INDEX paystile_payments_request ON paystile_payments (request);
+  CREATE INDEX paystile_payments_reverted ON paystile_payments (paid_at) WHERE finality = 'reverted';
+  CREATE INDEX paystile_payments_undelivered ON paystile_payments (paid_at) WHERE undelivered_at IS NOT NULL;
+  CREATE INDEX paystile_payments_surplus ON paystile_payments (paid_at) WHERE received > required;
+  ALTER TABLE paystile_sightings ADD COLUMN seen_at bigint;
+  ALTER TABLE paystile_unclaimed ADD COLUMN required numeric(20), ADD COLUMN payable_until bigint NOT NULL DEFAULT 0;
+  CREATE INDEX paystile_unclaimed_request ON paystile_unclaimed (request, slot) WHERE request <> '';
+  CREATE INDEX paystile_unclaimed_unmatched ON paystile_unclaimed (paid_at) WHERE NOT late AND request = '';
+  CREATE TABLE paystile_payers (
+    payer text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    lane smallint NOT NULL,
+    payments bigint NOT NULL,
+    received numeric NOT NULL,
+    worth numeric NOT NULL,
+    unvalued bigint NOT NULL,
+    PRIMARY KEY (payer, at, token, lane)
+  );
+  INSERT INTO paystile_payers
+  SELECT payer, floor(paid_at / 86400000.0) * 86400000, token, 0, count(*), sum(received), coalesce(sum(worth), 0),
+    count(*) - count(worth)
+  FROM paystile_payments WHERE NOT late AND finality <> 'reverted' GROUP BY 1, 2, 3;
+  CREATE INDEX paystile_payers_worth ON paystile_payers (at, worth)`,
+  duesStep,
+  voidsStep,
+  signingsStep,
+  netStep,
+]
+
+/** A ledger of many payments takes its time to be brought up to date, once. */
+const migrationMs = 3_600_000
+
+/** Any number will do, as long as it stays the same. */
+const lock = 7_402_402_402
+const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, value text NOT NULL)'
+
+/** Settings under which an acknowledged grant could be lost, and what they must not be. */
+const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+const readOnly = 'default_transaction_read_only'
+/** Where another server may take over, every commit has to wait for it. */
+const standbys = 'synchronous_standby_names'
+
+export async function prepareSchema(database: Database, identity: LedgerIdentity): Promise<void> {
+  await checkDurability(database)
+  await database.transact(async (query) => {
+    await query('SELECT pg_advisory_xact_lock($1)', [lock])
+    const [found] = await query("SELECT to_regclass('paystile_meta') IS NOT NULL AS known")
+    if (!found?.['known']) await query(meta)
+    const { version, remembered } = await readMeta(database.name, query)
+    checkIdentity(database.name, remembered, identity)
+    for (const step of steps.slice(version)) await query(step, [], { timeoutMs: migrationMs })
+    const facts = { ...identity, schema: String(steps.length) }
+    for (const [key, value] of Object.entries(facts)) {
+      const clash = key === 'schema' ? 'UPDATE SET value = excluded.value' : 'NOTHING'
+      if (value !== undefined && (key === 'schema' ? version < steps.length : !(key in remembered)))
+        await query(`INSERT INTO paystile_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO ${clash}`, [
+          key,
+          value,
+        ])
+    }
+  })
+}
+
+/** What the ledger remembers of itself. Refuses what a newer version wrote. */
+export async function readMeta(
+  name: string,
+  query: Database['query'],
+): Promise<{ readonly version: number; readonly remembered: Remembered }> {
+  const rows = await query('SELECT key, value FROM paystile_meta')
+  const { schema, ...remembered } = Object.fromEntries(rows.map(({ key, value }) => [key, value])) as Remembered & {
+    readonly schema?: string
+  }
+  const version = Number(schema ?? 0)
+  checkVersion(name, version, steps.length)
+  return { version, remembered }
+}
+
+export async function checkDurability(database: Database): Promise<void> {
+  const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [
+    [...durability, standbys, readOnly],
+  ])
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
+  for (const name of durability) {
+    if (settings.get(name) !== 'off') continue
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} runs with ${name}=off and could forget payments: set ${name}=on.`,
+    )
+  }
+  if (settings.get(readOnly) === 'on') {
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} cannot be written to (${readOnly}=on): set it off for this user and database.`,
+    )
+  }
+  if (!database.hasStandby) return
+  if (settings.get('synchronous_commit') === 'local' || settings.get(standbys) === '') {
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} could forget payments when a standby takes over: set synchronous_commit=on and ` +
+        `${standbys} (with Patroni synchronous_mode and synchronous_mode_strict), or name one host only.`,
+    )
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import type { Sighting } from '../../core/ports/index.ts'
+import { captureOfPayment, captureOfSighting, mergeCaptures } from './payment-list.ts'
+
+const seen = (at: number, last: number): Sighting => ({
+  tx: new Uint8Array(64).fill(last),
+  recipient: '',
+  request: 'request',
+  payer: '',
+  token: 'SOL',
+  received: 1n,
+  slot: 1,
+  paidAt: at,
+  endpoint: '',
+  claimableUntil: 0,
+  required: undefined,
+  payableUntil: 0,
+})
+const paid = (at: number, last: number) =>
+  captureOfPayment({
+    ...seen(at, last),
+    worth: undefined,
+    allowance: { unit: 'request', amount: 1n },
+    used: 1n,
+    deliveries: 0n,
+    positions: [],
+    late: false,
+    finality: 'confirmed',
+  })
+const unclaimed = (at: number, last: number) => captureOfSighting(seen(at, last), 1)
+
+it('two lists become one, in order, and what was claimed between the two reads is listed as it is now', () => {
+  const [one, other] = [
+    [paid(9, 1), paid(5, 2)],
+    [unclaimed(9, 0), unclaimed(9, 1), unclaimed(7, 1)],
+  ]
+  const merged = mergeCaptures(one, other, { order: 'latest', most: 9 })
+  expect(merged.map(({ at, tx, state }) => [at, tx[0], state])).toEqual([
+    [9, 1, 'confirmed'],
+    [9, 0, 'unclaimed'],
+    [5, 2, 'confirmed'],
+  ])
+  expect(mergeCaptures(one.toReversed(), [], { order: 'oldest', most: 1 }).map(({ at }) => at)).toEqual([5])
+})

@@ -1,0 +1,77 @@
+/** A payment as it is listed: made of what was registered, or of what was only seen so far. The same in every store. */
+import type { Unit } from '../../core/payment/allowance.ts'
+import type { Positions } from '../../core/payment/byte-ranges.ts'
+import { missingOf } from '../../core/payment/byte-ranges.ts'
+import type { Capture, CaptureMark, CaptureQuery, PaymentRecord, Sighting } from '../../core/ports/index.ts'
+import type { Finality, Tally } from './grants.ts'
+
+/** What a registered payment is listed by. */
+export interface Registered
+  extends Pick<
+      PaymentRecord,
+      'tx' | 'request' | 'payer' | 'recipient' | 'endpoint' | 'token' | 'received' | 'worth' | 'allowance' | 'paidAt'
+    >,
+    Pick<Tally, 'used' | 'deliveries' | 'positions'> {
+  readonly late: boolean
+  readonly finality: Finality
+}
+
+export function captureOfPayment(payment: Registered): Capture {
+  const { tx, request, payer, recipient, endpoint, token, received, worth, paidAt, late, finality } = payment
+  const state = finality === 'reverted' ? 'reverted' : late ? 'late' : finality
+  return {
+    tx,
+    at: paidAt,
+    request,
+    payer,
+    recipient,
+    endpoint,
+    token,
+    units: received,
+    worth,
+    status: state === 'confirmed' || state === 'finalized' ? 'confirmed' : 'expired',
+    state,
+    delivery: deliveryOf(payment),
+  }
+}
+
+/** Of a payment that nobody has claimed yet. */
+export function captureOfSighting(sighting: Sighting, now: number): Capture {
+  const { tx, request, payer, recipient, endpoint, token, received, paidAt, claimableUntil } = sighting
+  const status = now > claimableUntil ? 'expired' : 'pending'
+  const what = { tx, at: paidAt, request, payer, recipient, endpoint, token, units: received, worth: undefined }
+  return { ...what, status, state: 'unclaimed', delivery: 'none' }
+}
+
+function deliveryOf({ allowance, late, used, deliveries, positions }: Registered): Capture['delivery'] {
+  if (late) return 'none'
+  if (isDelivered(allowance.unit, allowance.amount, used, positions)) return 'all'
+  return used > 0n || deliveries > 0n || positions.length > 0 ? 'some' : 'none'
+}
+
+/** A window is used by time, whatever is asked for in it. */
+function isDelivered(unit: Unit, amount: bigint, used: bigint, positions: Positions): boolean {
+  if (unit === 'file') return missingOf(positions, amount) === 0n
+  return unit === 'second' || used >= amount
+}
+
+/** Of both lists, each in the order asked for, the first `most`. What is in both was claimed meanwhile. */
+export function mergeCaptures(
+  paid: readonly Capture[],
+  seen: readonly Capture[],
+  { order, most }: Pick<CaptureQuery, 'order' | 'most'>,
+): readonly Capture[] {
+  if (seen.length === 0) return paid.slice(0, most)
+  const direction = order === 'latest' ? -1 : 1
+  const isPaid = new Set(paid.map(({ tx }) => hexOf(tx)))
+  const all = [...paid, ...seen.filter(({ tx }) => !isPaid.has(hexOf(tx)))]
+  return all.sort((left, right) => direction * compareMarks(left, right)).slice(0, most)
+}
+
+export function compareMarks(one: CaptureMark, other: CaptureMark): number {
+  return one.at - other.at || Buffer.compare(one.tx, other.tx)
+}
+
+function hexOf(tx: Uint8Array): string {
+  return Buffer.from(tx).toString('hex')
+}

@@ -1,0 +1,66 @@
+/** Which lines of the books are read for a period: few, however long it is. */
+import type { Period } from '../../core/ports/index.ts'
+import type { Grain } from './totals.ts'
+import { dayMs, hourMs, startOf } from './totals.ts'
+
+/** Lines of a grain, from a time on and before another, to be added or taken away. */
+export type Range = readonly [grain: Grain, from: number, to: number, sign: 1 | -1]
+
+const ever = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
+const none: Range = ['hour_endpoint', 0, 0, 1]
+
+export function boundsOf({ from = ever[0], to = ever[1] }: Period): readonly [from: number, to: number] {
+  return [from, to]
+}
+
+export function sumRange(period: Period): Range {
+  return isEver(period) ? ['all', 0, 1, 1] : ['hour', ...boundsOf(period), 1]
+}
+
+/**
+ * Three, of which some may be empty: whole days, and at both ends the hours that are missing to them or too many in them,
+ * whichever are fewer.
+ */
+export function endpointRanges(period: Period): readonly [Range, Range, Range] {
+  if (isEver(period)) return [['endpoint', 0, 1, 1], none, none]
+  const [from, to] = boundsOf(period)
+  if (to - from <= dayMs) return [['hour_endpoint', from, to, 1], none, none]
+  const [first, begin] = period.from === undefined ? [from, none] : edge(from, 'begin')
+  const [last, end] = period.to === undefined ? [to, none] : edge(to, 'end')
+  return [['day_endpoint', first, last, 1], begin, end]
+}
+
+/** The nearest start of a day, and the hours between it and a time. */
+function edge(time: number, side: 'begin' | 'end'): readonly [day: number, hours: Range] {
+  const day = startOf(time + dayMs / 2, dayMs)
+  const isMissing = side === 'begin' ? day > time : day < time
+  return [day, ['hour_endpoint', Math.min(day, time), Math.max(day, time), isMissing ? 1 : -1]]
+}
+
+/** For points of an hour or a day: those of one endpoint by day are read by day, all others by the hour. */
+export function seriesRanges(period: Required<Period>, step: 'hour' | 'day', ofEndpoint: boolean): readonly Range[] {
+  if (!ofEndpoint) return [['hour', period.from, period.to, 1]]
+  return step === 'day' ? endpointRanges(period) : [['hour_endpoint', period.from, period.to, 1]]
+}
+
+/** Throws on what only a broken program asks for: nobody has counted the minutes of an hour. */
+export function checkPeriod({ from = 0, to = 0 }: Period): void {
+  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, hourMs) === time
+  if (!isWhole(from) || !isWhole(to)) throw new RangeError('Ledger: a period begins and ends with a whole hour.')
+}
+
+/** Payers are counted by the day. */
+export function checkDays({ from, to }: Required<Period>): void {
+  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, dayMs) === time
+  if (!isWhole(from) || !isWhole(to))
+    throw new RangeError('Ledger: a period of payers begins and ends with a whole day.')
+}
+
+/** How many answers are wanted, as databases can read it. */
+export function checkCount(most: number): number {
+  return Math.min(Math.max(0, Math.floor(most)), 2 ** 31 - 1)
+}
+
+function isEver({ from, to }: Period): boolean {
+  return from === undefined && to === undefined
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import type { Problem, Sighting } from '../../core/ports/index.ts'
+import { mergeProblems, problemOfSighting } from './problems.ts'
+
+const seen = (at: number, last: number): Sighting => ({
+  tx: new Uint8Array(64).fill(last),
+  recipient: '',
+  request: 'request',
+  payer: '',
+  token: 'SOL',
+  received: 1n,
+  slot: 1,
+  paidAt: at,
+  endpoint: '',
+  claimableUntil: 0,
+  required: undefined,
+  payableUntil: 0,
+})
+
+it('lists become one, the latest first, and what was claimed between two reads is listed as it is now', () => {
+  const unclaimed = (at: number, last: number) => problemOfSighting(seen(at, last), 'unclaimed', 1)
+  const late = (at: number, last: number): Problem => ({ ...unclaimed(at, last), kind: 'late' })
+  const merged = mergeProblems([[late(5, 1)], [unclaimed(9, 2), unclaimed(5, 1), unclaimed(5, 0)]], 3)
+  expect(merged.map(({ kind, capture }) => [kind, capture.at, capture.tx[0]])).toEqual([
+    ['unclaimed', 9, 2],
+    ['late', 5, 1],
+    ['unclaimed', 5, 0],
+  ])
+  expect(mergeProblems([merged], 1)).toHaveLength(1)
+})

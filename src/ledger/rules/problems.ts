@@ -1,0 +1,59 @@
+/** What is wrong with a payment that was only seen, and the lists of what is wrong put together: the same in every store. */
+import type { CaptureMark, Problem, ProblemKind, Sighting } from '../../core/ports/index.ts'
+import { problemKinds } from '../../core/ports/index.ts'
+import { captureOfSighting, compareMarks } from './payment-list.ts'
+
+/** So long after it was paid nobody wonders that a payment is not claimed yet. */
+export const claimingMs = 60_000
+
+/** Which kinds are looked for among the payments, and which among what was only seen. `late` and `surplus` are in both. */
+export const registeredKinds = ['reverted', 'late', 'undelivered', 'surplus'] as const satisfies readonly ProblemKind[]
+export const seenKinds = [
+  'late',
+  'surplus',
+  'unmatched',
+  'underpaid',
+  'unclaimed',
+] as const satisfies readonly ProblemKind[]
+export type RegisteredKind = (typeof registeredKinds)[number]
+export type SeenKind = (typeof seenKinds)[number]
+
+/** `isSecond`: its requestId was paid for in full by another payment before. */
+export function faultOf(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
+  const { request, received, required, paidAt, payableUntil } = sighting
+  if (request === '') return 'unmatched'
+  if (required !== undefined && received < required) return 'underpaid'
+  if (payableUntil > 0 && paidAt > payableUntil) return 'late'
+  if (isSecond || (required !== undefined && received > required)) return 'surplus'
+  return paidAt <= now - claimingMs ? 'unclaimed' : undefined
+}
+
+export function problemOfSighting(sighting: Sighting, kind: SeenKind, now: number): Problem {
+  const capture = captureOfSighting(sighting, now)
+  return { kind, capture, required: sighting.required, until: sighting.claimableUntil }
+}
+
+/** Of several lists, each with the latest first, the latest of all. */
+export function mergeProblems(lists: readonly (readonly Problem[])[], most: number): readonly Problem[] {
+  const byMark = (one: Problem, other: Problem) => compareMarks(other.capture, one.capture)
+  const seen = new Set<string>()
+  const isFirst = ({ capture }: Problem): boolean => {
+    const name = Buffer.from(capture.tx).toString('latin1')
+    return !seen.has(name) && seen.add(name) !== undefined
+  }
+  return lists.flat().filter(isFirst).sort(byMark).slice(0, most)
+}
+
+/** Each kind from one list or two. */
+export async function countEach(
+  most: number,
+  count: (kind: ProblemKind) => Promise<number>,
+): Promise<Readonly<Record<ProblemKind, number>>> {
+  const counts: [ProblemKind, number][] = []
+  for (const kind of problemKinds) counts.push([kind, Math.min(most, await count(kind))])
+  return Object.fromEntries(counts) as Record<ProblemKind, number>
+}
+
+export function isBeyond(mark: CaptureMark, after: CaptureMark | undefined): boolean {
+  return after === undefined || compareMarks(mark, after) < 0
+}

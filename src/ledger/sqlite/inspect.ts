@@ -1,0 +1,99 @@
+/** Looks at a SQLite ledger without touching it, also while a server uses it. */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { Remembered } from '../identity.ts'
+import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
+import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspection.ts'
+import { checkOrigin, steps } from './migrations.ts'
+
+/** Larger files are only looked through for the coarsest damage. */
+const longestWholeCheck = 200_000_000
+
+export function inspectFile(given: string, identity: KnownIdentity): LedgerInspection {
+  const path = resolve(given)
+  const bad = (why: string, facts: LedgerFacts = { name: path }): LedgerInspection => ({ kind: 'bad', why, facts })
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory: name a file inside it.`)
+  const directory = dirname(path)
+  const place = placeOf(directory)
+  if (place.kind === 'none') {
+    return bad(`The ledger ${path} has no place: make the directory ${place.missing}, or name another file.`)
+  }
+  const facts = { name: path, freeBytes: place.freeBytes }
+  if (!canWrite(stats ? path : place.directory) || !canWrite(place.directory)) {
+    return bad(`The ledger ${path} cannot be written: let this user write to it and to ${place.directory}.`, facts)
+  }
+  if (!stats) return { kind: 'new', facts }
+  let db: DatabaseSyncInstance | undefined
+  try {
+    db = openUntouched(path)
+    const version = checkOrigin(db, path)
+    if (version === 0) return { kind: 'new', facts }
+    const known = { ...facts, version, latest: steps.length, payments: countPayments(db) }
+    checkIdentityOf(db, path, identity)
+    const damage = findDamage(db, stats.size)
+    if (damage === undefined) return { kind: 'good', facts: known }
+    return bad(`The ledger ${path} is damaged (${damage}): stop the service and restore it from a backup.`, known)
+  } catch (error) {
+    if (error instanceof LedgerConfigurationError) return bad(error.message, facts)
+    const why = error instanceof Error ? error.message : String(error)
+    return bad(`The file ${path} is not a SQLite database, or is damaged (${why}): restore it, or name another.`, facts)
+  } finally {
+    db?.close()
+  }
+}
+
+/**
+ * A file that nobody has open is read as if it could not change: SQLite would otherwise put files beside it. One that is
+ * in use has them already.
+ */
+function openUntouched(path: string): DatabaseSyncInstance {
+  const isInUse = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
+  if (isInUse) return new DatabaseSync(path, { readOnly: true })
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  return new DatabaseSync(url.href, { readOnly: true })
+}
+
+type Place =
+  | { readonly kind: 'some'; readonly directory: string; readonly freeBytes: number }
+  | { readonly kind: 'none'; readonly missing: string }
+
+/** The usual directory is made by the first start; any other has to be there. */
+function placeOf(directory: string): Place {
+  const isUsual = directory === resolve('.paystile')
+  const there = !existsSync(directory) && isUsual ? dirname(directory) : directory
+  if (statSync(there, { throwIfNoEntry: false })?.isDirectory() !== true) return { kind: 'none', missing: directory }
+  const { bavail, bsize } = statfsSync(there)
+  return { kind: 'some', directory: there, freeBytes: bavail * bsize }
+}
+
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkIdentityOf(db: DatabaseSyncInstance, path: string, identity: KnownIdentity): void {
+  const rows = db.prepare('SELECT key, value FROM meta').all() as { readonly key: string; readonly value: string }[]
+  const remembered: Remembered = Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+  checkIdentity(path, remembered, { ...identity, fingerprint: identity.fingerprint ?? remembered.fingerprint ?? '' })
+}
+
+function countPayments(db: DatabaseSyncInstance): number {
+  const row = db.prepare('SELECT count(*) AS number FROM payments').get() as { readonly number: number }
+  return Number(row.number)
+}
+
+function findDamage(db: DatabaseSyncInstance, size: number): string | undefined {
+  const check = size > longestWholeCheck ? 'quick_check' : 'integrity_check'
+  const rows = db.prepare(`PRAGMA ${check}(1)`).all() as Record<string, string>[]
+  const [answer = 'nothing was answered'] = Object.values(rows[0] ?? {})
+  return answer === 'ok' ? undefined : answer.slice(0, 120)
+}

@@ -1,0 +1,180 @@
+/**
+ * The ledger in one SQLite file, for one machine. Several processes may share the file.
+ *
+ * Every call holds the write lock while the rule of `account.ts` decides, takes effect as a whole or not at all, and is
+ * on the disk before the answer is given.
+ */
+import { resolve } from 'node:path'
+import type { DatabaseSyncInstance } from '@photostructure/sqlite'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Clock, Ledger, PaymentRecord } from '../../core/ports/index.ts'
+import type { LedgerIdentity, Remembered } from '../identity.ts'
+import { checkIdentity } from '../identity.ts'
+import { becomesFinal, noticesOf } from '../rules/events.ts'
+import {
+  advanced,
+  checkAdvance,
+  checkLease,
+  checkRecord,
+  checkTake,
+  checkTx,
+  checkUsed,
+  judgeTake,
+  renewed,
+  standingOf,
+  tallyAfter,
+  timeOf,
+} from '../rules/grants.ts'
+import { reckoned } from '../rules/revaluation.ts'
+import { traceAfter } from '../rules/timeline.ts'
+import { changesBetween } from '../rules/totals.ts'
+import { createSqliteBooks } from './books.ts'
+import { createSqliteDispatches } from './dispatches.ts'
+import type { SqliteFile } from './file.ts'
+import { openSqliteFile } from './file.ts'
+import { createSqliteJournal } from './journal.ts'
+import { createSqliteNotices, prepareTelling } from './notices.ts'
+import { createSqliteRates } from './rates.ts'
+import { createSqliteRewards, prepareRipening } from './rewards.ts'
+import { prepareRows } from './rows.ts'
+import { createSqliteShelf } from './shelf.ts'
+
+export interface SqliteParts {
+  readonly clock: Clock
+  readonly identity: LedgerIdentity
+  /** How long a call waits while another process holds the lock. */
+  readonly busyTimeoutMs?: number
+}
+
+export async function openSqliteLedger(path: string, parts: SqliteParts): Promise<Ledger> {
+  const full = resolve(path)
+  const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 5000, (db) => remember(db, full, parts.identity))
+  return createSqliteLedger(file, parts.clock, parts.identity.reportToken)
+}
+
+/** The ledger over a file that is already open and up to date. `reportToken` is what those reckon in who use it. */
+export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?: TokenCode): Ledger {
+  const rows = prepareRows(file.db)
+  const tell = prepareTelling(file.db)
+  const ripen = prepareRipening(file.db)
+  /** Under the write lock, so that nobody rebuilds the books in between. */
+  const reckon = (payment: PaymentRecord): PaymentRecord =>
+    reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
+  return {
+    async peek(tx) {
+      checkTx(tx)
+      const now = timeOf(clock)
+      const held = await file.read(() => rows.find(tx, now))
+      return held && standingOf(held, now)
+    },
+    async take(take) {
+      checkTake(take)
+      return file.write((enter) => {
+        const now = timeOf(clock)
+        const held = rows.find(take.tx, now)
+        const { taken, registers: registering, restores, lease } = judgeTake(take, held, now)
+        if (!held && registering && rows.isVoided(take.tx)) return { kind: 'spent' }
+        const registers = registering && reckon(registering)
+        const fence = taken.kind === 'granted' ? taken.grant.fence : 0n
+        const id = registers ? rows.register(registers, now, 'valid', fence) : held?.id
+        if (registers) {
+          rows.claim.run(take.tx)
+          enter(changesBetween(undefined, { ...registers, late: false }))
+        }
+        if (restores && id !== undefined) {
+          rows.restore(id, reckon(restores), now)
+          enter(changesBetween(undefined, rows.booked(id)))
+        }
+        tell(noticesOf({ registers, restores }), take.tx, now)
+        if (becomesFinal({ registers, restores })) ripen(take.tx, (restores ?? registers)?.paidAt ?? 0)
+        if (taken.kind === 'granted' && lease && id !== undefined) {
+          // A new payment has no grants yet, and was written with its first fence.
+          if (!registers) {
+            rows.lapse.run(id, BigInt(now))
+            rows.setFence.run(fence, id)
+          }
+          rows.grant.run(id, fence, lease.amount, BigInt(lease.deadline), lease.from)
+        }
+        return taken
+      })
+    },
+    async renew(grant, leaseMs) {
+      checkTx(grant.tx)
+      checkLease(leaseMs)
+      return file.write(() => {
+        const now = timeOf(clock)
+        const held = rows.find(grant.tx, now)
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return false
+        rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), held.id, grant.fence)
+        return true
+      })
+    },
+    async advance(grant, used, more) {
+      checkTx(grant.tx)
+      checkAdvance(used, more)
+      return file.write(() => {
+        const now = timeOf(clock)
+        const held = rows.find(grant.tx, now)
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return undefined
+        const next = advanced(held, lease, used, more, now)
+        rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
+        rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
+        const account = { ...held.account, used: next.used }
+        if (next.used > 0n) rows.setTally(held.id, { ...account, ...traceAfter(account, 'settle', now) })
+        return next.lease.amount
+      })
+    },
+    async end(grant, consequence, used) {
+      checkTx(grant.tx)
+      checkUsed(used)
+      return file.write(() => {
+        const now = timeOf(clock)
+        const held = rows.find(grant.tx, now)
+        const lease = held?.leases.get(grant.fence)
+        if (!held || !lease) return false
+        const account = { ...held.account, ...tallyAfter(held.account, lease, consequence, used) }
+        rows.drop.run(held.id, grant.fence)
+        rows.setTally(held.id, { ...account, ...traceAfter(account, consequence, now) })
+        return true
+      })
+    },
+    async recordLate(payment) {
+      checkRecord(payment)
+      await file.write(() => {
+        const now = timeOf(clock)
+        if (rows.find(payment.tx, now) || rows.isVoided(payment.tx)) return
+        rows.register(reckon(payment), now, 'late', 0n)
+        rows.claimLate.run(payment.tx)
+        tell(['payment.expired'], payment.tx, now)
+      })
+    },
+    journal: createSqliteJournal(file, clock),
+    books: createSqliteBooks(file, clock),
+    shelf: createSqliteShelf(file, clock),
+    notices: createSqliteNotices(file, clock),
+    rewards: createSqliteRewards(file, clock),
+    dispatches: createSqliteDispatches(file, clock),
+    rates: createSqliteRates(file, clock),
+    async close() {
+      await file.close()
+    },
+  }
+}
+
+function remember(db: DatabaseSyncInstance, path: string, identity: LedgerIdentity): void {
+  checkIdentity(path, readMemory(db), identity)
+  writeMemory(db, { ...identity })
+}
+
+function readMemory(db: DatabaseSyncInstance): Remembered {
+  const rows = db.prepare('SELECT key, value FROM meta').all() as { readonly key: string; readonly value: string }[]
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
+}
+
+/** What is remembered already stays as it is. */
+function writeMemory(db: DatabaseSyncInstance, facts: Remembered): void {
+  const write = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)')
+  for (const [key, value] of Object.entries(facts)) if (value !== undefined) write.run(key, value)
+}

@@ -1,0 +1,193 @@
+/** The rows of the ledger in SQLite: payments and the grants that are held on them. */
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Unit } from '../../core/payment/allowance.ts'
+import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
+import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { Account, Finality, Holding, Lease } from '../rules/grants.ts'
+import type { Trace } from '../rules/timeline.ts'
+import type { Booked } from '../rules/totals.ts'
+import { formatRates, formatText, parseText } from '../stored-text.ts'
+
+export interface PaymentRow {
+  readonly id: bigint
+  readonly request: string
+  readonly payer: string
+  readonly scope: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly unit: Unit
+  readonly amount: bigint
+  readonly usable_until: bigint
+  readonly registered_at: bigint
+  readonly state: 'valid' | 'late'
+  readonly finality: Finality
+  readonly used: bigint
+  readonly deliveries: bigint
+  readonly free_uses: bigint
+  readonly fence: bigint
+  readonly positions: string
+  readonly delivered_at: bigint | null
+  readonly delivered_last: bigint | null
+  readonly undelivered_at: bigint | null
+  readonly concluded_at: bigint | null
+  readonly refunded_at: bigint | null
+  /** `fence:amount:deadline:first` of each grant; null where there is none. */
+  readonly grants: string | null
+}
+
+export interface BookedRow {
+  readonly paid_at: bigint
+  readonly endpoint: string
+  readonly payer: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly state: PaymentRow['state']
+  readonly finality: Finality
+}
+
+/** The columns of a `BookedRow`. */
+export const bookedColumns = 'paid_at, endpoint, payer, token, received, worth, state, finality'
+
+/** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
+export interface Found extends Holding {
+  readonly id: bigint
+  readonly leases: ReadonlyMap<bigint, Lease>
+}
+
+export function prepareRows(db: DatabaseSyncInstance) {
+  const prepare = (sql: string): StatementSyncInstance => {
+    const statement = db.prepare(sql)
+    statement.setReadBigInts(true)
+    return statement
+  }
+  // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
+  const find = prepare(`
+    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
+      deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
+      refunded_at, (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
+        WHERE payment = payments.id) AS grants
+    FROM payments WHERE tx = ?`)
+  // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
+  const register = prepare(`
+    INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
+      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence, concluded_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+  const voided = prepare(`SELECT 1 FROM dispatches WHERE voids = ? AND state <> 'dropped'`)
+  const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
+  const booked = prepare(`SELECT ${bookedColumns} FROM payments WHERE id = ?`)
+
+  const restore = prepare(`
+    UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ?, worth = ?, rates = ? WHERE id = ?`)
+  const setTally = prepare(`
+    UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
+      undelivered_at = ? WHERE id = ?`)
+
+  return {
+    find: (tx: Uint8Array, now: number): Found | undefined => {
+      const row = find.get(tx) as PaymentRow | undefined
+      if (!row) return undefined
+      const leases = parseLeases(row.grants)
+      const live = [...leases.values()].filter(({ deadline }) => deadline > now)
+      return { id: row.id, account: readAccount(row), leases, live }
+    },
+    register: (payment: PaymentRecord, now: number, state: PaymentRow['state'], fence: bigint): bigint => {
+      const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
+      const people = [request, payer, formatText(payment.scope), recipient] as const
+      const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
+      const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
+      const value = worth === undefined ? null : String(worth)
+      const books = [formatText(payment.endpoint), value, formatRates(payment.rates)] as const
+      const concludedAt = payment.finality === 'finalized' ? BigInt(now) : null
+      const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence, concludedAt)
+      return (row as { readonly id: bigint }).id
+    },
+    reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
+    booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
+    /** In another block, and so by the rates of that. */
+    restore: (id: bigint, { slot, paidAt, finality, worth, rates }: PaymentRecord, now: number): void => {
+      const value = worth === undefined ? null : String(worth)
+      restore.run(BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
+    },
+    lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
+    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
+    drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
+    setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
+    setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
+    setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
+    setTally: (id: bigint, account: Account): void => {
+      const { used, deliveries, freeUses, positions, deliveredAt, deliveredLast, undeliveredAt } = account
+      const times = [deliveredAt, deliveredLast, undeliveredAt].map((time) =>
+        time === undefined ? null : BigInt(time),
+      )
+      setTally.run(used, deliveries, freeUses, formatPositions(positions), ...times, id)
+    },
+    /** It goes back, though nobody may have claimed it. */
+    isVoided: (tx: Uint8Array): boolean => voided.get(tx) !== undefined,
+    claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
+    claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),
+  }
+}
+
+export function readBooked(row: BookedRow): Booked {
+  return {
+    paidAt: Number(row.paid_at),
+    endpoint: parseText(row.endpoint),
+    payer: row.payer,
+    token: row.token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    late: row.state === 'late',
+    finality: row.finality,
+  }
+}
+
+function readAccount(row: PaymentRow): Account {
+  const { request, payer, token, used, deliveries, fence } = row
+  return {
+    request,
+    payer,
+    scope: parseText(row.scope),
+    token,
+    received: BigInt(row.received),
+    allowance: { unit: row.unit, amount: row.amount },
+    usableUntil: Number(row.usable_until),
+    registeredAt: Number(row.registered_at),
+    late: row.state === 'late',
+    finality: row.finality,
+    used,
+    deliveries,
+    freeUses: row.free_uses,
+    positions: parsePositions(row.positions),
+    fence,
+    refundedAt: readTime(row.refunded_at),
+    ...readTrace(row),
+  }
+}
+
+type TraceRow = Pick<PaymentRow, 'delivered_at' | 'delivered_last' | 'undelivered_at' | 'concluded_at'>
+
+function readTrace(row: TraceRow): Trace {
+  return {
+    deliveredAt: readTime(row.delivered_at),
+    deliveredLast: readTime(row.delivered_last),
+    undeliveredAt: readTime(row.undelivered_at),
+    concludedAt: readTime(row.concluded_at),
+  }
+}
+
+function readTime(value: bigint | null): number | undefined {
+  return value === null ? undefined : Number(value)
+}
+
+function parseLeases(text: string | null): ReadonlyMap<bigint, Lease> {
+  const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
+  return new Map(
+    parts.map(([fence = 0n, amount = 0n, deadline = 0n, from = 0n]) => [
+      fence,
+      { amount, deadline: Number(deadline), from },
+    ]),
+  )
+}

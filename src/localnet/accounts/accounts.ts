@@ -1,0 +1,156 @@
+/**
+ * All accounts, as they are now and as they were at the end of every recent slot.
+ *
+ * Each slot keeps what its accounts were before it. From that the store answers at an older commitment, and takes
+ * back the slots of a dropped fork. Indexes hold the present only; a look at the past adds what has changed since.
+ */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Account } from './account.ts'
+import { tokenPrograms } from './addresses.ts'
+
+export type Change = readonly [address: string, account: Account | undefined]
+
+export interface Accounts {
+  get(address: string): Account | undefined
+  /** The account as it was at the end of a slot. Slots that were forgotten answer as the oldest one remembered. */
+  at(address: string, slot: number): Account | undefined
+  apply(slot: number, changes: Iterable<Change>): void
+  /** Takes back every slot after this one, and returns what accounts are again. */
+  revert(slot: number): readonly Change[]
+  /** Forgets how accounts were before the slots up to this one. */
+  forget(slot: number): void
+  changedIn(slot: number): Iterable<string>
+  changedSlots(): Iterable<number>
+  all(slot: number): Iterable<readonly [string, Account]>
+  ownedBy(program: string, slot: number): Iterable<readonly [string, Account]>
+  /** Token accounts that a wallet owns, under either token program. */
+  tokensOf(wallet: string, slot: number): Iterable<readonly [string, Account]>
+  tokensOfMint(mint: string, slot: number): Iterable<readonly [string, Account]>
+}
+
+export function createAccounts(): Accounts {
+  const current = new Map<string, Account>()
+  const undo = new Map<number, Map<string, Account | undefined>>()
+  const byOwner = createIndex()
+  const byWallet = createIndex()
+  const byMint = createIndex()
+
+  function put(address: string, account: Account | undefined): void {
+    const before = current.get(address)
+    if (before && account && sameListing(before, account)) {
+      current.set(address, account)
+      return
+    }
+    if (before) list('remove', address, before)
+    if (account) {
+      current.set(address, account)
+      list('add', address, account)
+    } else {
+      current.delete(address)
+    }
+  }
+
+  function list(change: 'add' | 'remove', address: string, account: Account): void {
+    byOwner[change](account.owner, address)
+    const token = tokenPartiesOf(account)
+    if (!token) return
+    byMint[change](token.mint, address)
+    byWallet[change](token.wallet, address)
+  }
+
+  function at(address: string, slot: number): Account | undefined {
+    // Slots come in rising order, so the first one that touched the account holds its state before all the others.
+    for (const [touched, before] of undo) if (touched > slot && before.has(address)) return before.get(address)
+    return current.get(address)
+  }
+
+  function* select(
+    listed: Iterable<string>,
+    slot: number,
+    belongs: (account: Account) => boolean,
+  ): Iterable<readonly [string, Account]> {
+    const candidates = new Set(listed)
+    for (const [touched, before] of undo)
+      if (touched > slot) for (const address of before.keys()) candidates.add(address)
+    for (const address of candidates) {
+      const account = at(address, slot)
+      if (account && belongs(account)) yield [address, account]
+    }
+  }
+
+  return {
+    get: (address) => current.get(address),
+    at,
+    apply(slot, changes) {
+      const before = undo.get(slot) ?? new Map<string, Account | undefined>()
+      for (const [address, account] of changes) {
+        if (!before.has(address)) before.set(address, current.get(address))
+        put(address, account)
+      }
+      if (before.size > 0) undo.set(slot, before)
+    },
+    revert(slot) {
+      const changes = new Map<string, Account | undefined>()
+      for (const [touched, before] of [...undo].reverse()) {
+        if (touched <= slot) continue
+        for (const [address, account] of before) changes.set(address, account)
+        undo.delete(touched)
+      }
+      for (const [address, account] of changes) put(address, account)
+      return [...changes]
+    },
+    forget(slot) {
+      for (const touched of undo.keys()) {
+        if (touched > slot) return
+        undo.delete(touched)
+      }
+    },
+    changedSlots: () => undo.keys(),
+    changedIn: (slot) => undo.get(slot)?.keys() ?? [],
+    all: (slot) => select(current.keys(), slot, () => true),
+    ownedBy: (program, slot) => select(byOwner.of(program), slot, (account) => account.owner === program),
+    tokensOf: (wallet, slot) =>
+      select(byWallet.of(wallet), slot, (account) => tokenPartiesOf(account)?.wallet === wallet),
+    tokensOfMint: (mint, slot) => select(byMint.of(mint), slot, (account) => tokenPartiesOf(account)?.mint === mint),
+  }
+}
+
+/** Mint and wallet of an initialised token account; undefined for everything else the token programs own. */
+export function tokenPartiesOf(account: Account): { readonly mint: string; readonly wallet: string } | undefined {
+  if (!tokenPrograms.has(account.owner)) return undefined
+  const { data } = account
+  if (data.length < 165 || data[108] === 0) return undefined
+  // Past its base length a Token-2022 account says what it is; 355 bytes are a multisig.
+  if (data.length > 165 && (data.length === 355 || data[165] !== 2)) return undefined
+  return { mint: encodeBase58(data.subarray(0, 32)), wallet: encodeBase58(data.subarray(32, 64)) }
+}
+
+/** Most changes move an amount and leave every index as it is: mint, wallet and state stand at fixed places. */
+function sameListing(left: Account, right: Account): boolean {
+  if (left.owner !== right.owner || left.data.length !== right.data.length || left.data[108] !== right.data[108])
+    return false
+  return Buffer.compare(left.data.subarray(0, 64), right.data.subarray(0, 64)) === 0
+}
+
+interface Index {
+  add(key: string, address: string): void
+  remove(key: string, address: string): void
+  of(key: string): Iterable<string>
+}
+
+function createIndex(): Index {
+  const sets = new Map<string, Set<string>>()
+  return {
+    add(key, address) {
+      const set = sets.get(key)
+      if (set) set.add(address)
+      else sets.set(key, new Set([address]))
+    },
+    remove(key, address) {
+      const set = sets.get(key)
+      set?.delete(address)
+      if (set?.size === 0) sets.delete(key)
+    },
+    of: (key) => sets.get(key) ?? [],
+  }
+}

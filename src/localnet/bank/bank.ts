@@ -1,0 +1,88 @@
+/**
+ * The chain itself: the open slot takes transactions, time closes it, and a dropped fork takes slots back.
+ *
+ * Time moves on its own, so every entry point first closes the slots that are over (`sync`): what a reader sees as
+ * confirmed has then been written to the store.
+ */
+import type { Account } from '../accounts/account.ts'
+import type { Accounts, Change } from '../accounts/accounts.ts'
+import type { Message, Transaction } from '../transaction/wire.ts'
+import { type View, viewFrom } from './commitment.ts'
+import type { Rejection, Scene } from './evaluate.ts'
+import type { History } from './history.ts'
+import type { Report } from './report.ts'
+import { livesByNonce, type Submission, sceneAt, simulate, submit } from './run.ts'
+import type { BankListener, BankParts } from './slots.ts'
+import { closeBank, createCore, jump, latestClosed, maxLagSlots, plant, rollback, sync } from './slots.ts'
+import { blockhashAge, type Timeline } from './timeline.ts'
+import type { Vm } from './vm.ts'
+
+export type { Submission } from './run.ts'
+export type { BankListener, BankParts } from './slots.ts'
+
+export interface Bank {
+  readonly identity: string
+  readonly timeline: Timeline
+  readonly history: History
+  readonly accounts: Accounts
+  readonly vm: Vm
+  /** Chain time in milliseconds. */
+  now(): number
+  /** Closes the slots that are over, and returns the open one. */
+  sync(): number
+  view(lagSlots?: number): View
+  read(address: string, slot: number): Account | undefined
+  /** Runs a transaction in the open slot. */
+  submit(transaction: Transaction): Submission
+  /** What it would do on top of a slot, without doing it. */
+  simulate(transaction: Transaction, slot: number, anyAge: boolean): Report | Rejection
+  /** The checks' surroundings on top of a slot. */
+  sceneAt(slot: number, anyAge: boolean): Scene
+  livesByNonce(message: Message, slot: number): boolean
+  /** Whether a blockhash may be used by a transaction on top of this slot, and until which block height. */
+  lastValidHeight(blockhash: string, slot: number): number | undefined
+  latestBlockhash(slot: number): string
+  /** Changes accounts without a transaction, in the open slot. */
+  plant(changes: readonly Change[]): void
+  /** Closes the open slot and goes that many slots and milliseconds ahead. */
+  jump(slots: number, milliseconds: number): void
+  /** Drops the last slots as a fork that lost. Returns the signatures that vanished. */
+  rollback(slots: number): readonly string[]
+  listen(listener: BankListener): () => void
+  close(): void
+}
+
+export function createBank(parts: BankParts): Bank {
+  const core = createCore(parts)
+  const { timeline, accounts, history, vm, identity, clock } = parts
+  return {
+    identity,
+    timeline,
+    history,
+    accounts,
+    vm,
+    now: () => clock.now(),
+    sync: () => sync(core),
+    view: (lagSlots = 0) => viewFrom(sync(core), Math.min(lagSlots, maxLagSlots), timeline),
+    read: core.read,
+    submit: (transaction) => submit(transaction, core),
+    simulate: (transaction, slot, anyAge) => simulate(transaction, slot, anyAge, core),
+    sceneAt: (slot, anyAge) => sceneAt(slot, anyAge, core),
+    livesByNonce: (message, slot) => livesByNonce(message, slot, core),
+    lastValidHeight(blockhash, slot) {
+      const latest = latestClosed(slot, core)
+      const found = timeline.slotOfBlockhash(blockhash, latest)
+      if (found === undefined) return undefined
+      return timeline.heightOf(slot) + blockhashAge - (timeline.heightOf(latest) - timeline.heightOf(found))
+    },
+    latestBlockhash: (slot) => timeline.blockhashOf(latestClosed(slot, core)),
+    plant: (changes) => plant(changes, core),
+    jump: (slots, milliseconds) => jump(slots, milliseconds, core),
+    rollback: (slots) => rollback(slots, core),
+    listen(listener) {
+      core.listeners.add(listener)
+      return () => core.listeners.delete(listener)
+    },
+    close: () => closeBank(core),
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * What a transaction would do at a given slot: the checks a validator makes before it runs one, the run itself, and
+ * what remains when the run fails (the fee is paid, a nonce is used up, nothing else).
+ *
+ * Nothing here changes the chain; the caller decides whether the outcome becomes part of it.
+ */
+import { type Account, addressBytesOf } from '../accounts/account.ts'
+import type { Change } from '../accounts/accounts.ts'
+import { programs, sysvars } from '../accounts/addresses.ts'
+import type { Failure } from '../transaction/failure.ts'
+import { loadAddresses } from '../transaction/lookup-table.ts'
+import { type LoadedAddresses, type Role, rolesOf } from '../transaction/roles.ts'
+import type { Message, Transaction } from '../transaction/wire.ts'
+import { type Budget, readBudget, signatureFee } from './fees.ts'
+import { advanceNonce, nonceAddressOf, nonceAdmits, nonceBytes, nonceFrom, readNonce } from './nonce.ts'
+import { codeAddressOf, type Execution, type Vm } from './vm.ts'
+
+export interface Outcome {
+  readonly kind: 'processed'
+  readonly failure: Failure | undefined
+  readonly fee: bigint
+  readonly budget: Budget
+  readonly roles: readonly Role[]
+  readonly loaded: LoadedAddresses
+  /** Bytes of account data that were loaded for it. */
+  readonly loadedBytes: number
+  readonly execution: Execution
+  /** What the transaction leaves behind, whether it failed or not. */
+  readonly changes: readonly Change[]
+}
+
+/** It never becomes part of the chain, and costs nothing. */
+export interface Rejection {
+  readonly kind: 'rejected'
+  readonly failure: Failure
+  readonly roles: readonly Role[]
+  readonly loaded: LoadedAddresses
+  readonly fee: bigint | undefined
+}
+
+export interface Scene {
+  readonly vm: Vm
+  readonly slot: number
+  get(address: string): Account | undefined
+  /** The hash of the latest closed slot: what nonces advance to. */
+  readonly lastBlockhash: string
+  isRecentBlockhash(blockhash: string): boolean
+  isRecentSlot(slot: bigint): boolean
+  wasProcessed(message: Message): boolean
+  /** Simulation may leave the age of the blockhash unchecked. */
+  readonly anyAge: boolean
+}
+
+const maxLocks = 64
+const noRoles = { roles: [], loaded: { writable: [], readonly: [] }, fee: undefined } as const
+
+/** Addresses and locks: what is checked before a signature is. */
+export function resolve(
+  message: Message,
+  scene: Scene,
+): { roles: readonly Role[]; loaded: LoadedAddresses } | Rejection {
+  const loaded = loadAddresses(message.lookups, {
+    slot: scene.slot,
+    get: scene.get,
+    isRecent: scene.isRecentSlot,
+  })
+  if (typeof loaded === 'string') return { kind: 'rejected', failure: loaded, ...noRoles }
+  const roles = rolesOf(message, loaded)
+  const locks = roles.length
+  if (new Set(roles.map(({ address }) => address)).size !== locks) {
+    return { kind: 'rejected', failure: 'AccountLoadedTwice', roles, loaded, fee: undefined }
+  }
+  if (locks > maxLocks) return { kind: 'rejected', failure: 'TooManyAccountLocks', roles, loaded, fee: undefined }
+  return { roles, loaded }
+}
+
+export function evaluate(transaction: Transaction, scene: Scene): Outcome | Rejection {
+  const { message } = transaction
+  const resolved = resolve(message, scene)
+  if ('kind' in resolved) return resolved
+  const reject = (failure: Failure, fee?: bigint): Rejection => ({ kind: 'rejected', failure, ...resolved, fee })
+
+  const nonce = admittedNonce(message, resolved.roles, scene)
+  if (!nonce && !scene.anyAge && !scene.isRecentBlockhash(message.blockhash)) return reject('BlockhashNotFound')
+  const budget = readBudget(message)
+  if ('failure' in budget) return reject(budget.failure)
+  if (scene.wasProcessed(message)) return reject('AlreadyProcessed')
+  const fee = signatureFee(message) + budget.priorityFee
+  const payer = message.keys[0] as string
+  const refused = refusePayer(scene.get(payer), fee, scene.vm)
+  if (refused) return reject(refused, fee)
+
+  const loadedBytes = loadedBytesOf(message, resolved.roles, scene)
+  const execution = run(transaction, scene, resolved.roles, loadedBytes > budget.sizeLimit)
+  if (execution.failure !== undefined && !landsWhenFailed(execution.failure)) return reject(execution.failure, fee)
+  const changes = execution.failure === undefined ? execution.changes : leftovers(payer, fee, nonce, scene)
+  return { kind: 'processed', failure: execution.failure, fee, budget, ...resolved, loadedBytes, execution, changes }
+}
+
+export interface NonceUse {
+  readonly address: string
+  readonly next: string
+}
+
+export function admittedNonce(message: Message, roles: readonly Role[], scene: Scene): NonceUse | undefined {
+  // A blockhash comes first: an ordinary transaction may advance a nonce without living by it.
+  if (scene.isRecentBlockhash(message.blockhash)) return undefined
+  const address = nonceAddressOf(message, roles)
+  if (address === undefined) return undefined
+  const next = nonceFrom(scene.lastBlockhash)
+  return nonceAdmits(message, roles, readNonce(scene.get(address)), next) ? { address, next } : undefined
+}
+
+function refusePayer(payer: Account | undefined, fee: bigint, vm: Vm): Failure | undefined {
+  if (!payer || payer.lamports === 0n) return 'AccountNotFound'
+  if (payer.owner !== programs.system) return 'InvalidAccountForFee'
+  const nonce = readNonce(payer) !== undefined
+  if (payer.data.length > 0 && !nonce) return 'InvalidAccountForFee'
+  const kept = nonce ? vm.rentExemption(nonceBytes) : 0n
+  if (payer.lamports < kept + fee) return 'InsufficientFundsForFee'
+  const exemption = vm.rentExemption(payer.data.length)
+  const rest = payer.lamports - fee
+  if (rest > 0n && rest < exemption && payer.lamports >= exemption) {
+    return { InsufficientFundsForRent: { account_index: 0 } }
+  }
+  return undefined
+}
+
+function run(transaction: Transaction, scene: Scene, roles: readonly Role[], tooLarge: boolean): Execution {
+  if (tooLarge) return notRun('MaxLoadedAccountsDataSizeExceeded')
+  for (const { program } of transaction.message.instructions) {
+    const address = roles[program]?.address ?? ''
+    if (!scene.get(address) && address !== programs.nativeLoader) return notRun('ProgramAccountNotFound')
+  }
+  return scene.vm.execute(withBlockhash(transaction, scene.lastBlockhash))
+}
+
+const accountOverheadBytes = 64
+const lookupTableBytes = 8248
+
+/** As validators count (SIMD-0186): every account with an overhead, the code behind upgradeable programs, the tables. */
+function loadedBytesOf(message: Message, roles: readonly Role[], scene: Scene): number {
+  const named = new Set(roles.map(({ address }) => address))
+  let total = message.lookups.length * lookupTableBytes
+  for (const address of named) {
+    const account = scene.get(address)
+    if (!account || address === sysvars.instructions) continue
+    total += accountOverheadBytes + account.data.length
+    const code = codeAddressOf(account)
+    if (code === undefined || named.has(code)) continue
+    named.add(code)
+  }
+  return total
+}
+
+function notRun(failure: Failure): Execution {
+  return { failure, logs: [], inner: [], units: 0n, returnData: undefined, changes: [] }
+}
+
+/**
+ * The VM takes the message's blockhash for that of the latest slot, which is what nonces advance to. Signatures were
+ * checked by us over the original bytes.
+ */
+function withBlockhash({ bytes, message }: Transaction, blockhash: string): Uint8Array {
+  const copy = bytes.slice()
+  copy.set(addressBytesOf(blockhash), message.bytes.byteOffset - bytes.byteOffset + message.blockhashOffset)
+  return copy
+}
+
+/** Failures found while loading or running are recorded and paid for; earlier ones leave no trace. */
+function landsWhenFailed(failure: Failure): boolean {
+  if (typeof failure === 'object') return !('DuplicateInstruction' in failure)
+  return landing.has(failure)
+}
+
+const landing: ReadonlySet<string> = new Set([
+  'ProgramAccountNotFound',
+  'InvalidProgramForExecution',
+  'MaxLoadedAccountsDataSizeExceeded',
+  'UnbalancedTransaction',
+  'InvalidRentPayingAccount',
+  'ProgramCacheHitMaxLimit',
+])
+
+function leftovers(payer: string, fee: bigint, nonce: NonceUse | undefined, scene: Scene): readonly Change[] {
+  const after = new Map<string, Account>()
+  const stored = nonce && scene.get(nonce.address)
+  if (nonce && stored) after.set(nonce.address, advanceNonce(stored, nonce.next))
+  const account = after.get(payer) ?? scene.get(payer)
+  if (!account) return [...after]
+  const lamports = account.lamports - fee
+  return [...after, [payer, lamports === 0n ? undefined : { ...account, lamports }]]
+}

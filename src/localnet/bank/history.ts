@@ -1,0 +1,119 @@
+/** Transactions that became part of the chain, in the order of the chain. */
+import { deserialize, serialize } from 'node:v8'
+import type { Store } from '../store/store.ts'
+import type { Failure } from '../transaction/failure.ts'
+import type { LoadedAddresses } from '../transaction/roles.ts'
+import type { TokenBalance } from '../transaction/token-balances.ts'
+import type { InnerInstruction } from './vm.ts'
+
+export interface TransactionRecord {
+  readonly signature: string
+  readonly slot: number
+  readonly position: number
+  readonly wire: Uint8Array
+  readonly failure: Failure | undefined
+  readonly fee: bigint
+  readonly unitPrice: bigint
+  readonly units: bigint
+  readonly preBalances: readonly bigint[]
+  readonly postBalances: readonly bigint[]
+  readonly preTokenBalances: readonly TokenBalance[]
+  readonly postTokenBalances: readonly TokenBalance[]
+  readonly inner: readonly (readonly InnerInstruction[])[]
+  readonly logs: readonly string[]
+  readonly loaded: LoadedAddresses
+  readonly returnData: { readonly program: string; readonly data: Uint8Array } | undefined
+  readonly memo: string | undefined
+  /** Accounts that are not what they were. */
+  readonly changed: readonly string[]
+  /** Accounts it could write to. */
+  readonly writable: readonly string[]
+}
+
+/** A place in the chain: transactions are compared by slot, then by position in the slot. */
+export interface Place {
+  readonly slot: number
+  readonly position: number
+}
+
+export interface Reward {
+  readonly lamports: bigint
+  readonly postBalance: bigint
+}
+
+export interface History {
+  add(record: TransactionRecord, mentioned: Iterable<string>): void
+  find(signature: string): TransactionRecord | undefined
+  inSlot(slot: number): readonly TransactionRecord[]
+  /** Latest first, strictly between the two places. */
+  ofAddress(address: string, before: Place, after: Place, limit: number): readonly TransactionRecord[]
+  count(): number
+  lastSlot(): number
+  countAfter(slot: number): number
+  recent(slot: number): Iterable<TransactionRecord>
+  /** After the first slot, up to and including the second. */
+  between(from: number, to: number): readonly TransactionRecord[]
+  reward(slot: number): Reward | undefined
+  addReward(slot: number, reward: Reward): void
+  /** Slots after this one never happened. */
+  drop(slot: number): readonly string[]
+}
+
+export function createHistory({ db }: Store): History {
+  const insert = db.prepare('insert into transactions (slot, position, signature, record) values (?, ?, ?, ?)')
+  const mention = db.prepare('insert or ignore into mentions (address, slot, position) values (?, ?, ?)')
+  const bySignature = db.prepare('select record from transactions where signature = ?')
+  const bySlot = db.prepare('select record from transactions where slot = ? order by position')
+  const since = db.prepare('select record from transactions where slot > ? and slot <= ? order by slot, position')
+  const byAddress = db.prepare(`
+    select t.record from mentions m join transactions t on t.slot = m.slot and t.position = m.position
+    where m.address = ? and (m.slot, m.position) < (?, ?) and (m.slot, m.position) > (?, ?)
+    order by m.slot desc, m.position desc limit ?`)
+  const counted = db.prepare('select count(*) as count from transactions where slot > ?')
+  const rewardOf = db.prepare('select reward from blocks where slot = ?')
+  const setReward = db.prepare('insert or replace into blocks (slot, reward) values (?, ?)')
+  const signaturesAfter = db.prepare('select signature from transactions where slot > ? order by slot, position')
+  const drops = ['transactions', 'mentions', 'blocks'].map((table) => db.prepare(`delete from ${table} where slot > ?`))
+  let total = Number(counted.get(-1)?.['count'])
+
+  return {
+    add(record, mentioned) {
+      insert.run(record.slot, record.position, record.signature, serialize(record))
+      for (const address of mentioned) mention.run(address, record.slot, record.position)
+      total += 1
+    },
+    find: (signature) => readRecord(bySignature.get(signature)),
+    inSlot: (slot) => readRecords(bySlot.all(slot)),
+    ofAddress: (address, before, after, limit) =>
+      readRecords(byAddress.all(address, before.slot, before.position, after.slot, after.position, limit)),
+    count: () => total,
+    lastSlot: () => Number(db.prepare('select max(slot) as slot from transactions').get()?.['slot'] ?? 0),
+    countAfter: (slot) => Number(counted.get(slot)?.['count']),
+    recent: (slot) => readRecords(since.all(slot, Number.MAX_SAFE_INTEGER)),
+    between: (from, to) => readRecords(since.all(from, to)),
+    reward(slot) {
+      const bytes = rewardOf.get(slot)?.['reward']
+      return bytes ? (deserialize(bytes as Uint8Array) as Reward) : undefined
+    },
+    addReward(slot, reward) {
+      setReward.run(slot, serialize(reward))
+    },
+    drop(slot) {
+      const signatures = signaturesAfter.all(slot).map((row: unknown) => String((row as Row)['signature']))
+      for (const statement of drops) statement.run(slot)
+      total -= signatures.length
+      return signatures
+    },
+  }
+}
+
+type Row = Record<string, unknown>
+
+function readRecord(row: unknown): TransactionRecord | undefined {
+  const bytes = (row as Row | undefined)?.['record']
+  return bytes ? (deserialize(bytes as Uint8Array) as TransactionRecord) : undefined
+}
+
+function readRecords(rows: readonly unknown[]): readonly TransactionRecord[] {
+  return rows.flatMap((row) => readRecord(row) ?? [])
+}

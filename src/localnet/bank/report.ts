@@ -1,0 +1,75 @@
+/** What a transaction did, with the balances around it, and the record the chain keeps of it. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Account } from '../accounts/account.ts'
+import { memoPrograms } from '../accounts/addresses.ts'
+import { type TokenBalance, tokenBalancesOf } from '../transaction/token-balances.ts'
+import type { Message, Transaction } from '../transaction/wire.ts'
+import type { Outcome } from './evaluate.ts'
+import type { Place, TransactionRecord } from './history.ts'
+
+export interface Report {
+  readonly outcome: Outcome
+  readonly preBalances: readonly bigint[]
+  readonly postBalances: readonly bigint[]
+  readonly preTokenBalances: readonly TokenBalance[]
+  readonly postTokenBalances: readonly TokenBalance[]
+}
+
+export function reportOf(
+  transaction: Transaction,
+  outcome: Outcome,
+  before: (address: string) => Account | undefined,
+): Report {
+  const { roles, changes } = outcome
+  const changed = new Map(changes)
+  const after = (address: string) => (changed.has(address) ? changed.get(address) : before(address))
+  return {
+    outcome,
+    preBalances: roles.map(({ address }) => before(address)?.lamports ?? 0n),
+    postBalances: roles.map(({ address }) => after(address)?.lamports ?? 0n),
+    preTokenBalances: tokenBalancesOf(transaction.message, roles, before),
+    postTokenBalances: tokenBalancesOf(transaction.message, roles, after),
+  }
+}
+
+export function recordOf(
+  transaction: Transaction,
+  report: Report,
+  place: Place,
+  changed: readonly string[],
+): TransactionRecord {
+  const { outcome, ...balances } = report
+  return {
+    ...place,
+    ...balances,
+    signature: encodeBase58(transaction.signatures[0] as Uint8Array),
+    wire: transaction.bytes,
+    failure: outcome.failure,
+    fee: outcome.fee,
+    unitPrice: outcome.budget.unitPrice,
+    units: outcome.execution.units,
+    inner: outcome.execution.inner,
+    logs: outcome.execution.logs,
+    loaded: outcome.loaded,
+    returnData: outcome.execution.returnData,
+    memo: memoOf(transaction.message),
+    changed,
+    writable: outcome.roles.filter(({ writable }) => writable).map(({ address }) => address),
+  }
+}
+
+/** Memos as a validator lists them beside a signature: the length in brackets, then the text. */
+function memoOf(message: Message): string | undefined {
+  const memos = message.instructions
+    .filter(({ program }) => memoPrograms.has(message.keys[program] ?? ''))
+    .map(({ data }) => `[${data.length}] ${readText(data) ?? '(unparsable)'}`)
+  return memos.length === 0 ? undefined : memos.join('; ')
+}
+
+function readText(data: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The virtual machine: litesvm, reduced to "what would this transaction do".
+ *
+ * Transactions are only ever simulated in it. What they change is written back by us, so the VM never holds a state
+ * we did not decide on, and its habit of ending the process on an account it cannot store is out of reach.
+ */
+import { createHash } from 'node:crypto'
+import type * as Litesvm from 'litesvm/dist/internal.js'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { type Account, addressBytesOf, exemptForGood } from '../accounts/account.ts'
+import type { Change } from '../accounts/accounts.ts'
+import { programs, sysvars } from '../accounts/addresses.ts'
+import { loadLitesvm } from '../store/binaries.ts'
+import { type Failure, instructionFailureName, transactionFailureName } from '../transaction/failure.ts'
+
+export interface InnerInstruction {
+  readonly program: number
+  readonly accounts: readonly number[]
+  readonly data: Uint8Array
+  readonly stackHeight: number
+}
+
+export interface Execution {
+  readonly failure: Failure | undefined
+  readonly logs: readonly string[]
+  /** One list per top-level instruction, empty where it called nothing. */
+  readonly inner: readonly (readonly InnerInstruction[])[]
+  readonly units: bigint
+  readonly returnData: { readonly program: string; readonly data: Uint8Array } | undefined
+  /** The writable accounts as the transaction left them; nothing when it failed. */
+  readonly changes: readonly Change[]
+}
+
+export interface Vm {
+  /** The programs and system accounts the VM begins with. */
+  readonly genesis: readonly (readonly [string, Account])[]
+  /** The number that names the set of active features. */
+  readonly featureSet: number
+  rentExemption(bytes: number): bigint
+  put(changes: Iterable<Change>): void
+  /** Loads a program, or throws when the bytes are not one. Returns the accounts that hold it. */
+  load(address: string, elf: Uint8Array): readonly Change[]
+  /** The caller has decoded these bytes: malformed ones would end the process. */
+  execute(transaction: Uint8Array): Execution
+}
+
+const genesisOwners = [
+  programs.nativeLoader,
+  programs.loaderV1,
+  programs.loaderV2,
+  programs.loaderUpgradeable,
+  sysvars.owner,
+  'Config1111111111111111111111111111111111111',
+  'Feature111111111111111111111111111111111111',
+]
+
+export async function createVm(): Promise<Vm> {
+  const native = await loadLitesvm()
+  const svm = new native.LiteSvm()
+  svm.setSigverify(false)
+  svm.setBlockhashCheck(false)
+  svm.setTransactionHistory(0n)
+  svm.withNativeMints()
+  // The VM holds the code of version 4 at the address of version 3, which runs the same instructions.
+  svm.addProgram(
+    addressBytesOf(programs.memoV4),
+    svm.getAccount(addressBytesOf(programs.memoV3))?.data() ?? new Uint8Array(),
+  )
+  svm.setEpochSchedule(new native.EpochSchedule(432_000n, 432_000n, false, 0n, 0n))
+  const nothing = new native.Account(0n, new Uint8Array(), addressBytesOf(programs.system), false, 0n)
+  // Its own faucet would be money nobody accounts for.
+  for (const { address } of svm.getProgramAccounts(addressBytesOf(programs.system))) svm.setAccount(address, nothing)
+
+  function toNative({ lamports, data, owner, executable, rentEpoch }: Account): Litesvm.Account {
+    return new native.Account(lamports, data, addressBytesOf(owner), executable, rentEpoch)
+  }
+
+  return {
+    genesis: [...genesisOwners, programs.token, programs.token2022].flatMap((owner) =>
+      svm
+        .getProgramAccounts(addressBytesOf(owner))
+        .map((entry) => [encodeBase58(entry.address), fromNative(entry.account())] as const),
+    ),
+    featureSet: featureSetOf(native.FeatureSet.allEnabled()),
+    rentExemption: (bytes) => svm.minimumBalanceForRentExemption(BigInt(bytes)),
+    put(changes) {
+      for (const [address, account] of programDataFirst(changes)) {
+        const key = addressBytesOf(address)
+        if (!account) {
+          svm.setAccount(key, nothing)
+          continue
+        }
+        try {
+          svm.setAccount(key, toNative(account))
+        } catch (error) {
+          // A program whose code is gone stays executable on chain and cannot run; the VM would rather not have it.
+          if (!account.executable) throw error
+          svm.setAccount(key, toNative({ ...account, executable: false }))
+        }
+      }
+    },
+    load(address, elf) {
+      svm.addProgram(addressBytesOf(address), elf)
+      const read = (of: string) => [of, fromNative(svm.getAccount(addressBytesOf(of)) as Litesvm.Account)] as const
+      const program = read(address)
+      const code = codeAddressOf(program[1])
+      return code === undefined ? [program] : [read(code), program]
+    },
+    execute: (transaction) => readExecution(native, svm.simulateVersionedTransaction(transaction)),
+  }
+}
+
+type Native = typeof Litesvm
+
+function readExecution(
+  native: Native,
+  result: Litesvm.SimulatedTransactionInfo | Litesvm.FailedTransactionMetadata,
+): Execution {
+  const failed = result instanceof native.FailedTransactionMetadata
+  const meta = result.meta()
+  const returned = meta.returnData()
+  const data = returned.data()
+  return {
+    failure: failed ? readFailure(native, result.err()) : undefined,
+    logs: meta.logs(),
+    inner: meta.innerInstructions().map((calls) =>
+      calls.map((call) => {
+        const instruction = call.instruction()
+        return {
+          program: instruction.programIdIndex(),
+          accounts: [...instruction.accounts()],
+          data: instruction.data(),
+          stackHeight: call.stackHeight(),
+        }
+      }),
+    ),
+    units: meta.computeUnitsConsumed(),
+    returnData: data.length === 0 ? undefined : { program: encodeBase58(returned.programId()), data },
+    changes: failed
+      ? []
+      : result.postAccounts().map((entry) => {
+          const account = fromNative(entry.account())
+          const kept = account.lamports === 0n ? undefined : { ...account, rentEpoch: exemptForGood }
+          return [encodeBase58(entry.address), kept] as const
+        }),
+  }
+}
+
+function fromNative(account: Litesvm.Account): Account {
+  return {
+    lamports: account.lamports(),
+    data: account.data(),
+    owner: encodeBase58(account.owner()),
+    executable: account.executable(),
+    rentEpoch: account.rentEpoch(),
+  }
+}
+
+function readFailure(native: Native, error: ReturnType<Litesvm.FailedTransactionMetadata['err']>): Failure {
+  if (typeof error === 'number') return transactionFailureName(error)
+  if (error instanceof native.TransactionErrorInstructionError) {
+    const inner = error.err()
+    if (typeof inner === 'number') return { InstructionError: [error.index, instructionFailureName(inner)] }
+    if (inner instanceof native.InstructionErrorCustom)
+      return { InstructionError: [error.index, { Custom: inner.code }] }
+    return { InstructionError: [error.index, 'BorshIoError'] }
+  }
+  if (error instanceof native.TransactionErrorDuplicateInstruction) return { DuplicateInstruction: error.index }
+  if (error instanceof native.TransactionErrorInsufficientFundsForRent) {
+    return { InsufficientFundsForRent: { account_index: error.accountIndex } }
+  }
+  return { ProgramExecutionTemporarilyRestricted: { account_index: error.accountIndex } }
+}
+
+/** Where the code of an upgradeable program is: in a second account, which the first one names. */
+export function codeAddressOf({ owner, data }: Account): string | undefined {
+  if (owner !== programs.loaderUpgradeable || data.length !== 36 || data[0] !== 2) return undefined
+  return encodeBase58(data.subarray(4))
+}
+
+/** An upgradeable program is loaded from a second account, which therefore has to be there before it. */
+function programDataFirst(changes: Iterable<Change>): readonly Change[] {
+  return [...changes].sort(
+    (left, right) => Number(left[1]?.executable ?? false) - Number(right[1]?.executable ?? false),
+  )
+}
+
+/** As validators count it: the first four bytes of the hash over all feature addresses in order. */
+function featureSetOf(features: Litesvm.FeatureSet): number {
+  const ids = features.getActiveFeatures().sort(Buffer.compare)
+  return createHash('sha256').update(Buffer.concat(ids)).digest().readUInt32LE(0)
+}

@@ -1,0 +1,69 @@
+/** Test money: SOL out of the faucet's pocket, tokens freshly minted. Real transactions, as anybody else's. */
+import { knownMints, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { associatedTokenAddress } from '../accounts/program-address.ts'
+import type { Bank } from '../bank/bank.ts'
+import {
+  buildTransaction,
+  type Call,
+  computeUnitLimit,
+  createTokenAccount,
+  mintTokens,
+  transferSol,
+} from '../transaction/build.ts'
+import { describeFailure, type Failure } from '../transaction/failure.ts'
+import type { Keypair } from '../transaction/signature.ts'
+import { decodeTransaction } from '../transaction/wire.ts'
+
+export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+
+export interface Faucet {
+  readonly address: string
+  /** Sends lamports and returns at once, as a cluster's faucet does: the transaction may still fail. */
+  airdrop(address: string, lamports: bigint): string
+  /** Pays out, creating token accounts that are missing. Throws when the chain refuses. */
+  pay(address: string, amounts: Amounts): string
+}
+
+const unitLimit = 400_000
+
+export function createFaucet(bank: Bank, key: Keypair): Faucet {
+  let serial = 0
+
+  function send(calls: readonly Call[]): { readonly signature: string; readonly failure: Failure | undefined } {
+    const open = bank.sync()
+    // Two equal payments in one slot would be one transaction: the limit, which nobody reaches, tells them apart.
+    serial = (serial + 1) % 1_000_000
+    const wire = buildTransaction(key, [computeUnitLimit(unitLimit + serial), ...calls], bank.latestBlockhash(open))
+    const decoded = decodeTransaction(wire)
+    if (decoded.kind !== 'ok') throw new Error(`the faucet made a transaction nobody can read: ${decoded.reason}`)
+    const result = bank.submit(decoded.value)
+    if (result.kind === 'rejected') throw new FaucetError(`the faucet cannot pay: ${describeFailure(result.failure)}`)
+    return { signature: result.record.signature, failure: result.record.failure }
+  }
+
+  return {
+    address: key.address,
+    airdrop: (address, lamports) => send([transferSol(key.address, address, lamports)]).signature,
+    pay(address, amounts) {
+      const calls = tokenCodes.flatMap((token) => callsFor(key.address, address, token, amounts[token]))
+      if (calls.length === 0) throw new FaucetError('nothing to pay')
+      const { signature, failure } = send(calls)
+      if (failure !== undefined) throw new FaucetError(`the faucet's payment failed: ${describeFailure(failure)}`)
+      return signature
+    },
+  }
+}
+
+function callsFor(faucet: string, address: string, token: TokenCode, units: bigint | undefined): readonly Call[] {
+  if (units === undefined) return []
+  if (token === 'SOL') return units === 0n ? [] : [transferSol(faucet, address, units)]
+  const mint = knownMints.localnet[token]
+  if (!mint) return []
+  const account = associatedTokenAddress(address, mint.address, mint.tokenProgram)
+  const create = createTokenAccount(faucet, account, address, mint.address, mint.tokenProgram)
+  return units === 0n ? [create] : [create, mintTokens(mint.address, account, faucet, units, mint.tokenProgram)]
+}
+
+export class FaucetError extends Error {
+  override readonly name = 'FaucetError'
+}

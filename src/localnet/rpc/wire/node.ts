@@ -1,0 +1,58 @@
+/** The node behind the RPC: the chain as this caller is to see it. */
+import type { Bank } from '../../bank/bank.ts'
+import type { Commitment, View } from '../../bank/commitment.ts'
+import type { Faucet } from '../../faucet/faucet.ts'
+import type { Transaction } from '../../transaction/wire.ts'
+import { minContextSlotNotReached } from './errors.ts'
+import type { FaultRule } from './faults.ts'
+import { type Config, readCommitment, readOptionalInteger } from './params.ts'
+
+/** What only a localnet lets one do. */
+export interface Admin {
+  advance(seconds: number, slots: number | undefined): void
+  advanceSlots(slots: number): void
+  setFaults(rules: readonly FaultRule[]): void
+  silence(silent: boolean): void
+}
+
+export interface Node {
+  readonly bank: Bank
+  readonly faucet: Faucet
+  readonly genesisHash: string
+  readonly admin: Admin
+  /** The latest slots, as far as this node has got. */
+  view(): View
+  /** Passes a transaction on; whether it lands is another matter. */
+  send(transaction: Transaction, maxRetries: number | undefined): void
+}
+
+export interface Method {
+  /** Parameters without which the method cannot be called. */
+  readonly required: number
+  readonly run: (params: readonly unknown[], node: Node) => unknown
+}
+
+export type Methods = Readonly<Record<string, Method>>
+
+/** The crates the VM is made of. */
+export const coreVersion = '4.2.1'
+
+export interface Bearing {
+  readonly commitment: Commitment
+  readonly slot: number
+  readonly view: View
+}
+
+/** The slot a request is answered at. */
+export function readBearing(config: Config, node: Node, fallback: Commitment = 'finalized'): Bearing {
+  const commitment = readCommitment(config, fallback)
+  const view = node.view()
+  const slot = view[commitment]
+  const least = readOptionalInteger(config, 'minContextSlot')
+  if (least !== undefined && slot < least) throw minContextSlotNotReached(slot)
+  return { commitment, slot, view }
+}
+
+export function withContext(slot: number, value: unknown): unknown {
+  return { context: { apiVersion: coreVersion, slot }, value }
+}

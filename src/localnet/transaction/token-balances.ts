@@ -1,0 +1,83 @@
+/** Balances in token accounts and the decimals of mints, under either token program. */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Account } from '../accounts/account.ts'
+import { tokenPartiesOf } from '../accounts/accounts.ts'
+import { tokenPrograms, wrappedSol } from '../accounts/addresses.ts'
+import type { Role } from './roles.ts'
+import type { Message } from './wire.ts'
+
+export interface TokenBalance {
+  readonly accountIndex: number
+  readonly mint: string
+  readonly owner: string
+  readonly programId: string
+  readonly amount: bigint
+  readonly decimals: number
+}
+
+export interface Mint {
+  readonly authority: string | undefined
+  readonly supply: bigint
+  readonly decimals: number
+  readonly freezeAuthority: string | undefined
+}
+
+export function readMint(account: Account | undefined): Mint | undefined {
+  if (!account || !tokenPrograms.has(account.owner)) return undefined
+  const { data } = account
+  const extended = data.length > 165 && data.length !== 355 && data[165] === 1
+  if ((data.length !== 82 && !extended) || data[45] !== 1) return undefined
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  return {
+    authority: view.getUint32(0, true) === 1 ? encodeBase58(data.subarray(4, 36)) : undefined,
+    supply: view.getBigUint64(36, true),
+    decimals: view.getUint8(44),
+    freezeAuthority: view.getUint32(46, true) === 1 ? encodeBase58(data.subarray(50, 82)) : undefined,
+  }
+}
+
+export function tokenAmountOf(account: Account): bigint {
+  const { data } = account
+  return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(64, true)
+}
+
+/**
+ * The token balances a validator reports beside a transaction: of every account it names that is a token account,
+ * unless the account is called as a program, and only when the transaction names a token program at all.
+ */
+export function tokenBalancesOf(
+  message: Message,
+  roles: readonly Role[],
+  get: (address: string) => Account | undefined,
+): readonly TokenBalance[] {
+  if (!roles.some(({ address }) => tokenPrograms.has(address))) return []
+  const invoked = new Set(message.instructions.map(({ program }) => program))
+  const balances: TokenBalance[] = []
+  for (const [accountIndex, { address }] of roles.entries()) {
+    if (invoked.has(accountIndex) || tokenPrograms.has(address)) continue
+    const account = get(address)
+    const parties = account && tokenPartiesOf(account)
+    if (!parties) continue
+    const decimals = parties.mint === wrappedSol ? 9 : readMint(get(parties.mint))?.decimals
+    if (decimals === undefined) continue
+    const amount = tokenAmountOf(account)
+    balances.push({
+      accountIndex,
+      mint: parties.mint,
+      owner: parties.wallet,
+      programId: account.owner,
+      amount,
+      decimals,
+    })
+  }
+  return balances
+}
+
+/** An amount as RPC answers show it. The float is for people only. */
+export function uiAmount(amount: bigint, decimals: number): Record<string, unknown> {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  const text = fraction === '' ? whole : `${whole}.${fraction}`
+  return { amount: amount.toString(), decimals, uiAmount: Number(text), uiAmountString: text }
+}

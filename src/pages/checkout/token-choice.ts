@@ -1,0 +1,68 @@
+/** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
+import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout/messages.ts'
+import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
+import { longPrice } from '../../core/checkout/texts.ts'
+import { copyButton, find, say } from './screen.ts'
+import { ask } from './service.ts'
+
+export interface Choice {
+  price(): CheckoutToken
+}
+
+/** Brings the choice and the copy buttons to life. */
+export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void): Choice {
+  let chosen = facts.tokens[0] ?? { token: 'USDC', amount: '' }
+  find<HTMLDetailsElement>('hand').open = false
+  for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
+    code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
+  const fields = document.getElementById('tokens')
+  writeAmount(chosen)
+  if (fields) {
+    fields.hidden = false
+    // A browser may remember another choice than the one the page was written with.
+    const radios = [...fields.querySelectorAll('input')]
+    for (const radio of radios) radio.checked = radio.value === chosen.token
+    fields.onchange = async () => {
+      const wanted = facts.tokens.find(({ token }) => radios.some((radio) => radio.checked && radio.value === token))
+      if (!wanted) return
+      const answer = await ask<CheckoutView>({ kind: 'view', requestId: facts.requestId, token: wanted.token })
+      // Meanwhile yet another may have been chosen.
+      if (!radios.some((radio) => radio.checked && radio.value === wanted.token)) return
+      if (answer.kind === 'answer') {
+        chosen = wanted
+        write(wanted, answer.value)
+        say(`The price is ${wanted.amount} ${wanted.token}`)
+      } else for (const radio of radios) radio.checked = radio.value === chosen.token
+      onChange(answer.kind === 'down')
+    }
+  }
+  return { price: () => chosen }
+}
+
+/** Alone, so that it can be copied. */
+function writeAmount({ amount, token }: CheckoutToken): void {
+  const place = find('amount')
+  place.textContent = amount
+  const name = place.parentElement?.previousElementSibling
+  if (name) name.textContent = `Amount in ${token}`
+}
+
+function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
+  const { amount, token } = price
+  const size = qrSize(rows)
+  const [qr, link, mint] = [find<SVGElement>('qr'), find<HTMLAnchorElement>('link'), find('mint')]
+  qr.setAttribute('viewBox', `0 0 ${size} ${size}`)
+  for (const side of ['width', 'height']) qr.setAttribute(side, String(qrPixels(rows)))
+  qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
+  qr.firstElementChild?.setAttribute('d', qrPath(rows))
+  if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
+  const place = find('price')
+  const [big, code] = place.children
+  place.classList.toggle('long', amount.length > longPrice)
+  if (big) big.textContent = amount
+  if (code) code.textContent = token
+  writeAmount(price)
+  mint.textContent = price.mint ?? ''
+  const row = mint.closest('div')
+  if (row) row.hidden = mint.textContent === ''
+}

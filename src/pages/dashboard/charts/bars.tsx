@@ -1,0 +1,75 @@
+/** Shares of a whole, as bars: by token, and from being asked to being served. */
+import { useEffect, useRef } from 'preact/hooks'
+import { formatRounded, formatShare } from '../../look/amounts.ts'
+import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { Funnel, TokenLine } from '../data/answers.ts'
+import { Count } from '../elements/cells.tsx'
+
+/** Its length is set by script: a style in the markup would be refused by the page's policy. */
+export function Bar({ share, tone }: { readonly share: number; readonly tone: string }) {
+  const fill = useRef<HTMLSpanElement>(null)
+  useEffect(() => {
+    fill.current?.style.setProperty('--share', String(Math.max(0, Math.min(1, share))))
+  }, [share])
+  return (
+    <span class="bar" aria-hidden="true">
+      <span class={`bar-fill tone-${tone}`} ref={fill} />
+    </span>
+  )
+}
+
+export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readonly funnel: Funnel }) {
+  const locale = pageLocale()
+  const most = Math.max(challenged, paid, delivered, 1)
+  const steps = [
+    { name: 'Asked to pay', hint: 'answered with 402', count: challenged, of: undefined },
+    { name: 'Paid', hint: 'of those asked', count: paid, of: challenged },
+    { name: 'Delivered', hint: 'of those paid', count: delivered, of: paid },
+  ]
+  return (
+    <ol class="bars">
+      {steps.map(({ name, hint, count, of }) => (
+        <li key={name}>
+          <span class="bars-name">{name}</span>
+          <span class="bars-figure">
+            <Count count={count} />
+          </span>
+          <Bar share={count / most} tone="accent" />
+          <span class="bars-hint muted">
+            {of === undefined || of === 0 ? hint : `${formatShare(Math.min(1, count / of), locale)} ${hint}`}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+export function TokenBars({
+  tokens,
+  revenueToken,
+}: {
+  readonly tokens: readonly TokenLine[]
+  readonly revenueToken: string
+}) {
+  const locale = pageLocale()
+  return (
+    <ul class="bars">
+      {tokens.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
+        <li key={token}>
+          <span class="bars-name">{token}</span>
+          <span class="bars-figure" title={`${received} ${token} received, ${sentBack} ${token} refunded`}>
+            {formatRounded(subtractDecimal(received, sentBack), locale)} <span class="unit">{token}</span>
+          </span>
+          <Bar share={Number(share)} tone={token.toLowerCase()} />
+          <span class="bars-hint muted">
+            {formatShare(Number(share), locale)} of revenue · <Count count={payments} />{' '}
+            {payments === 1 ? 'payment' : 'payments'}
+            {token !== revenueToken && ` · ${formatRounded(revenue, locale)} ${revenueToken}`}
+            {compareDecimals(sentBack, '0') !== 0 && ` · ${formatRounded(sentBack, locale)} refunded`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,231 @@
+/** What came in over time: a drawing to look at, and the same as a table for who cannot. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
+import { addDecimals } from '../../look/decimals.ts'
+import { mendLanguage, pageLocale } from '../../look/locale.ts'
+import type { Period, Step } from '../../look/periods.ts'
+import { stepsOf } from '../../look/periods.ts'
+import { dayMs, formatDay, formatExact, formatHour, hourMs, startOfDay } from '../../look/times.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import type { Revenue, Series, SeriesPoint } from '../data/answers.ts'
+import { pathOf } from '../data/ask.ts'
+import { theme, zone } from '../data/settings.ts'
+import { Choice } from '../elements/choice.tsx'
+import { CsvButton } from '../elements/export.tsx'
+import { When } from '../elements/states.tsx'
+import { grossOf, isRefunded, refundedOf, refundWords } from './revenue.tsx'
+
+type Measure = 'revenue' | 'payments'
+
+interface Drawn extends Revenue {
+  readonly at: number
+  readonly payments: number
+}
+
+function addRevenue(points: readonly Revenue[]): Required<Revenue> {
+  return {
+    revenue: addDecimals(points.map(({ revenue }) => revenue)),
+    gross: addDecimals(points.map(grossOf)),
+    refunded: addDecimals(points.map(refundedOf)),
+  }
+}
+
+/** A service sums up by days of UTC: days of another zone are put together from hours. */
+function inDays(points: readonly SeriesPoint[]): readonly Drawn[] {
+  const days = new Map<number, SeriesPoint[]>()
+  for (const point of points) {
+    const day = startOfDay(Date.parse(point.at), zone.value)
+    days.set(day, [...(days.get(day) ?? []), point])
+  }
+  return [...days].map(([at, own]) => ({
+    at,
+    ...addRevenue(own),
+    payments: own.reduce((sum, { payments }) => sum + payments, 0),
+  }))
+}
+
+/** So many hours a service tells at once. */
+const mostHours = 1_900
+
+export function RevenueChart({ period }: { readonly period: Period }) {
+  const { from, to } = period
+  const steps = stepsOf(period)
+  const chosen = useSignal<Step | undefined>(undefined)
+  const measure = useSignal<Measure>('revenue')
+  const isTable = useSignal(false)
+  const step = steps.find((one) => one === chosen.value) ?? steps[0] ?? 'hour'
+  const isByHour = ((to ?? 0) - (from ?? 0)) / hourMs <= mostHours
+  const loaded = useAnswer<Series>(pathOf('/api/analytics/series', { step: isByHour ? 'hour' : 'day', from, to }), {
+    follows: news,
+  })
+  const pointsOf = ({ points }: Series): readonly Drawn[] =>
+    step === 'day' && isByHour ? inDays(points) : points.map((point) => ({ ...point, at: Date.parse(point.at) }))
+  return (
+    <section class="card" aria-labelledby="over-time">
+      <header class="card-head">
+        <h2 id="over-time">Over time</h2>
+        <div class="card-tools">
+          <Choice
+            label="What is drawn"
+            options={[
+              ['revenue', 'Revenue'],
+              ['payments', 'Payments'],
+            ]}
+            value={measure.value}
+            onChange={(value) => {
+              measure.value = value
+            }}
+          />
+          {steps.length > 1 && (
+            <Choice
+              label="How finely"
+              options={[
+                ['hour', 'Hours'],
+                ['day', 'Days'],
+              ]}
+              value={step}
+              onChange={(value) => {
+                chosen.value = value
+              }}
+            />
+          )}
+        </div>
+      </header>
+      <When loaded={loaded} lines={6}>
+        {(series) => (
+          <Drawing
+            points={pointsOf(series)}
+            step={step}
+            measure={measure.value}
+            unit={series.revenueToken}
+            isTable={isTable.value}
+            onTable={() => {
+              isTable.value = !isTable.value
+            }}
+          />
+        )}
+      </When>
+      {!isByHour && zone.value === 'local' && <p class="card-note">Days are those of UTC.</p>}
+    </section>
+  )
+}
+
+interface DrawingProps {
+  readonly points: readonly Drawn[]
+  readonly step: Step
+  readonly measure: Measure
+  readonly unit: string
+  readonly isTable: boolean
+  readonly onTable: () => void
+}
+
+function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps) {
+  const locale = pageLocale()
+  const pointed = useSignal<number | undefined>(undefined)
+  const place = useRef<HTMLDivElement>(null)
+  const shape = JSON.stringify([points, step, measure, zone.value, theme.value])
+  const when = ({ at }: Drawn) =>
+    step === 'day' ? formatDay(at, zone.value, locale) : formatExact(at, zone.value, locale).replace(/:00(?= |$)/, '')
+  const howMuch = (point: Drawn) =>
+    measure === 'revenue' ? `${formatAmount(point.revenue, locale)} ${unit}` : formatCount(point.payments, locale)
+  // `shape` holds everything that is drawn.
+  useEffect(() => {
+    const box = place.current
+    if (!box) return
+    let end = () => {}
+    let isOver = false
+    const draw = async () => {
+      mendLanguage(navigator)
+      const { drawPlot } = await import('./plot.ts')
+      if (isOver) return
+      const plot = drawPlot(box, {
+        points: points.map((point) => ({ at: point.at, value: Number(point[measure]) })),
+        stepMs: step === 'day' ? dayMs : hourMs,
+        formatTick: (at) => (at % dayMs === 0 || step === 'day' ? formatDay : formatHour)(at, zone.value, locale),
+        formatValue: (value) =>
+          new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 }).format(value),
+        onPoint: (index) => {
+          pointed.value = index
+        },
+      })
+      end = plot.destroy
+    }
+    draw().catch(() => {})
+    // Colours are read when it is drawn.
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => {
+      end()
+      draw().catch(() => {})
+    }
+    scheme.addEventListener('change', redraw)
+    return () => {
+      isOver = true
+      scheme.removeEventListener('change', redraw)
+      end()
+    }
+  }, [shape, isTable])
+  const point = pointed.value === undefined ? undefined : points[pointed.value]
+  const total = addDecimals(points.map((one) => String(one[measure])))
+  const all =
+    measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
+  const made = measure === 'revenue' ? refundWords(point ?? addRevenue(points)) : undefined
+  const isEarned = measure === 'revenue' && points.some(isRefunded)
+  const cells = () => [
+    ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
+    ...points.map((one) => [
+      new Date(one.at).toISOString(),
+      ...[`${one.payments}`, one.revenue, unit, grossOf(one), refundedOf(one)],
+    ]),
+  ]
+  return (
+    <>
+      <p class="readout">
+        <b>{point ? howMuch(point) : all}</b>{' '}
+        <span class="muted">
+          {point ? when(point) : 'in this period'}
+          {made !== undefined && ` · ${made}`}
+        </span>
+      </p>
+      {isTable ? (
+        <div class="table-box chart-table">
+          <table>
+            <caption class="unseen">Over time</caption>
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                {isEarned &&
+                  ['Earned', 'Refunded'].map((name) => (
+                    <th scope="col" class="number" key={name}>
+                      {name}
+                    </th>
+                  ))}
+                <th scope="col" class="number">
+                  {measure === 'revenue' ? 'Revenue' : 'Payments'}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {points.map((one) => (
+                <tr key={one.at}>
+                  <td>{when(one)}</td>
+                  {isEarned && <td class="number">{formatAmount(grossOf(one), locale)}</td>}
+                  {isEarned && <td class="number">{formatAmount(refundedOf(one), locale)}</td>}
+                  <td class="number">{howMuch(one)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <div class="plot" ref={place} role="img" aria-label={`${measure} over time, ${all} in this period`} />
+      )}
+      <div class="card-foot">
+        <button type="button" class="link-button" onClick={onTable}>
+          {isTable ? 'Show as a drawing' : 'Show as a table'}
+        </button>
+        {isTable && <CsvButton name="over-time" rows={cells} isQuiet />}
+      </div>
+    </>
+  )
+}

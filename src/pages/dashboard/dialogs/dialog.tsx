@@ -1,0 +1,49 @@
+/** A panel above the page. The browser keeps the focus inside, closes it on Esc, and gives the focus back. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Icon } from '../elements/icons.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly class: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+export function Dialog({ title, class: name, onClose, children }: DialogProps) {
+  const box = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = box.current
+    const before = document.activeElement
+    dialog?.showModal()
+    return () => {
+      dialog?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does for the keyboard what a click beside it does
+    <dialog
+      ref={box}
+      class={name}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => {
+        if (event.target === box.current) onClose()
+      }}
+    >
+      <div class="dialog-body">
+        <div class="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" class="icon-button" onClick={onClose} aria-label="Close">
+            <Icon name="close" />
+          </button>
+        </div>
+        {children}
+      </div>
+    </dialog>
+  )
+}

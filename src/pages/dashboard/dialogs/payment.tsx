@@ -1,0 +1,232 @@
+/** One payment, in a drawer: what was paid, what was checked, what became of it, and its names. */
+import { formatAmount } from '../../look/amounts.ts'
+import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import {
+  type CheckName,
+  type CheckResult,
+  checkNames,
+  type PaymentDetail,
+  type TimelineEntry,
+} from '../data/answers.ts'
+import { addressOf, change, place } from '../data/route.ts'
+import { session } from '../data/session.ts'
+import { Amount, Moment, Standing } from '../elements/cells.tsx'
+import { IdLine } from '../elements/copy.tsx'
+import { Fact, Part } from '../elements/fact.tsx'
+import { Icon } from '../elements/icons.tsx'
+import { Link } from '../elements/link.tsx'
+import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
+import { Notice, When } from '../elements/states.tsx'
+import { Dialog } from './dialog.tsx'
+
+/** Open whenever the address names a payment, whatever the screen. */
+export function PaymentDrawer() {
+  const id = place.value.query.get('payment')
+  if (id === null) return null
+  return (
+    <Dialog title="Payment" class="drawer" onClose={() => change({ payment: undefined })}>
+      <Detail key={id} id={id} />
+    </Dialog>
+  )
+}
+
+function Detail({ id }: { readonly id: string }) {
+  const loaded = useAnswer<PaymentDetail>(`/analytics/${encodeURIComponent(id)}`, { follows: news })
+  if (loaded.trouble?.kind === 'missing')
+    return (
+      <Notice title="There is no such payment here">
+        <p>The link may be from another service. Close this, and look for it in the list.</p>
+      </Notice>
+    )
+  return (
+    <When loaded={loaded} lines={12}>
+      {(payment) => <Facts payment={payment} />}
+    </When>
+  )
+}
+
+function Facts({ payment }: { readonly payment: PaymentDetail }) {
+  const { checks, timeline } = payment
+  return (
+    <div class="detail">
+      <div class="detail-top">
+        <p class="detail-amount">
+          <Amount amount={payment.amount} token={payment.token} />
+        </p>
+        <Standing record={payment} />
+        <p class="muted">
+          {payment.endpoint === '' ? (
+            'for nothing that this service asked for'
+          ) : (
+            <>
+              for <Link href={addressOf('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
+            </>
+          )}
+          , <Moment at={payment.timestamp} />
+        </p>
+      </div>
+      <Part title="Checks">
+        {checks ? (
+          <ul class="checks">
+            {checkNames.map((name) => (
+              <Check key={name} name={name} result={checks[name]} />
+            ))}
+          </ul>
+        ) : (
+          <p class="muted">This service does not tell its checks one by one. Update paystile where it runs.</p>
+        )}
+      </Part>
+      <Part title="What became of it">
+        <Timeline entries={timeline ?? shortTimeline(payment)} />
+      </Part>
+      <Part title="Amounts">
+        <Amounts payment={payment} />
+      </Part>
+      <Part title="Names">
+        <dl class="facts">
+          {payment.tx === undefined ? (
+            <Fact name="Transaction">
+              <span class="muted">{session.value.owner ? 'not told' : 'shown to an owner who is signed in'}</span>
+            </Fact>
+          ) : (
+            <IdLine name="Transaction" text={payment.tx} />
+          )}
+          <IdLine name="Record" text={payment.id} />
+          {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
+          {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
+          <IdLine name="Recipient" text={payment.recipient} />
+        </dl>
+      </Part>
+    </div>
+  )
+}
+
+const checkWords: Readonly<Record<CheckName, string>> = {
+  exists: 'The transaction is on the chain',
+  recipient: 'It paid the right wallet',
+  amount: 'It paid enough',
+  memo: 'Its memo is the requestId',
+  unused: 'It was not used before',
+}
+const checkIcons = { passed: 'check', failed: 'cross', unchecked: 'dash' } as const
+
+function Check({ name, result }: { readonly name: CheckName; readonly result: CheckResult }) {
+  return (
+    <li class={`check check-${result}`}>
+      <Icon name={checkIcons[result]} />
+      <span>{checkWords[name]}</span>
+      <span class="check-result">{result}</span>
+    </li>
+  )
+}
+
+const eventWords: Readonly<Record<string, string>> = {
+  paid: 'Paid on the chain',
+  seen: 'Seen by this service',
+  registered: 'Proof accepted',
+  delivered: 'Delivered',
+  undelivered: 'Not delivered yet',
+  finalized: 'Final on the chain',
+  reverted: 'Taken back by the chain',
+  late: 'Paid after its time was over',
+  shared: 'Shared out',
+  unshared: 'Nobody earns of it',
+  refunding: 'Refund ordered',
+  refunded: 'Refunded',
+}
+
+/** What can be said without a timeline of the service's own. */
+function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly TimelineEntry[] {
+  const isDelivered = delivery !== 'none'
+  return [
+    { at: timestamp, event: 'paid' },
+    ...(state === 'late' || state === 'reverted' || state === 'finalized' ? [{ at: null, event: state }] : []),
+    {
+      at: null,
+      event: isDelivered ? 'delivered' : 'undelivered',
+      ...(delivery === 'some' && { note: 'A part of it.' }),
+    },
+  ]
+}
+
+function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
+  const tone = (event: string) =>
+    event === 'delivered' || event === 'refunded'
+      ? 'good'
+      : ['undelivered', 'reverted', 'late'].includes(event)
+        ? 'warn'
+        : 'plain'
+  return (
+    <ol class="timeline">
+      {entries.map(({ at, event, note, amount, token, tx }, index) => (
+        <li key={`${event}${index}`} class={`moment moment-${tone(event)}`}>
+          <span>{eventWords[event] ?? event}</span>
+          {at !== null && (
+            <span class="muted">
+              <Moment at={at} isExact />
+            </span>
+          )}
+          {amount !== undefined && amount !== '' && token !== undefined && (
+            <p>
+              <Amount amount={amount} token={token} />
+            </p>
+          )}
+          {tx !== undefined && (
+            <p>
+              <Transaction tx={tx} /> <ExplorerLink tx={tx} />
+            </p>
+          )}
+          {note !== undefined && <p class="muted">{note}</p>}
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function howMany(amount: string, unit: string): string {
+  return `${formatAmount(amount, pageLocale(), 0)} ${unit}${amount === '1' ? '' : 's'}`
+}
+
+function Amounts({ payment }: { readonly payment: PaymentDetail }) {
+  const { amount, token, worth, revenueToken, required, usableUntil, allowance, remaining } = payment
+  const { refunded = '', revenue = '' } = payment
+  const locale = pageLocale()
+  const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
+  return (
+    <dl class="facts">
+      {required !== undefined && required !== '' && (
+        <Fact name="Asked">
+          <Amount amount={required} token={token} />
+        </Fact>
+      )}
+      <Fact name="Received">
+        <Amount amount={amount} token={token} />
+      </Fact>
+      {compareDecimals(more, '0') !== 0 && (
+        <Fact name={more.startsWith('-') ? 'Missing' : 'Too much'}>
+          <Amount amount={more.replace('-', '')} token={token} />
+        </Fact>
+      )}
+      <Fact name="Worth then">
+        {worth === '' ? <span class="muted">no rate was known</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
+      </Fact>
+      {refunded !== '' && (
+        <Fact name="Refunded">
+          <Amount amount={refunded} token={token} />
+        </Fact>
+      )}
+      {refunded !== '' && revenue !== '' && (
+        <Fact name="Revenue">{`${formatAmount(revenue, locale)} ${revenueToken}`}</Fact>
+      )}
+      {allowance && <Fact name="Bought">{howMany(allowance.amount, allowance.unit)}</Fact>}
+      {allowance && remaining && <Fact name="Left">{howMany(remaining, allowance.unit)}</Fact>}
+      {usableUntil && (
+        <Fact name="Usable until">
+          <Moment at={usableUntil} isExact />
+        </Fact>
+      )}
+    </dl>
+  )
+}

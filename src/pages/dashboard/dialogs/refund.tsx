@@ -1,0 +1,211 @@
+/** Sending a payment back: the question, the order, and how it stands. */
+import { useSignal } from '@preact/signals'
+import { formatAmount } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { ProblemRecord } from '../data/answers.ts'
+import { type Outcome, post } from '../data/ask.ts'
+import type { Refund, Refunds } from '../data/outgoing.ts'
+import { addressOf } from '../data/route.ts'
+import { session } from '../data/session.ts'
+import { Amount, Moment, Name } from '../elements/cells.tsx'
+import { Command } from '../elements/copy.tsx'
+import { Link } from '../elements/link.tsx'
+import { OutBadge, type StateWords, sentence, Transaction } from '../elements/outgoing.tsx'
+import { type Column, Table } from '../elements/table.tsx'
+import { Dialog } from './dialog.tsx'
+
+const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Sent back', dropped: 'Not sent' }
+/** The refunds that were ordered on this screen, by the record of their payment. */
+export type Ordered = ReadonlyMap<string, Refund>
+
+export const isUnderWay = ({ state }: Refund): boolean => state === 'planned' || state === 'signed'
+
+/** The refund of a payment as it stands now, if there is one. */
+export function refundOf(one: ProblemRecord, ordered: Ordered, refunds: readonly Refund[]): Refund | undefined {
+  const known = ordered.get(one.id ?? '') ?? one.refund
+  return refunds.find(({ id }) => id === known?.id) ?? known
+}
+
+interface RefundCellProps {
+  readonly one: ProblemRecord
+  readonly refund: Refund | undefined
+  readonly onAsk: () => void
+}
+
+/** In the row of a problem. */
+export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
+  const canAsk = one.refundable !== undefined && (refund === undefined || refund.state === 'dropped')
+  if (!refund && !canAsk) return null
+  return (
+    <div class="refund">
+      {refund && (
+        <span role="status">
+          <OutBadge one={refund} words={words} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
+          {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
+        </span>
+      )}
+      {canAsk && (
+        <button type="button" class="button" onClick={onAsk}>
+          Refund…
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface RefundDialogProps {
+  readonly one: ProblemRecord
+  readonly canSend: boolean
+  /** With the refund that was ordered, if one was. */
+  readonly onClose: (refund?: Refund) => void
+}
+
+export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
+  const { refundable, payer = '', tx } = one
+  if (!refundable) return null
+  const amount = `${formatAmount(refundable.amount, pageLocale())} ${refundable.token}`
+  return (
+    <Dialog title="Refund" class="panel" onClose={() => onClose()}>
+      <div class="ask">
+        <p>
+          <b>{amount}</b> {refundable.reason === 'surplus' ? 'more than was asked for ' : ''}
+          {canSend ? 'is sent back to the wallet that paid' : 'can be sent back to the wallet that paid'}, known here as{' '}
+          <Name text={payer} />.
+        </p>
+        <p class="muted">
+          Its address is not kept here: it is read from the chain again, out of the payment
+          {tx !== undefined && (
+            <>
+              {' '}
+              <Name text={tx} />
+            </>
+          )}
+          , and has to be that of this payer. Nobody else can get it.
+        </p>
+        {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment buys nothing from then on.</p>}
+        {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}
+      </div>
+    </Dialog>
+  )
+}
+
+function Order({
+  one,
+  amount,
+  onClose,
+}: {
+  one: ProblemRecord
+  amount: string
+  onClose: RefundDialogProps['onClose']
+}) {
+  const state = useSignal<'idle' | 'sending' | string>('idle')
+  const send = async () => {
+    state.value = 'sending'
+    const outcome = await post<Refund>('/api/refunds', { id: one.id })
+    if (outcome.kind !== 'answer') {
+      state.value = reasonOf(outcome)
+      return
+    }
+    onClose(outcome.value)
+  }
+  const isSending = state.value === 'sending'
+  return (
+    <>
+      <p>It is sent once, and cannot be undone.</p>
+      {state.value !== 'idle' && !isSending && (
+        <p class="error" role="alert">
+          {state.value}
+        </p>
+      )}
+      <div class="ask-buttons">
+        <button type="button" class="button" onClick={() => onClose()}>
+          Cancel
+        </button>
+        <button type="button" class="button button-main" disabled={isSending} onClick={() => void send()}>
+          {isSending ? 'Ordering…' : `Send ${amount} back`}
+        </button>
+      </div>
+    </>
+  )
+}
+
+/** One sentence. */
+function reasonOf(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
+  if ('detail' in outcome) return outcome.detail
+  if (outcome.kind === 'unreachable')
+    return 'The service does not answer, so it is not known whether it took the order; ordering it again does no harm.'
+  return 'Sign in as an owner to send money back.'
+}
+
+/** Where no key is at hand: whoever has one does it with the command. */
+function ByHand({ one: { tx } }: { readonly one: ProblemRecord }) {
+  return (
+    <>
+      <p>This server has no key that sends refunds. Where one is, on the same ledger:</p>
+      <Command text={`npx paystile refund ${tx ?? '<transaction>'}`} />
+      {tx === undefined && !session.value.owner && (
+        <p class="muted">
+          The transaction is shown to <Link href={addressOf('sign-in')}>an owner who is signed in</Link>.
+        </p>
+      )}
+    </>
+  )
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  late: 'Late',
+  unmatched: 'Unmatched',
+  underpaid: 'Underpaid',
+  unclaimed: 'Unclaimed',
+  undelivered: 'Undelivered',
+  surplus: 'Too much',
+}
+
+const columns: readonly Column[] = [
+  ['Amount', 'number lead'],
+  ['State', 'trail'],
+  ['Why', 'wide'],
+  ['Payment', 'wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
+export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refunds }) {
+  if (refunds.length === 0) return null
+  return (
+    <section class="card" aria-labelledby="refunds">
+      <header class="card-head">
+        <h2 id="refunds">Refunds</h2>
+      </header>
+      <Table caption="Refunds, the latest first" columns={columns}>
+        {refunds.map((one) => (
+          <tr key={one.id}>
+            <td class="number lead">
+              <Amount amount={one.amount} token={one.token} />
+              <span class="narrow">{reasons[one.reason] ?? one.reason}</span>
+            </td>
+            <td class="trail">
+              <OutBadge one={one} words={words} />
+              <span class="narrow">
+                <Moment at={one.changedAt} />
+              </span>
+            </td>
+            <td class="wide waits">
+              {reasons[one.reason] ?? one.reason}
+              {one.state === 'dropped' && <span class="muted"> {sentence(one.why)}</span>}
+            </td>
+            <td class="wide">
+              <Transaction tx={one.payment ?? null} />
+            </td>
+            <td class="wide">
+              <Transaction tx={one.tx} />
+            </td>
+            <td class="when wide">
+              <Moment at={one.changedAt} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  )
+}

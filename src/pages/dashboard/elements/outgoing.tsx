@@ -1,0 +1,117 @@
+/** What is shown of everything that goes out: how it stands, and its names on the chain. */
+import type { ComponentChildren } from 'preact'
+import type { Outgoing, OutState } from '../data/outgoing.ts'
+import { service } from '../data/session.ts'
+import { Count, Moment, Name } from './cells.tsx'
+import { CopyButton, IdLine } from './copy.tsx'
+import { Fact } from './fact.tsx'
+
+const tones: Readonly<Record<OutState, string>> = { planned: 'quiet', signed: 'warn', landed: 'good', dropped: 'bad' }
+const means: Readonly<Record<OutState, string>> = {
+  planned: 'Reserved. Nothing is signed that could land.',
+  signed: 'Signed and sent. It lands within a minute, or is signed again.',
+  landed: 'Final on the chain.',
+  dropped: 'Given up. Nothing was sent, and what it had reserved is free again.',
+}
+
+/** What a state is called of a payout, a conversion or a refund. */
+export type StateWords = Readonly<Record<OutState, string>>
+
+export function OutBadge({
+  one,
+  words,
+}: {
+  readonly one: Pick<Outgoing, 'state' | 'why'>
+  readonly words: StateWords
+}) {
+  const { state, why } = one
+  return (
+    <span class={`badge ${tones[state]}`} title={why === '' ? means[state] : `${means[state]} ${sentence(why)}`}>
+      {words[state]}
+    </span>
+  )
+}
+
+export function Transaction({ tx }: { readonly tx: string | null }) {
+  if (tx === null) return <span class="muted">none</span>
+  return (
+    <>
+      <Name text={tx} />
+      <CopyButton text={tx} what="the transaction" />
+    </>
+  )
+}
+
+/** Where anybody can look at a transaction; undefined for a chain that only this machine has. */
+function explorerOf(tx: string): string | undefined {
+  const network = service.value?.network
+  if (network !== 'mainnet' && network !== 'devnet') return undefined
+  return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`
+}
+
+/** Nothing where nobody else could look. */
+export function ExplorerLink({ tx }: { readonly tx: string }) {
+  const href = explorerOf(tx)
+  if (href === undefined) return null
+  return (
+    <a href={href} target="_blank" rel="noreferrer">
+      Solana Explorer
+    </a>
+  )
+}
+
+/** Its names, and how it came to be. */
+export function OutFacts({ one, children }: { readonly one: Outgoing; readonly children?: ComponentChildren }) {
+  const { id, tx, slot, attempts, why, at, changedAt, state } = one
+  return (
+    <dl class="facts">
+      {tx === null ? (
+        <Fact name="Transaction">
+          <span class="muted">none yet</span>
+        </Fact>
+      ) : (
+        <IdLine name="Transaction" text={tx} />
+      )}
+      {tx !== null && explorerOf(tx) !== undefined && (
+        <Fact name="Seen by others">
+          <ExplorerLink tx={tx} />
+        </Fact>
+      )}
+      <IdLine name="Memo" text={`paystile:${id}`} />
+      {slot !== null && (
+        <Fact name="Slot">
+          <Count count={slot} />
+        </Fact>
+      )}
+      <Fact name="Planned">
+        <Moment at={at} isExact />
+      </Fact>
+      {state !== 'planned' && (
+        <Fact name={lastWords[state]}>
+          <Moment at={changedAt} isExact />
+        </Fact>
+      )}
+      {attempts > 1 && (
+        <Fact name="Signed">
+          <Count count={attempts} /> times; only one of them can land
+        </Fact>
+      )}
+      {why !== '' && <Fact name="Why">{sentence(why)}</Fact>}
+      {children}
+    </dl>
+  )
+}
+
+const lastWords = { signed: 'Signed', landed: 'Final', dropped: 'Given up' } as const
+
+/** How anybody finds out what a transaction did, without a word of this service. */
+export function checkCommand(tx: string): string {
+  const params = JSON.stringify([tx, { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 }])
+  const body = `{"jsonrpc":"2.0","id":1,"method":"getTransaction","params":${params}}`
+  return `curl -s $RPC -H 'Content-Type: application/json' -d '${body}'`
+}
+
+/** Reasons come as a part of a sentence. */
+export function sentence(text: string): string {
+  return text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}

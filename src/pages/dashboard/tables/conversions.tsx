@@ -1,0 +1,154 @@
+/** Conversions: what was quoted, what had to come at the least, and what came. */
+import { formatAmount } from '../../look/amounts.ts'
+import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { Conversion } from '../data/outgoing.ts'
+import { addressWith, change, place } from '../data/route.ts'
+import { Dialog } from '../dialogs/dialog.tsx'
+import { Amount, Moment } from '../elements/cells.tsx'
+import { Command, IdLine } from '../elements/copy.tsx'
+import { Fact, Part } from '../elements/fact.tsx'
+import { Link } from '../elements/link.tsx'
+import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from '../elements/outgoing.tsx'
+import { type Column, Table } from '../elements/table.tsx'
+
+const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
+
+/** How much less than quoted came, in percent; undefined before it is known. */
+function slippageOf({ quoted, received }: Conversion): number | undefined {
+  return received === null ? undefined : ratioOf(subtractDecimal(quoted, received), quoted)
+}
+
+/** `as quoted`, `0.12 % less`, `0.3 % more`. */
+function Slippage({ one }: { readonly one: Conversion }) {
+  const share = slippageOf(one)
+  if (share === undefined) return <span class="muted">–</span>
+  const bound = new Intl.NumberFormat(pageLocale(), {
+    numberingSystem: 'latn',
+    style: 'percent',
+    maximumSignificantDigits: 3,
+  })
+  if (Math.abs(share) < 0.000_05) return <span class="muted">as quoted</span>
+  return (
+    <span
+      class={share > 0 ? 'warn-text' : 'good-text'}
+    >{`${bound.format(Math.abs(share))} ${share > 0 ? 'less' : 'more'}`}</span>
+  )
+}
+
+const columns: readonly Column[] = [
+  ['Sold', 'number lead'],
+  ['Quoted', 'number wide'],
+  ['Received', 'number wide'],
+  ['Against the quote', 'wide'],
+  ['State', 'trail'],
+  ['Venue', 'wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
+export function ConversionsTable({ conversions }: { readonly conversions: readonly Conversion[] }) {
+  return (
+    <Table caption="Conversions, the latest first" columns={columns}>
+      {conversions.map((one) => (
+        <tr key={one.id} class={place.value.query.get('conversion') === one.id ? 'is-open' : undefined}>
+          <td class="number lead">
+            <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
+              <Amount amount={one.sold ?? one.amount} token={one.sell} />
+              <span class="narrow">
+                for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}
+              </span>
+            </Link>
+          </td>
+          <td class="number wide">
+            <Amount amount={one.quoted} token={one.buy} />
+          </td>
+          <td class="number wide">
+            {one.received === null ? <span class="muted">–</span> : <Amount amount={one.received} token={one.buy} />}
+          </td>
+          <td class="wide">
+            <Slippage one={one} />
+          </td>
+          <td class="trail">
+            <OutBadge one={one} words={words} />
+            <span class="narrow">
+              <Moment at={one.changedAt} />
+            </span>
+          </td>
+          <td class="wide">{one.venue}</td>
+          <td class="wide">
+            <Transaction tx={one.tx} />
+          </td>
+          <td class="when wide">
+            <Moment at={one.changedAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** Open whenever the address names a conversion that is in the list. */
+export function ConversionDrawer({ conversions }: { readonly conversions: readonly Conversion[] }) {
+  const one = conversions.find(({ id }) => id === place.value.query.get('conversion'))
+  if (!one) return null
+  const { sell, buy, quoted, minimum, sold, received, amount, tx } = one
+  return (
+    <Dialog title="Conversion" class="drawer" onClose={() => change({ conversion: undefined })}>
+      <div class="detail">
+        <div class="detail-top">
+          <p class="detail-amount">
+            <Amount amount={received ?? quoted} token={buy} />
+          </p>
+          <OutBadge one={one} words={words} />
+          <p class="muted">
+            for {formatAmount(sold ?? amount, pageLocale())} {sell}, <Moment at={one.changedAt} />
+          </p>
+        </div>
+        <Part title="Amounts">
+          <dl class="facts">
+            <Fact name="To be sold">
+              <Amount amount={amount} token={sell} />
+            </Fact>
+            {sold !== null && (
+              <Fact name="Sold">
+                <Amount amount={sold} token={sell} />
+                {compareDecimals(sold, amount) > 0 && <span class="muted"> with fees</span>}
+              </Fact>
+            )}
+            <Fact name="Quoted">
+              <Amount amount={quoted} token={buy} />
+            </Fact>
+            <Fact name="At the least">
+              <Amount amount={minimum} token={buy} />
+            </Fact>
+            <Fact name="Received">
+              {received === null ? (
+                <span class="muted">not known before it is final</span>
+              ) : (
+                <>
+                  <Amount amount={received} token={buy} /> (<Slippage one={one} />)
+                </>
+              )}
+            </Fact>
+            <Fact name="Venue">{one.venue}</Fact>
+          </dl>
+        </Part>
+        <Part title="On the chain">
+          <OutFacts one={one}>
+            <IdLine name="Wallet" text={one.wallet} />
+          </OutFacts>
+        </Part>
+        {tx !== null && (
+          <Part title="Check it by hand">
+            <p class="muted">
+              Ask any node what the transaction did, with its address in <code>RPC</code>: what the wallet’s balances
+              rose and fell by is what stands above as received and sold.
+            </p>
+            <Command text={checkCommand(tx)} />
+          </Part>
+        )}
+      </div>
+    </Dialog>
+  )
+}

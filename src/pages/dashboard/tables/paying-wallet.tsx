@@ -1,0 +1,59 @@
+/** The wallet that pays rewards, what it holds, and what it lacks. */
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { Rewards } from '../data/outgoing.ts'
+import { Amount } from '../elements/cells.tsx'
+import { Command, IdLine } from '../elements/copy.tsx'
+import { Fact } from '../elements/fact.tsx'
+
+/** Some thousand fees, or the rent of a handful of token accounts. */
+const littleSol = '0.01'
+
+interface PayingWalletProps {
+  readonly wallet: Rewards['wallet']
+  /** What is due, and what is planned and not sent yet. */
+  readonly due: string
+  readonly threshold: string | null
+}
+
+export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
+  const locale = pageLocale()
+  if (!wallet)
+    return (
+      <div class="card-text">
+        <p>
+          This server pays nobody: it has no key for that. What is due waits for one that has, or for a worker on the
+          same ledger.
+        </p>
+        <Command text="npx paystile worker" />
+      </div>
+    )
+  const missing = subtractDecimal(due, wallet.native)
+  const isShort = compareDecimals(missing, '0') > 0
+  return (
+    <>
+      {isShort && (
+        <p class="note note-warn" role="alert">
+          <b>Too little to pay what is due.</b> Send at least {formatRounded(missing, locale)} NATIVE to this wallet:
+          payouts wait until then.
+        </p>
+      )}
+      {compareDecimals(wallet.sol, littleSol) < 0 && (
+        <p class="note note-warn" role="alert">
+          <b>Little SOL is left.</b> Fees and new token accounts are paid with it; send some.
+        </p>
+      )}
+      <dl class="facts card-text">
+        <IdLine name="Wallet" text={wallet.address} />
+        <Fact name="Holds">
+          <Amount amount={wallet.native} token="NATIVE" />
+        </Fact>
+        <Fact name="For fees">
+          <Amount amount={wallet.sol} token="SOL" />
+        </Fact>
+        {threshold !== null && <Fact name="Pays from">{formatAmount(threshold, locale)} NATIVE on</Fact>}
+      </dl>
+    </>
+  )
+}

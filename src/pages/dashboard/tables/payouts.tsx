@@ -1,0 +1,217 @@
+/** Payouts, and one of them line by line: what was owed, what was taken and what was sent. */
+import { addDecimals } from '../../look/decimals.ts'
+import { useAnswer } from '../data/answer.ts'
+import { pathOf } from '../data/ask.ts'
+import type { Payout, PayoutDetail, PayoutLine, Payouts } from '../data/outgoing.ts'
+import { usePulse } from '../data/pulse.ts'
+import { addressWith, change, place } from '../data/route.ts'
+import { Dialog } from '../dialogs/dialog.tsx'
+import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
+import { Command, CopyButton } from '../elements/copy.tsx'
+import { Part } from '../elements/fact.tsx'
+import { Link } from '../elements/link.tsx'
+import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from '../elements/outgoing.tsx'
+import { Pages, useTurning } from '../elements/pager.tsx'
+import { Notice, When } from '../elements/states.tsx'
+import { type Column, Table } from '../elements/table.tsx'
+import { roleName } from './roles.tsx'
+
+export const payoutWords: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Paid', dropped: 'Given up' }
+const token = 'NATIVE'
+/** Payouts come without a payment. */
+const everyMs = 5_000
+
+export function PayoutsCard() {
+  const turning = useTurning()
+  const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
+  const loaded = useAnswer<Payouts>(pathOf('/api/rewards/payouts', { limit: 10, cursor: turning.cursor }), {
+    follows: pulse,
+  })
+  return (
+    <section class="card" aria-labelledby="payouts">
+      <header class="card-head">
+        <h2 id="payouts">Payouts</h2>
+      </header>
+      <When loaded={loaded}>
+        {({ payouts, next }) =>
+          payouts.length === 0 ? (
+            <Notice title="Nobody was paid yet">
+              <p>Whoever is owed enough is paid in the next round.</p>
+            </Notice>
+          ) : (
+            <>
+              <PayoutsTable payouts={payouts} />
+              <Pages {...turning.pages(next)} />
+            </>
+          )
+        }
+      </When>
+    </section>
+  )
+}
+
+const columns: readonly Column[] = [
+  ['Sent', 'number lead'],
+  ['State', 'trail'],
+  ['Payees', 'number wide'],
+  ['Transaction', 'wide fill'],
+  ['When', 'when wide'],
+]
+
+function PayoutsTable({ payouts }: { readonly payouts: readonly Payout[] }) {
+  return (
+    <Table caption="Payouts, the latest first" columns={columns}>
+      {payouts.map((one) => (
+        <tr key={one.id} class={place.value.query.get('payout') === one.id ? 'is-open' : undefined}>
+          <td class="number lead">
+            <Link href={addressWith({ payout: one.id })} class="row-link" row={one.id}>
+              <Amount amount={one.amount} token={token} />
+              <span class="narrow">
+                to <Count count={one.payees} /> {one.payees === 1 ? 'payee' : 'payees'}
+              </span>
+            </Link>
+          </td>
+          <td class="trail">
+            <OutBadge one={one} words={payoutWords} />
+            <span class="narrow">
+              <Moment at={one.changedAt} />
+            </span>
+          </td>
+          <td class="number wide">
+            <Count count={one.payees} />
+          </td>
+          <td class="wide">
+            <Transaction tx={one.tx} />
+          </td>
+          <td class="when wide">
+            <Moment at={one.changedAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** Open whenever the address names a payout. */
+export function PayoutDrawer() {
+  const id = place.value.query.get('payout')
+  if (id === null) return null
+  return (
+    <Dialog title="Payout" class="drawer" onClose={() => change({ payout: undefined })}>
+      <Detail key={id} id={id} />
+    </Dialog>
+  )
+}
+
+function Detail({ id }: { readonly id: string }) {
+  const pulse = usePulse(everyMs)
+  const loaded = useAnswer<PayoutDetail>(`/api/rewards/payouts/${encodeURIComponent(id)}`, { follows: pulse })
+  if (loaded.trouble?.kind === 'missing')
+    return (
+      <Notice title="There is no such payout here">
+        <p>The link may be from another service. Close this, and look for it in the list.</p>
+      </Notice>
+    )
+  return (
+    <When loaded={loaded} lines={12}>
+      {(payout) => (
+        <div class="detail">
+          <div class="detail-top">
+            <p class="detail-amount">
+              <Amount amount={payout.amount} token={token} />
+            </p>
+            <OutBadge one={payout} words={payoutWords} />
+            <p class="muted">
+              to <Count count={payout.payees} /> {payout.payees === 1 ? 'payee' : 'payees'},{' '}
+              <Moment at={payout.changedAt} />
+            </p>
+          </div>
+          <Part title="Who gets what">
+            <ol class="lines">
+              {payout.lines.map((line) => (
+                <Line key={`${line.role} ${line.payee}`} line={line} />
+              ))}
+            </ol>
+            {payout.lines.length > 1 && (
+              <p class="line-sum">
+                <span>Together</span>
+                <Amount amount={addDecimals(payout.lines.map(({ sent }) => sent))} token={token} />
+              </p>
+            )}
+          </Part>
+          <Part title="On the chain">
+            <OutFacts one={payout} />
+          </Part>
+          {payout.tx !== null && <Check tx={payout.tx} />}
+        </div>
+      )}
+    </When>
+  )
+}
+
+function Line({ line }: { readonly line: PayoutLine }) {
+  const { role, payee } = line
+  return (
+    <li>
+      <p class="line-head">
+        <span class="badge">{roleName[role]}</span>
+        <Link href={addressWith({ payout: undefined, payee: `${role}~${payee}` })}>
+          <Name text={payee} />
+        </Link>
+        <CopyButton text={payee} what={role === 'cashback' ? 'the pseudonym' : 'the wallet'} />
+      </p>
+      <LineSums line={line} />
+    </li>
+  )
+}
+
+/** Owed, less what was taken, is what was sent. */
+export function LineSums({ line: { owed, rate, opening, sent } }: { readonly line: PayoutLine }) {
+  return (
+    <dl class="line-sums">
+      <div>
+        <dt>Owed</dt>
+        <dd>
+          <Amount amount={owed} token={token} />
+        </dd>
+      </div>
+      {Number(rate) > 0 && (
+        <div>
+          <dt>Less, as {token} is worth more than when it was earned</dt>
+          <dd>
+            <Amount amount={`-${rate}`} token={token} />
+          </dd>
+        </div>
+      )}
+      {Number(opening) > 0 && (
+        <div>
+          <dt>Less, for the rent of a token account that there was not</dt>
+          <dd>
+            <Amount amount={`-${opening}`} token={token} />
+          </dd>
+        </div>
+      )}
+      <div class="is-sum">
+        <dt>Sent</dt>
+        <dd>
+          <Amount amount={sent} token={token} />
+        </dd>
+      </div>
+    </dl>
+  )
+}
+
+function Check({ tx }: { readonly tx: string }) {
+  return (
+    <Part title="Check it by hand">
+      <p class="muted">
+        Ask any node what the transaction did, with its address in <code>RPC</code>. Of every payee, the balance after (
+        <code>postTokenBalances</code>) less the balance before (<code>preTokenBalances</code>) is what stands above as
+        sent, and the memo is among the instructions.
+      </p>
+      <Command text={checkCommand(tx)} />
+      <p class="muted">All payouts are reckoned anew, and compared with the chain, by</p>
+      <Command text="npx paystile rewards audit" />
+    </Part>
+  )
+}

@@ -1,0 +1,72 @@
+/** By what payments are shared out, in words. */
+import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
+import { formatAmount } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { RewardsRules } from '../data/outgoing.ts'
+import { Name } from '../elements/cells.tsx'
+import { roleNames } from './roles.tsx'
+
+const percent = (share: string): string => `${formatAmount(share, pageLocale(), 0)} %`
+
+/** `a, b and c`. */
+function listed(items: readonly ComponentChildren[]): ComponentChildren {
+  return items.map((item, index) => (
+    <Fragment key={index}>
+      {index === 0 ? '' : index === items.length - 1 ? ' and ' : ', '}
+      {item}
+    </Fragment>
+  ))
+}
+
+function Tier({ from, share }: RewardsRules['cashback'][number]) {
+  return (
+    <>
+      <b>{percent(share)}</b>
+      {from !== '0' && ` from ${formatAmount(from, pageLocale(), 0)} USDC on`}
+    </>
+  )
+}
+
+export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
+  const { partners, developers, cashback, rest, withoutPartner } = rules
+  return (
+    <ul class="rules">
+      {partners.map(({ name, wallet, share, endpoints }) => (
+        <li key={`${name} ${wallet}`}>
+          <b>{name}</b> <Name text={wallet} /> gets <b>{percent(share)}</b> of{' '}
+          {endpoints.length === 0
+            ? 'nothing yet: no route names it.'
+            : listed(endpoints.map((endpoint) => <code key={endpoint}>{endpoint}</code>))}
+        </li>
+      ))}
+      {Number(developers) > 0 && (
+        <li>
+          Verified developers get <b>{percent(developers)}</b> of what passes through their endpoints.
+        </li>
+      )}
+      {cashback.length > 0 && (
+        <li>
+          Payers get back {listed(cashback.map((tier) => <Tier key={tier.from} {...tier} />))}
+          {cashback.some(({ from }) => from !== '0') && ' that they spent within 7 days'}.
+        </li>
+      )}
+      <li>
+        What is left goes to{' '}
+        {listed(
+          rest.map(({ role, wallet }) => (
+            <Fragment key={role}>
+              {roleNames[role].toLowerCase()} <Name text={wallet} />
+            </Fragment>
+          )),
+        )}{' '}
+        by <b>{rest.map(({ weight }) => weight).join(' : ')}</b>.
+      </li>
+      <li class="muted">
+        {withoutPartner
+          ? 'Where no partner is, developers and payers are rewarded at your own cost, and you keep the rest.'
+          : 'Where no partner is, nobody is rewarded: all of it is yours.'}
+      </li>
+    </ul>
+  )
+}

@@ -1,0 +1,117 @@
+/** Who shares in payments, by role: what was accrued, and what has become of it. */
+import { useEffect, useRef } from 'preact/hooks'
+import type { RewardRole } from '../../../core/payouts/rewards.ts'
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { addDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
+import type { RoleLine, Sums } from '../data/outgoing.ts'
+import { addressWith } from '../data/route.ts'
+import { Count } from '../elements/cells.tsx'
+import { Link } from '../elements/link.tsx'
+
+export const roleNames: Readonly<Record<RewardRole, string>> = {
+  partner: 'Partners',
+  developer: 'Developers',
+  cashback: 'Cashback',
+  treasury: 'Treasury',
+  buyback: 'Buyback',
+  incentives: 'Incentives',
+}
+
+/** Of one payee. */
+export const roleName: Readonly<Record<RewardRole, string>> = {
+  ...roleNames,
+  partner: 'Partner',
+  developer: 'Developer',
+}
+
+/** What was accrued and neither waits nor was paid: the lower rate and the rent of new accounts took it. */
+export function takenOf({ accrued, due, underWay, paid }: Sums): string {
+  return subtractDecimal(accrued, addDecimals([due, underWay, paid]))
+}
+
+export function sumUp(lines: readonly Sums[]): Sums {
+  const of = (name: keyof Sums) => addDecimals(lines.map((line) => line[name]))
+  return { accrued: of('accrued'), due: of('due'), underWay: of('underWay'), paid: of('paid') }
+}
+
+const parts = ['paid', 'underWay', 'due', 'taken'] as const
+
+/** As long as the largest role is wide; its lengths are set by script, as the page's policy wants it. */
+function StackedBar({ line, most }: { readonly line: Sums; readonly most: string }) {
+  const box = useRef<HTMLSpanElement>(null)
+  const amounts = { ...line, taken: takenOf(line) }
+  const shares = parts.map((part) => ratioOf(amounts[part], most) ?? 0)
+  useEffect(() => {
+    for (const [index, share] of shares.entries()) {
+      const piece = box.current?.children[index]
+      if (piece instanceof HTMLElement) piece.style.setProperty('--share', String(Math.max(0, Math.min(1, share))))
+    }
+  }, [shares.join()])
+  return (
+    <span class="stacked" aria-hidden="true" ref={box}>
+      {parts.map((part) => (
+        <span key={part} class={`part-${part}`} />
+      ))}
+    </span>
+  )
+}
+
+const columns = [
+  ['accrued', 'Accrued', 'wide'],
+  ['paid', 'Paid', ''],
+  ['underWay', 'Under way', 'wide'],
+  ['due', 'Due', 'trail'],
+  ['taken', 'Rate, rent', 'wide'],
+] as const
+
+export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine[]; readonly token: string }) {
+  const locale = pageLocale()
+  const most = roles
+    .map(({ accrued }) => accrued)
+    .reduce((one, other) => (Number(other) > Number(one) ? other : one), '0')
+  return (
+    <div class="table-box">
+      <table>
+        <caption class="unseen">What each role was given of payments, in {token}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Role</th>
+            <th scope="col" class="number wide">
+              Payees
+            </th>
+            {columns.map(([name, words, where]) => (
+              <th key={name} scope="col" class={`number ${where}`}>
+                {name !== 'accrued' && <span class={`swatch part-${name}`} aria-hidden="true" />}
+                {words}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {roles.map((line) => {
+            const amounts = { ...line, taken: takenOf(line) }
+            return (
+              <tr key={line.role}>
+                <td class="role">
+                  <Link href={addressWith({ role: line.role })} class="row-link" row={`role ${line.role}`}>
+                    {roleNames[line.role]}
+                  </Link>
+                  <StackedBar line={line} most={most} />
+                </td>
+                <td class="number wide">
+                  <Count count={line.payees} />
+                </td>
+                {columns.map(([name, , where]) => (
+                  <td key={name} class={`number ${where}`} title={`${formatAmount(amounts[name], locale)} ${token}`}>
+                    {Number(amounts[name]) === 0 ? <span class="muted">–</span> : formatRounded(amounts[name], locale)}
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

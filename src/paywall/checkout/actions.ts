@@ -1,0 +1,220 @@
+/** The checkout's desk at one route: how a purchase can be paid from a phone, what a wallet is to sign, and sending it. */
+import type {
+  CheckoutOrder,
+  CheckoutState,
+  CheckoutToken,
+  CheckoutView,
+  Preparation,
+  Sending,
+} from '../../core/checkout/messages.ts'
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { decodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import { grossFor } from '../../core/money/transfer-fee.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import { referenceOf, transactionLink, transferLink } from '../../core/payment/solana-pay.ts'
+import type { DraftOption, Shelf } from '../../core/ports/index.ts'
+import { clockWrong } from '../quote/readiness-report.ts'
+import { paymentOptions } from '../quote/requirements.ts'
+import type { Route } from '../quote/route.ts'
+import type { Probe } from '../quote/token-probe.ts'
+import type { Service } from '../runtime/runtime.ts'
+import type { Purchase, Standing, Standings } from './purchase-state.ts'
+import { createStandings, openPurchase } from './purchase-state.ts'
+import { encodeQr } from './qr.ts'
+import type { Gates } from './transaction-slot.ts'
+import { createGates } from './transaction-slot.ts'
+
+export interface CheckoutDesk {
+  readonly route: Route
+  open(requestId: string): Purchase | undefined
+  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
+  /** What has to be sent of each token, the one of the price first. */
+  tokensOf(purchase: Purchase): readonly CheckoutToken[]
+  view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
+  /** A transaction that pays it, for an account to sign. */
+  prepare(purchase: Purchase, token: TokenCode, account: string, incoming: Incoming): Promise<Preparation | Refusal>
+  answer(order: CheckoutOrder, incoming: Incoming): Promise<object | Refusal>
+}
+
+/** What every step needs. */
+interface Desk {
+  readonly service: Service
+  readonly route: Route
+  readonly probe: Probe
+  readonly gates: Gates
+  readonly standings: Standings
+}
+
+export function createDesk(service: Service, route: Route, probe: Probe, shelf: Shelf): CheckoutDesk {
+  const gates = createGates(shelf, service.cashier, service.clock)
+  const standings = createStandings(service, route, gates)
+  const desk: Desk = { service, route, probe, gates, standings }
+  const { token: priced } = route.config.pricing
+  const open = (requestId: string) => openPurchase(service, route, requestId)
+  return {
+    route,
+    open,
+    standingOf: (purchase, incoming, hint) => standings.of(purchase, incoming, hint),
+    tokensOf: (purchase) =>
+      [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
+        const amount = amountOf(desk, purchase, token)
+        const mint = mintOf(token, route.config.mints)?.address
+        return amount === undefined ? [] : [{ token, amount, ...(mint !== undefined && { mint }) }]
+      }),
+    view: (purchase, token) => viewOf(desk, purchase, token),
+    prepare: (purchase, token, account, incoming) => prepare(desk, purchase, { token, account }, incoming),
+    answer: async (order, incoming) => {
+      const purchase = open(order.requestId)
+      if (!purchase) return refuse('unknown_request')
+      switch (order.kind) {
+        case 'status':
+          return (await standings.of(purchase, incoming, order.tx)).state
+        case 'view':
+          return viewOf(desk, purchase, order.token) ?? refuse('not_priced')
+        case 'prepare':
+          return prepare(desk, purchase, order, incoming)
+        case 'submit':
+          return submit(desk, purchase, decodeBase64url(order.transaction), incoming)
+        case 'test':
+          return payAsTest(desk, purchase, order.token, incoming)
+      }
+    },
+  }
+}
+
+function unitsOf({ probe }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
+  const units = request.amounts[token]
+  const offering = probe.offered().get(token)
+  return units === undefined || !offering ? units : grossFor(units, offering.fees)
+}
+
+function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
+  const units = unitsOf(desk, purchase, token)
+  return units === undefined ? undefined : formatUnits(units, decimalsOf(token, desk.route.config.mints) ?? 0)
+}
+
+function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
+  const { service, route } = desk
+  const amount = amountOf(desk, purchase, token)
+  if (amount === undefined) return undefined
+  const { requestId, recipient } = purchase
+  const { mints, description: label = 'paystile' } = route.config
+  const { publicUrl } = service
+  // Where wallets can ask us, we draft the transaction; elsewhere they put it together by what the link says.
+  const uri = publicUrl?.startsWith('https:')
+    ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
+    : transferLink({ recipient, amount, mint: mintOf(token, mints)?.address, requestId, label })
+  return { uri, rows: encodeQr(uri) }
+}
+
+/** Who asks for such a payment has to sign for it with the wallet that pays, which is not theirs here. */
+export const needsSignature = refuse('signature_required', {
+  detail: 'This requestId is for programs that pay with a wallet of their own; open the address itself in a browser.',
+})
+
+/** States in which something is still to be paid. */
+const unpaid: readonly CheckoutState['state'][] = ['waiting', 'short', 'wrong']
+/** Less than this before its end, a price is not paid any more: it could not land in time. */
+const tooLateMs = 5_000
+
+async function prepare(
+  desk: Desk,
+  purchase: Purchase,
+  { token, account }: { readonly token: TokenCode; readonly account: string },
+  incoming: Incoming,
+): Promise<Preparation | Refusal> {
+  const { service, route, gates, standings } = desk
+  if (purchase.request.proof === 'sig') return needsSignature
+  const { state, vain } = await standings.of(purchase, incoming)
+  if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  if (route.whyClosed() !== undefined) return clockWrong
+  const gate = await gates.current(purchase)
+  if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
+  if (service.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
+  const units = unitsOf(desk, purchase, token)
+  if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
+  const { requestId, recipient } = purchase
+  const { mints } = route.config
+  const reference = referenceOf(requestId)
+  const mint = mintOf(token, mints)
+  const drafting = await service.cashier.draft({ account, recipient, mint, units, requestId, reference })
+  if (drafting.kind === 'transaction') return drafting
+  if (drafting.kind === 'short') {
+    const short = drafting.of === 'fee' ? 'SOL' : token
+    const people = (amount: bigint) => formatUnits(amount, decimalsOf(short, mints) ?? 0)
+    return { kind: 'short', token: short, has: people(drafting.has), needs: people(drafting.needs) }
+  }
+  service.log.warn('payment not drafted', { why: drafting.why })
+  return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
+}
+
+const notForThis = 'The wallet did not return a signed payment for this purchase.'
+const wouldFail =
+  'The payment would fail on chain, so it was not sent; look whether the wallet has enough, and try again.'
+
+/** The ways to pay, with what has to be sent for the price to arrive. */
+async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
+  const { route, service } = desk
+  const { request, recipient } = purchase
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+  return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
+}
+
+async function submit(
+  desk: Desk,
+  purchase: Purchase,
+  bytes: Uint8Array | undefined,
+  incoming: Incoming,
+): Promise<Sending | Refusal> {
+  const { service, gates, standings } = desk
+  const reading = bytes && (await service.cashier.read(bytes, purchase.requestId))
+  if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
+  if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
+  const { signed, isFresh } = reading
+  const { state, vain } = await standings.of(purchase, incoming)
+  if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
+  // Also after a payment that came to nothing: what lands too late is lost.
+  if (service.clock.now() >= purchase.expiresAt)
+    return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
+  if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
+  // Whoever knows the purchase may send something for it. What would not pay it must not stand in the way of a payment.
+  const trial = await service.cashier.tryOut(bytes, await optionsOf(desk, purchase))
+  if (trial.kind === 'unavailable') return refuse('chain_unavailable')
+  if (trial.kind !== 'pays') {
+    service.log.warn('payment not taken', { why: trial.why })
+    return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
+  }
+  if (!(await gates.pass(purchase, signed, vain))) {
+    const gate = await gates.current(purchase)
+    return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
+  }
+  const posting = await service.cashier.send(signed)
+  if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
+  service.log.warn('payment not sent', { why: posting.why })
+  return { kind: 'refused', why: 'The network did not take the payment, so nothing was paid; try again in a minute.' }
+}
+
+/** As a person with a wallet does it, only that nobody has to be asked. */
+async function payAsTest(
+  desk: Desk,
+  purchase: Purchase,
+  token: TokenCode,
+  incoming: Incoming,
+): Promise<Sending | Refusal> {
+  const { testPayer } = desk.service
+  if (!testPayer) return refuse('unknown_request', { detail: 'There is no test money on this network.' })
+  const account = await testPayer.address()
+  const draft = () => prepare(desk, purchase, { token, account }, incoming)
+  let drafted = await draft()
+  if (drafted.kind === 'short' && (await testPayer.fill())) drafted = await draft()
+  if (drafted.kind === 'refused' || drafted.kind === 'state') return drafted
+  if (drafted.kind === 'short')
+    return { kind: 'refused', why: 'The faucet of this chain gives nothing at this moment.' }
+  const bytes = decodeBase64url(drafted.transaction.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
+  return submit(desk, purchase, bytes && (await testPayer.sign(bytes)), incoming)
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { builtParts, factsOf, signature, viewOf } from '../../../tests/pages/stage.ts'
+import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
+import { escapeHtml, inlineScript, inlineStyle } from './escape.ts'
+import { renderCheckout } from './page.ts'
+
+const nonce = 'wQ9o3xJY0bqVn1mZ5r7t2A=='
+const plain = { nonce, script: 'run()', style: 'p{}' }
+const render = (more: Partial<CheckoutFacts> = {}, parts: Partial<typeof plain> = {}): string => {
+  const facts = factsOf(more)
+  return renderCheckout(facts, { ...plain, ...parts, view: viewOf(facts) })
+}
+
+/** Text as a person sees it, without a browser. */
+function seen(html: string): string {
+  return decode(html.replace(/<(script|style)[\s\S]*?<\/\1>/g, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ')
+}
+
+function decode(html: string): string {
+  return html
+    .replace(/&#x([0-9a-f]+);/g, (_, code) => String.fromCodePoint(Number.parseInt(code, 16)))
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+}
+
+/** The tags of a document, with what is in quotes left out. */
+const skeleton = (html: string): string =>
+  (html.match(/<[^>]*>/g) ?? []).map((tag) => tag.replace(/"[^"]*"/g, '""')).join('')
+
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom(
+    '</script><script>alert(1)</script>',
+    '<!--<script>',
+    '" onfocus=alert(1) autofocus x="',
+    "' onload='alert(1)",
+    '</title><img src=x onerror=alert(1)>',
+    ']]>--><svg/onload=alert(1)>',
+    '\u2028\u2029\u0000\ud800\u202e',
+    '&lt;b&gt;&#60;b&#62;',
+  ),
+)
+
+describe('the checkout document', () => {
+  it('is ASCII, loads nothing, and styles nothing inline', () => {
+    const html = render({ what: 'Wetter für Zürich ☀', tokens: [{ token: 'SOL', amount: '0.1' }] }, builtParts())
+    expect(html).toMatch(/^[\t\n\r -~]*$/)
+    expect(html.match(/\b(?:src|href)="(?!data:|solana:|")[^"]*"/g)).toBeNull()
+    expect(html).not.toMatch(/\sstyle=/)
+    expect(html).not.toMatch(/<form|@import|url\(/)
+    expect(html.match(/<script(?! nonce="wQ9o3xJY0bqVn1mZ5r7t2A=="| type="application\/json")/g)).toBeNull()
+  })
+
+  it('no text of a stranger breaks out of its place', () => {
+    const view = (uri: string) => ({ uri: `solana:${uri}&spl-token=x`, rows: viewOf(factsOf()).rows })
+    const calm = skeleton(renderCheckout(factsOf(), { ...plain, view: view('x') }))
+    fc.assert(
+      fc.property(hostile, hostile, hostile, hostile, (seller, what, buys, amount) => {
+        const facts = factsOf({
+          seller,
+          what,
+          buys,
+          recipient: what,
+          tokens: [{ token: 'USDC', amount, mint: seller }],
+        })
+        const html = renderCheckout(facts, { ...plain, view: view(seller) })
+        // A long price is written smaller.
+        expect(skeleton(html).replace('<p id="" class="">', '<p id="">')).toBe(calm)
+        expect(html).toMatch(/^[\t\n\r -~]*$/)
+        const json = /<script type="application\/json" id="facts">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? ''
+        expect(json).not.toMatch(/[<>&]/)
+        expect(JSON.parse(json)).toEqual(facts)
+      }),
+    )
+  })
+
+  it('texts come out as they went in, but for what HTML cannot hold', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
+        expect(decode(escapeHtml(text))).toBe(text)
+      }),
+    )
+    expect(escapeHtml('a\u0000b\ud800c\u009fd')).toBe('a&#xfffd;b&#xfffd;c&#xfffd;d')
+  })
+
+  it('a link that is none of a wallet is not written', () => {
+    const facts = factsOf()
+    const html = renderCheckout(facts, { ...plain, view: { uri: 'javascript:alert(1)', rows: ['1'] } })
+    expect(html).not.toMatch(/javascript:|id="link"/)
+  })
+
+  it('script and style cannot end themselves, and mean the same as ASCII', () => {
+    expect(inlineScript('x="</script><!--·"')).toBe('x="\\x3c/script>\\x3c!--\\u00b7"')
+    expect(inlineStyle('p::before{content:"</style>✓"}')).toBe('p::before{content:"\\3c /style>\\2713 "}')
+  })
+
+  it('shows without a script what is to be paid: price, address, amounts, memo, QR code', () => {
+    const tokens = [
+      { token: 'USDC', amount: '0.01' },
+      { token: 'SOL', amount: '0.0005' },
+    ] as const
+    const facts = factsOf({ tokens })
+    const html = render({ tokens })
+    const text = seen(html)
+    for (const part of [facts.seller, facts.what, facts.recipient, facts.requestId, '0.01 USDC or 0.0005 SOL'])
+      expect(text).toContain(part)
+    expect(text).toContain('price holds until 14:45:00 UTC')
+    expect(text).toContain('After paying, reload this page.')
+    expect(html).toMatch(/<svg id="qr"[^>]*><path d="M4 4\.5m/)
+    expect(html).toContain('<details id="hand" open>')
+  })
+
+  it('says which network is for trying only', () => {
+    expect(seen(render())).toContain('Test network (devnet): no real money')
+    expect(seen(render({ network: 'mainnet' }))).not.toContain('Test network')
+  })
+
+  it.each<[string, CheckoutState, RegExp, boolean]>([
+    ['waiting', { state: 'waiting' }, /Pay with your phone/, true],
+    ['confirming', { state: 'confirming', tx: signature }, /Payment seen It is being confirmed/, false],
+    ['paid', { state: 'paid', tx: signature }, /Paid Thank you/, false],
+    ['used', { state: 'used', tx: signature }, /Opened in another tab/, false],
+    [
+      'short',
+      { state: 'short', tx: signature, token: 'USDC', received: '0.004', required: '0.01' },
+      /Too little was paid/,
+      true,
+    ],
+    ['late', { state: 'late', tx: signature }, /Paid too late/, false],
+    ['wrong', { state: 'wrong', tx: signature, why: 'the transaction failed' }, /The transaction failed\./, true],
+    ['expired', { state: 'expired' }, /This price has expired Nothing was paid\. Get a new price/, false],
+  ])('tells %s without a script', (_name, standing, words, isOffered) => {
+    const html = render({ standing })
+    expect(seen(html)).toMatch(words)
+    expect(html.includes('<section id="pay">')).toBe(isOffered)
+    expect(html.includes('<section id="pay" hidden>')).toBe(!isOffered)
+    if ('tx' in standing) expect(html.split('<section')[0]).toContain(signature)
+  })
+
+  it('shows no way to pay before its script has seen that the cookie was kept, but for browsers without scripts', () => {
+    const html = render({ isKept: false }, builtParts())
+    expect(html).toContain('<section id="pay" class="held">')
+    expect(html).toMatch(/<noscript><style nonce="[^"]+">#pay\.held{visibility:visible}<\/style><\/noscript>/)
+    expect(render({}, builtParts())).toContain('<section id="pay">')
+    expect(render({ isKept: false }, { ...builtParts(), script: '' })).toContain('<section id="pay">')
+  })
+
+  it('has the mark of the house as its icon', () => {
+    const mark = readFileSync(new URL('../../pages/look/mark.svg', import.meta.url), 'utf8').trim()
+    const icon = /<link rel="icon" href="data:image\/svg\+xml,([^"]*)"/.exec(render())?.[1] ?? ''
+    expect(decodeURIComponent(decode(icon)).replaceAll("'", '"')).toBe(mark)
+  })
+
+  it('weighs at most 12 KB with everything in it, as it goes over the wire', () => {
+    const html = render({}, builtParts())
+    expect(factsOf().requestId).toHaveLength(84)
+    const bytes = gzipSync(html, { level: 9 }).length
+    process.stdout.write(`checkout page: ${(bytes / 1000).toFixed(1)} kB gzip\n`)
+    expect(builtParts().script.length).toBeGreaterThan(5_000)
+    expect(bytes).toBeLessThanOrEqual(12_000)
+  })
+})

@@ -1,0 +1,134 @@
+/**
+ * The checkout document: all that a person needs in order to pay, in one piece, readable without a script and loading
+ * nothing. The script in it only brings it to life.
+ */
+import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
+import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
+import { isPayable, longPrice, noticeOf } from '../../core/checkout/texts.ts'
+import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './escape.ts'
+
+export interface CheckoutParts {
+  /** Of the first token. */
+  readonly view: CheckoutView
+  /** Named by the Content-Security-Policy; another one for each document. */
+  readonly nonce: string
+  readonly script: string
+  readonly style: string
+}
+
+const mark =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>paystile</title><rect width="32" height="32" rx="8" fill="#4f3cc9"/><path d="M9 24V8h7.5a5.5 5.5 0 0 1 0 11H9" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23.5" r="2.6" fill="#8ff0c4"/></svg>'
+/** The same text in both places weighs once. */
+const icon = escapeHtml(`data:image/svg+xml,${mark.replaceAll('"', "'").replaceAll('#', '%23')}`)
+const longestText = 120
+
+/** The whole document, as ASCII. Every value in it may come from a stranger. */
+export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
+  const nonce = escapeHtml(parts.nonce)
+  const first = facts.tokens[0]
+  const price = first ? `${first.amount} ${first.token}` : ''
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(`Pay ${price} to ${clip(facts.seller)}`)}</title>
+<link rel="icon" href="${icon}">
+<style nonce="${nonce}">${inlineStyle(parts.style)}</style>
+${isHeldBack(facts, parts) ? `<noscript><style nonce="${nonce}">#pay.held{visibility:visible}</style></noscript>\n` : ''}</head>
+<body>
+${banner(facts)}<main>
+<header>
+<p class="seller"><bdi>${escapeHtml(clip(facts.seller))}</bdi></p>
+<h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
+<p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
+<p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price holds until ${until(facts)}</span></p>
+</header>
+<div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
+<p id="said" role="status" class="unseen"></p>
+<section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
+${choice(facts)}<div id="wallets"></div>
+${phone(parts.view, price)}
+${byHand(facts)}
+</section>
+<p class="print">${promise(facts)}</p>
+</main>
+<footer><img src="${icon}" alt="" width="18" height="18"> Payment by paystile, on Solana</footer>
+<script type="application/json" id="facts">${escapeJson(facts)}</script>
+<script nonce="${nonce}">${inlineScript(parts.script)}</script>
+</body>
+</html>
+`
+}
+
+/** Whether the script has to find out first that the browser kept the cookie. Browsers without scripts show it at once. */
+function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutParts): boolean {
+  return isPayable(standing) && !isKept && script !== ''
+}
+
+function banner({ network }: CheckoutFacts): string {
+  if (network === 'mainnet') return ''
+  return `<aside><b>Test network</b> (${escapeHtml(network)}): no real money</aside>\n`
+}
+
+function notice(facts: CheckoutFacts): string {
+  const told = noticeOf(facts.standing, facts)
+  if (!told) return ''
+  const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
+  // An empty address is that of the page itself: the link loads it again, script or not.
+  const style = told.isQuiet ? '' : ' class="button"'
+  const action = told.action === undefined ? '' : `<a${style} href="">${escapeHtml(told.action)}</a>`
+  return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
+}
+
+/** Of use only with the script, which shows it. */
+function choice({ tokens }: CheckoutFacts): string {
+  if (tokens.length < 2) return ''
+  const rows = tokens.map(({ token, amount }, index) => {
+    const [code, text] = [escapeHtml(token), escapeHtml(amount)]
+    return `<label><input type="radio" name="token" value="${code}"${index === 0 ? ' checked' : ''}><span>${code}</span><small>${text}</small></label>`
+  })
+  return `<fieldset id="tokens" hidden><legend>Pay in</legend>${rows.join('')}</fieldset>\n`
+}
+
+function phone({ uri, rows }: CheckoutView, price: string): string {
+  const size = qrSize(rows)
+  const side = qrPixels(rows)
+  const link = uri.startsWith('solana:')
+    ? `<a id="link" class="button" href="${escapeHtml(uri)}">Open in a wallet app</a>`
+    : ''
+  return `<div class="phone"><h2>Pay with your phone</h2>
+<svg id="qr" role="img" aria-label="${escapeHtml(`QR code: pay ${price}`)}" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
+<p class="hint">Scan it with a Solana wallet. This page notices the payment.</p>
+${link}</div>`
+}
+
+/** Open for those without a script; the script closes it. */
+function byHand(facts: CheckoutFacts): string {
+  const amounts = facts.tokens.map(({ token, amount }) => `${amount} ${token}`).join(' or ')
+  const mint = facts.tokens[0]?.mint
+  const row = (name: string, id: string, value: string, isHidden = false): string =>
+    `<div${isHidden ? ' hidden' : ''}><dt>${name}</dt><dd><code id="${id}">${escapeHtml(value)}</code></dd></div>`
+  return `<details id="hand" open><summary>Pay by hand</summary>
+<p>Send exactly this in one payment, from a wallet of your own that can add a memo. Without the memo the payment cannot be matched to you.</p>
+<dl>${row('Address', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
+<noscript><p>${facts.isKept ? '' : 'Allow cookies for this address before you pay: this browser opens what you bought with one. '}<b>After paying, reload this page.</b></p></noscript></details>`
+}
+
+function promise({ after }: CheckoutFacts): string {
+  return after === 'return'
+    ? 'One payment is enough. Once you have paid you may close this page: who asked for the payment will see it.'
+    : 'One payment is enough. If you close this page after paying, open the same address again in this browser: your payment is kept for you.'
+}
+
+/** For people, and for those without a script: the service's time. */
+function until({ expiresAt }: CheckoutFacts): string {
+  const iso = new Date(expiresAt).toISOString()
+  return `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`
+}
+
+function clip(text: string): string {
+  const points = [...text]
+  return points.length > longestText ? `${points.slice(0, longestText).join('')}\u2026` : text
+}

@@ -1,0 +1,191 @@
+/**
+ * Where a purchase stands, as the ledger and the chain tell it: by the transaction that we sent for it, those that the
+ * watcher saw with its memo or a proof has named, and those that somebody told of and were true.
+ */
+import type { CheckoutState } from '../../core/checkout/messages.ts'
+import { isPayable } from '../../core/checkout/texts.ts'
+import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { Refusal, RefusalCode } from '../../core/payment/refusals.ts'
+import { refusals, refuse } from '../../core/payment/refusals.ts'
+import type { Quote } from '../../core/payment/verify.ts'
+import { judge } from '../../core/payment/verify.ts'
+import type { Capture, SignedDraft } from '../../core/ports/index.ts'
+import type { Proof } from '../../core/protocol/proof.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import { readFinally, readWithin } from '../claim/verify-on-chain.ts'
+import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
+import type { Route } from '../quote/route.ts'
+import type { Service } from '../runtime/runtime.ts'
+import type { Gates } from './transaction-slot.ts'
+
+/** A requestId of a route, opened. */
+export interface Purchase {
+  readonly requestId: string
+  readonly request: OpenedRequest
+  readonly recipient: string
+  /** Its pseudonym. */
+  readonly name: string
+  /** When its price ends, and until when a payment can be claimed: milliseconds since 1970. */
+  readonly expiresAt: number
+  readonly claimableUntil: number
+}
+
+/** Where a purchase stands, and by which payment, where there is one to show. */
+export interface Standing {
+  readonly state: CheckoutState
+  readonly proof?: Omit<Proof, 'claim'>
+  /** The transaction that was sent last, where it turned out to be no payment of this purchase. */
+  readonly vain?: string
+}
+
+/** Undefined for a requestId that is none of this route's. */
+export function openPurchase(service: Service, route: Route, requestId: string): Purchase | undefined {
+  const request = openRequest(requestId)
+  if (!request || !route.tags.some((tag) => equalBytes(tag, request.routeTag))) return undefined
+  const recognition = service.recognise(request)
+  if (recognition.kind !== 'sealed' || !route.recipients.includes(recognition.recipient)) return undefined
+  return {
+    requestId,
+    request,
+    recipient: recognition.recipient,
+    name: service.pseudonyms.request(requestId),
+    expiresAt: (request.issuedAt + request.ttlSeconds) * 1000,
+    claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
+  }
+}
+
+export interface Standings {
+  /** `hint` is a transaction that somebody says has paid it. */
+  of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
+}
+
+/**
+ * Whoever reads a requestId from the chain can pay a trifle for it as often as they like, but only later: the first are
+ * listed, and of these the ones that paid in full are looked at first.
+ */
+const mostListed = 100
+const mostCandidates = 10
+/** How long after a price's end somebody's word for a transaction is waited for. */
+const hintMs = 120_000
+
+export function createStandings(service: Service, route: Route, gates: Gates): Standings {
+  const { clock, ledger } = service
+  const { shelf, books } = ledger
+  const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
+  /** Without the watcher, nobody else knows of it yet. */
+  const remember = async (purchase: Purchase, tx: string): Promise<void> =>
+    void (await shelf?.put(foundOf(purchase, tx), '', purchase.claimableUntil))
+
+  const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
+    const [found = [], seen = []] = await Promise.all([
+      shelf?.list(foundOf(purchase)),
+      books?.captures({ request: purchase.name, order: 'oldest', most: mostListed }),
+    ])
+    const { amounts } = purchase.request
+    const isFull = ({ token, units }: Capture): boolean => units >= (amounts[token] ?? units + 1n)
+    const listed = [...seen.filter(isFull), ...seen.filter((one) => !isFull(one))].slice(0, mostCandidates)
+    const prefix = foundOf(purchase).length
+    const all = [
+      ...(gate ? [gate.signature] : []),
+      ...found.map(({ name }) => name.slice(prefix)),
+      ...listed.map(({ tx }) => encodeBase58(tx)),
+    ]
+    return [...new Set(all)]
+  }
+  const idle = ({ expiresAt }: Purchase): CheckoutState =>
+    clock.now() >= expiresAt ? { state: 'expired' } : { state: 'waiting' }
+
+  return {
+    of: async (purchase, incoming, hint) => {
+      const gate = await gates.current(purchase)
+      const options = await paymentOptions(
+        purchase.request.amounts,
+        route.config.mints,
+        purchase.recipient,
+        service.tokenAccountOf,
+      )
+      const { requestId, recipient } = purchase
+      const window = paymentWindow(purchase.request)
+      const quote: Quote = { requestId, recipient, options, ...window }
+      const look = { service, route, incoming, quote, requestId }
+      if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
+      const candidates = await candidatesOf(purchase, gate)
+      const all = await Promise.all(candidates.map((tx) => standingBy(look, tx)))
+      const best = order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
+      if (best?.state.state === 'confirming' && gate && best.state.tx === gate.signature) {
+        // What can no longer land is as good as never sent.
+        if (await gates.isOver(gate)) return { state: idle(purchase) }
+        // What lands after this is late: better that it does not.
+        if (clock.now() < window.notAfter * 1000) await gates.sendAgain(gate)
+      }
+      const sent = gate && all.find(({ state }) => 'tx' in state && state.tx === gate.signature)
+      const isVain = sent !== undefined && isPayable(sent.state)
+      if (best) return isVain ? { ...best, vain: gate?.signature ?? '' } : best
+      const isAwaited = hint !== undefined && clock.now() < purchase.expiresAt + hintMs
+      return { state: isAwaited ? { state: 'confirming', tx: hint } : idle(purchase) }
+    },
+  }
+}
+
+interface Look {
+  readonly service: Service
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly quote: Quote
+  readonly requestId: string
+}
+
+/** What one transaction comes to. */
+async function standingBy({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<Standing> {
+  const { chain, ledger } = service
+  const txBytes = decodeSignature(tx)
+  if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }
+  const seen = chain.seen(tx)
+  const reading = seen ? ({ kind: 'found', effect: seen } as const) : await chain.read(tx, 0)
+  if (reading.kind !== 'found') return { state: { state: 'confirming', tx } }
+  const verdict = judge(reading.effect, quote)
+  if (verdict.kind === 'refused') return { state: refusedState(tx, verdict) }
+  const payer = verdict.kind === 'late' ? verdict.paid.payer : verdict.payer
+  const payerBytes = decodeAddress(payer)
+  if (!payerBytes) return { state: { state: 'wrong', tx, why: refusals.unsupported_transfer.title } }
+  const proof = { tx, txBytes, requestId, payer, payerBytes }
+  const known = await ledger.peek(txBytes)
+  if (known?.state === 'spent') return { state: { state: 'used', tx }, proof }
+  if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof }
+  if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
+  const final = await readFinally({ service, route, incoming, proof }, quote, {}, known?.state === 'reverted')
+  return { state: final.kind === 'refused' ? refusedState(tx, final) : { state: 'paid', tx }, proof }
+}
+
+/** Whether somebody's word for a transaction is true. It is looked up within the client's budget. */
+async function isTrue({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
+  const txBytes = decodeSignature(tx)
+  if (!txBytes) return false
+  let isOurs = false
+  const proof = { tx, txBytes, requestId, payer: '', payerBytes: new Uint8Array(32) }
+  await readWithin({ service, route, incoming, proof }, quote, async () => {
+    const reading = await service.chain.read(tx, 0)
+    if (reading.kind !== 'found') return refuse('tx_not_found')
+    isOurs = judge(reading.effect, quote).kind === 'paid'
+    return refuse(isOurs ? 'tx_not_final' : 'memo_mismatch')
+  })
+  return isOurs
+}
+
+/** Of several payments, the one that matters most. */
+const order: readonly CheckoutState['state'][] = ['paid', 'confirming', 'used', 'late', 'short', 'wrong']
+
+const mayChange: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
+
+function refusedState(tx: string, refusal: Refusal): CheckoutState {
+  if (mayChange.includes(refusal.code)) return { state: 'confirming', tx }
+  const { shortfall } = refusal
+  if (!shortfall) return { state: 'wrong', tx, why: refusals[refusal.code].title }
+  const { token, decimals } = shortfall
+  const [received, required] = [shortfall.received, shortfall.required].map((units) => formatUnits(units, decimals))
+  return { state: 'short', tx, token, received: received ?? '', required: required ?? '' }
+}

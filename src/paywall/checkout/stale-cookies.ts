@@ -1,0 +1,62 @@
+/**
+ * A browser that has been shown many prices keeps a cookie for each and sends them with every request, until servers refuse
+ * so long a header: before that, the oldest cookies that stand for no payment are taken back.
+ */
+import type { TicketCookie, TicketPlace } from '../../core/checkout/cookie.ts'
+import { readOtherTickets } from '../../core/checkout/cookie.ts'
+import type { CheckoutState } from '../../core/checkout/messages.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { PayDesk } from '../runtime/pay-desk.ts'
+
+/** All cookies of a browser, the one of this address among them. */
+const [mostCookies, mostBytes] = [16, 4_096]
+/** So many are looked at for one page. */
+const mostLookedAt = 8
+
+/** What a cookie stands for, the least worth keeping first. */
+const worths = ['over', 'price', 'unknown', 'payment'] as const
+type Worth = (typeof worths)[number]
+
+const over: readonly CheckoutState['state'][] = ['expired', 'used']
+
+/** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
+export async function outwornCookies(
+  { desks }: { readonly desks: ReadonlyMap<string, Pick<PayDesk, 'stateOf'>> },
+  incoming: Incoming,
+  place: TicketPlace,
+  newBytes: number,
+): Promise<readonly string[]> {
+  const cookies = readOtherTickets(incoming.header('cookie'), place)
+  let count = cookies.length + 1
+  let bytes = cookies.reduce((sum, cookie) => sum + cookie.bytes, newBytes)
+  const isTooMuch = (): boolean => count > mostCookies || bytes > mostBytes
+  if (!isTooMuch()) return []
+  const stateOf = async (requestId: string): Promise<CheckoutState['state'] | undefined> => {
+    const tag = openRequest(requestId)?.routeTag
+    return tag && (await desks.get(encodeBase58(tag))?.stateOf(requestId, incoming))
+  }
+  const worthOf = async ({ tickets }: TicketCookie): Promise<Worth> => {
+    const states = await Promise.all(tickets.map(({ requestId }) => stateOf(requestId)))
+    if (states.every((state) => state !== undefined && over.includes(state))) return 'over'
+    if (states.includes(undefined)) return 'unknown'
+    return states.every((state) => state === 'waiting' || (state && over.includes(state))) ? 'price' : 'payment'
+  }
+  const oldest = cookies.toSorted((one, other) => ageOf(one) - ageOf(other)).slice(0, mostLookedAt)
+  const looked = await Promise.all(oldest.map(async (cookie) => ({ cookie, worth: await worthOf(cookie) })))
+  const names: string[] = []
+  for (const worth of worths.filter((one) => one !== 'payment'))
+    for (const { cookie } of looked.filter((one) => one.worth === worth)) {
+      if (!isTooMuch()) return names
+      names.push(cookie.name)
+      count -= 1
+      bytes -= cookie.bytes
+    }
+  return names
+}
+
+/** When its latest price was made. */
+function ageOf({ tickets }: TicketCookie): number {
+  return openRequest(tickets[0]?.requestId ?? '')?.issuedAt ?? 0
+}

@@ -1,0 +1,73 @@
+/**
+ * One transaction at a time for a purchase: the next goes out only when the one before can no longer land. All servers
+ * agree on it, since each has to put its own on the shelf under the next number, and only one can.
+ */
+import type { Cashier, Clock, Shelf, SignedDraft } from '../../core/ports/index.ts'
+
+interface Subject {
+  readonly name: string
+  readonly claimableUntil: number
+}
+
+export interface Gates {
+  /** The transaction that was sent last. */
+  current(purchase: Subject): Promise<SignedDraft | undefined>
+  /** Whether it failed or can no longer land, or is `vain`: the one that was found to have landed without paying. */
+  isOver(gate: SignedDraft, vain?: string): Promise<boolean>
+  /** True for the one transaction that may be sent now, also when it comes again. */
+  pass(purchase: Subject, signed: SignedDraft, vain?: string): Promise<boolean>
+  /** Not more often than every two seconds. */
+  sendAgain(gate: SignedDraft): Promise<void>
+}
+
+const resendMs = 2_000
+/** What the nodes say of a transaction is good for so long, for all who ask. */
+const fateMs = 1_000
+const mostKept = 1_000
+
+export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates {
+  const sentAt = new Map<string, number>()
+  const over = new Set<string>()
+  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<Cashier['fateOf']> }>()
+  const fateOf: Cashier['fateOf'] = (gate) => {
+    const now = clock.monotonic()
+    const known = fates.get(gate.signature)
+    if (known && now - known.at < fateMs) return known.fate
+    const fate = cashier.fateOf(gate)
+    if (fates.size >= mostKept) fates.clear()
+    fates.set(gate.signature, { at: now, fate })
+    return fate
+  }
+  const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
+  const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
+    (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
+  const isOver: Gates['isOver'] = async (gate, vain) => {
+    if (over.has(gate.signature)) return true
+    const isVain = gate.signature === vain
+    // That it landed is news since the nodes were asked last.
+    const fate = await (isVain ? cashier.fateOf(gate) : fateOf(gate))
+    if (fate !== 'over' && !(fate === 'landed' && isVain)) return false
+    if (over.size >= mostKept) over.clear()
+    over.add(gate.signature)
+    return true
+  }
+  return {
+    current: async (purchase) => (await listOf(purchase)).at(-1),
+    isOver,
+    pass: async (purchase, signed, vain) => {
+      const before = await listOf(purchase)
+      const last = before.at(-1)
+      if (last?.signature === signed.signature) return true
+      if (last && !(await isOver(last, vain))) return false
+      const place = `${prefixOf(purchase)}${String(before.length).padStart(4, '0')}`
+      return shelf.put(place, JSON.stringify(signed), purchase.claimableUntil)
+    },
+    sendAgain: async (gate) => {
+      const now = clock.monotonic()
+      if (now - (sentAt.get(gate.signature) ?? Number.NEGATIVE_INFINITY) < resendMs) return
+      if (sentAt.size >= mostKept) sentAt.clear()
+      sentAt.set(gate.signature, now)
+      await cashier.send(gate)
+    },
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * A person at a sold address: shown what was paid for by the ticket that the browser keeps, or the page on which to pay.
+ *
+ * While a price is good the same one is shown again, so that a reload never makes a second payment; and what was paid for
+ * the price before is still found.
+ */
+import type { Ticket, TicketPlace } from '../../core/checkout/cookie.ts'
+import { formatTickets, readTickets } from '../../core/checkout/cookie.ts'
+import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../../core/checkout/messages.ts'
+import { checkoutHeader, parseOrder } from '../../core/checkout/messages.ts'
+import { isPayable } from '../../core/checkout/texts.ts'
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core/encoding/client-address.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import { asciiJson } from '../../core/encoding/http.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Proof } from '../../core/protocol/proof.ts'
+import { formatAccept, hashClaim } from '../../core/protocol/proof.ts'
+import { formatAllowance } from '../quote/allowance-text.ts'
+import { clockWrong } from '../quote/readiness-report.ts'
+import type { Quoted } from '../quote/route.ts'
+import type { PayDesk } from '../runtime/pay-desk.ts'
+import type { Service } from '../runtime/runtime.ts'
+import type { Rate } from '../runtime/token-bucket.ts'
+import { createCredits } from '../runtime/token-bucket.ts'
+import type { CheckoutDesk } from './actions.ts'
+import { needsSignature } from './actions.ts'
+import { renderCheckout } from './page.ts'
+import type { Purchase, Standing } from './purchase-state.ts'
+import { outwornCookies } from './stale-cookies.ts'
+
+/** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
+export function isForPeople(incoming: Incoming): boolean {
+  if (incoming.method !== 'GET' || !wantsPage(incoming.header('accept'))) return false
+  const destination = incoming.header('sec-fetch-dest')
+  if (destination !== undefined && destination !== 'document') return false
+  return !/prefetch|prerender/.test(`${incoming.header('sec-purpose')} ${incoming.header('purpose')}`)
+}
+
+/** Whether a page is named, and not as what nobody wants. */
+function wantsPage(accept: string | undefined): boolean {
+  if (!accept?.includes('text/html')) return false
+  return !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
+}
+
+/** What a browser's ticket is worth. */
+export interface Found {
+  readonly ticket: Ticket
+  readonly purchase: Purchase
+  readonly standing: Standing
+  /** What to show for it, where it was paid. */
+  readonly proof: Proof | undefined
+}
+
+/** The page, and the price that was made for it, if it is new. */
+export interface Shown {
+  readonly kind: 'shown'
+  readonly answer: Answer
+  readonly quoted: Quoted | undefined
+}
+
+export interface CheckoutVisits extends PayDesk {
+  /** Whether this client may have a page now. Others are answered as programs are, which costs next to nothing. */
+  mayEnter(incoming: Incoming): boolean
+  /** The tickets of this browser for this request, the present one first. */
+  find(incoming: Incoming): Promise<readonly Found[]>
+  /** The page: for the price of a ticket that is still good, or for a new one. */
+  page(incoming: Incoming, found: readonly Found[]): Promise<Shown | Refusal>
+  /** What the script of a page at a sold address asks: by the ticket of its browser, without which nothing is to be paid. */
+  attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
+}
+
+export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
+  const { route } = desk
+  const { clock } = service
+  const creditOf = createCredits(clock)
+  const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
+    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+    const { most, secondsEach } = rates[what]
+    // Where no address is known all share one credit, which one client alone must not use up.
+    const crowd = address === unknownAddress ? unknownClients : 1
+    const credit = creditOf(`${what} ${address}`, { most: most * crowd, secondsEach: secondsEach / crowd })
+    if (credit.left < 1) return false
+    credit.left -= 1
+    return true
+  }
+
+  const { publicUrl, trustProxy } = route.config
+  const base = new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')
+  const placeOf = (incoming: Incoming): TicketPlace => {
+    const isSecure =
+      (publicUrl ?? incoming.origin()).startsWith('https:') ||
+      (publicUrl === undefined && isForwardedSecure(incoming.header('x-forwarded-proto'), trustProxy))
+    return { target: incoming.target, base, isSecure }
+  }
+  const openTicket = async (ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined> => {
+    const purchase = desk.open(ticket.requestId)
+    const claimTag = purchase?.request.claimTag
+    if (!purchase || !claimTag || !equalBytes(claimTag, service.tags.claim(hashClaim(ticket.secret)))) return undefined
+    const bindings = await route.bindingsOf(incoming)
+    if ('kind' in bindings) return undefined
+    return bindings.some((tag) => equalBytes(tag, purchase.request.bindingTag)) ? purchase : undefined
+  }
+  const issue = async (
+    incoming: Incoming,
+  ): Promise<{ ticket: Ticket; purchase: Purchase; quoted: Quoted } | Refusal> => {
+    const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
+    const accept = formatAccept({ kind: 'claim', hash: hashClaim(secret) })
+    const header = (name: string) => (name === 'payment-accept' ? accept : incoming.header(name))
+    const quoted = await route.quote({ ...incoming, header })
+    if (quoted.kind === 'refused') return quoted
+    const purchase = desk.open(quoted.requestId)
+    return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
+  }
+
+  /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
+  const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
+    const purchase = desk.open(order.requestId)
+    if (order.kind === 'view' || !purchase) return undefined
+    const state = order.kind === 'status' && (await desk.standingOf(purchase, incoming, order.tx)).state
+    if (state && !isPayable(state)) return undefined
+    const isEmpty = readTickets(incoming.header('cookie'), placeOf(incoming)).length === 0
+    return refuse('claim_required', { detail: isEmpty ? noCookie : newerCookie })
+  }
+  const holds = async (requestId: string, incoming: Incoming): Promise<boolean> => {
+    const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
+    const own = tickets.filter((ticket) => ticket.requestId === requestId)
+    return (await Promise.all(own.map((ticket) => openTicket(ticket, incoming)))).some((purchase) => purchase)
+  }
+  const answer = async (header: string, incoming: Incoming, needsTicket: boolean): Promise<Answer | Refusal> => {
+    const order = parseOrder(header)
+    if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
+    const isQuestion = order.kind === 'status' || order.kind === 'view'
+    if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
+    const isHolder = needsTicket && (await holds(order.requestId, incoming))
+    const vanity = needsTicket && !isHolder ? await findVanity(order, incoming) : undefined
+    if (vanity) return vanity
+    const told = await desk.answer(order, incoming)
+    if ('code' in told) return told as Refusal
+    return jsonAnswer(isHolder ? told : withoutUse(told, needsTicket ? 'stranded' : 'paid'))
+  }
+
+  return {
+    mayEnter: (incoming) => spend(incoming, 'page'),
+    find: async (incoming) => {
+      const found: Found[] = []
+      for (const ticket of readTickets(incoming.header('cookie'), placeOf(incoming))) {
+        const purchase = await openTicket(ticket, incoming)
+        if (!purchase) continue
+        const standing = await desk.standingOf(purchase, incoming)
+        const isPaid = standing.state.state === 'paid' && standing.proof !== undefined
+        const proof = isPaid && standing.proof ? { ...standing.proof, claim: ticket.secret } : undefined
+        found.push({ ticket, purchase, standing, proof })
+      }
+      return found
+    },
+    page: async (incoming, found) => {
+      const { shown, isGood } = choose(found, clock.now())
+      const current = shown ?? (await issue(incoming))
+      if ('code' in current) return current
+      const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => stateOf(one) !== 'used')
+      const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
+      const isAgain = found.some((one) => stateOf(one) === 'used')
+      // A ticket that the browser has sent is one that it keeps.
+      const isKept = shown !== undefined
+      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
+      const place = {
+        ...placeOf(incoming),
+        seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
+      }
+      const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
+      const outworn = await outwornCookies(service, incoming, place, cookie.indexOf(';'))
+      const cookies = outworn.map((name) => formatTickets([], place, name))
+      const page = pageOf(service, desk, current.purchase, facts)
+      const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
+      return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
+    },
+    title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
+    stateOf: async (requestId, incoming) => {
+      const purchase = desk.open(requestId)
+      return purchase && (await desk.standingOf(purchase, incoming)).state.state
+    },
+    payPage: async (requestId, incoming) => {
+      const purchase = desk.open(requestId)
+      if (!purchase) return undefined
+      if (purchase.request.proof === 'sig') return needsSignature
+      if (!spend(incoming, 'page')) return refuse('rate_limited')
+      const { state: seen } = await desk.standingOf(purchase, incoming)
+      const state = withoutUse(seen, 'paid')
+      if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
+      const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
+      const facts = factsOf(service, desk, purchase, about)
+      return pageOf(service, desk, purchase, facts)
+    },
+    draft: async (requestId, account, wanted, incoming) => {
+      const purchase = desk.open(requestId)
+      const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
+      if (!purchase || !token) return refuse('unknown_request')
+      if (!spend(incoming, 'payment')) return refuse('rate_limited')
+      return desk.prepare(purchase, token, account, incoming)
+    },
+    answer: (header, incoming) => answer(header, incoming, false),
+    attend: (header, incoming) => answer(header, incoming, true),
+  }
+}
+
+/** As so many clients are those counted whose addresses are not known. */
+const unknownClients = 50
+const noCookie = 'This browser has not kept the cookie of this page. Allow cookies for this address, and load it again.'
+const newerCookie = 'This browser has a newer price for this address. Load this page again.'
+
+/** A requestId stands on the chain for everybody to read: whether what it bought was delivered is not for strangers. */
+function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded'): Told {
+  if (!('state' in told)) return told
+  const isHidden = told.state === 'used' || (told.state === 'paid' && instead === 'stranded')
+  return isHidden ? { ...told, state: instead } : told
+}
+
+/** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
+const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {
+  page: { most: 60, secondsEach: 0.5 },
+  question: { most: 120, secondsEach: 0.2 },
+  payment: { most: 30, secondsEach: 2 },
+}
+
+/** States in which nothing is to be paid, whatever became of the price. */
+const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
+/** Payments that will not open the door. */
+const lost: readonly CheckoutState['state'][] = ['late', 'short', 'wrong']
+
+function stateOf({ standing }: Found): CheckoutState['state'] {
+  return standing.state.state
+}
+
+/** The ticket to show again, and whether it is good for another time. */
+function choose(found: readonly Found[], now: number): { readonly shown: Found | undefined; readonly isGood: boolean } {
+  // Something is on its way, or the price stands. What was used up begins anew.
+  const onItsWay = found.find((one) => lasting.includes(stateOf(one)))
+  const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && stateOf(one) !== 'used')
+  if (good) return { shown: good, isGood: true }
+  // A payment that came to nothing is told once, and then there is a new price.
+  const told = found.find((one) => lost.includes(stateOf(one)))
+  return { shown: told, isGood: told === undefined }
+}
+
+function jsonAnswer(value: object): Answer {
+  const body = asciiJson(value)
+  const headers = { ...pageHeaders, 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+  return { kind: 'answer', status: 200, headers, body }
+}
+
+const pageHeaders = {
+  'Cache-Control': 'no-store',
+  Vary: 'Accept, Cookie, Payment-Proof, Payment-Accept, Payment-Checkout',
+  'X-Content-Type-Options': 'nosniff',
+} as const
+
+interface Scene {
+  readonly incoming: Incoming
+  readonly state: CheckoutState
+  readonly isAgain: boolean
+  readonly isKept: boolean
+  readonly after: CheckoutFacts['after']
+}
+
+function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene: Scene): CheckoutFacts {
+  const { config } = desk.route
+  const { network } = service.config
+  const { request, requestId, recipient } = purchase
+  const origin = config.publicUrl ?? scene.incoming.origin()
+  const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
+  return {
+    requestId,
+    network,
+    chain: `solana:${network}`,
+    recipient,
+    seller: URL.canParse(origin) ? new URL(origin).host : origin,
+    what: config.description ?? path ?? '/',
+    buys: formatAllowance(request.allowance),
+    tokens: desk.tokensOf(purchase),
+    expiresAt: purchase.expiresAt,
+    now: Math.floor(service.clock.now()),
+    standing: scene.state,
+    after: scene.after,
+    isAgain: scene.isAgain,
+    isKept: scene.isKept,
+  }
+}
+
+/** The document, under a policy by which only its own script runs and nothing is loaded from elsewhere. */
+function pageOf(service: Service, desk: CheckoutDesk, purchase: Purchase, facts: CheckoutFacts): Answer {
+  const nonce = encodeBase64url(crypto.getRandomValues(new Uint8Array(18)))
+  const first = facts.tokens[0]?.token ?? desk.route.config.pricing.token
+  const view = desk.view(purchase, first) ?? { uri: '', rows: [] }
+  const body = renderCheckout(facts, { view, nonce, ...service.checkoutFiles })
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    kind: 'answer',
+    status: 402,
+    headers: {
+      ...pageHeaders,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Length': String(body.length),
+      'Content-Security-Policy': policy.join('; '),
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin-allow-popups',
+    },
+    body,
+  }
+}

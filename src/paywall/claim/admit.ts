@@ -1,0 +1,293 @@
+/**
+ * From a proof to a grant: cheapest check first, and nothing changes before the last step.
+ *
+ * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
+ */
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { parseRange } from '../../core/encoding/content-range.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import type { FrozenRates } from '../../core/money/rates.ts'
+import { decimalsIn } from '../../core/money/rates.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { worthOf } from '../../core/money/valuation.ts'
+import type { Allowance } from '../../core/payment/allowance.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { PaymentOption, Quote } from '../../core/payment/verify.ts'
+import type { Grant, PaymentRecord, Standing, Take } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/index.ts'
+import { hashClaim, proofText } from '../../core/protocol/proof.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import { endpointOf } from '../config/endpoint.ts'
+import { firstSlice } from '../delivery/byte-quota.ts'
+import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
+import { notePending } from './observed-payments.ts'
+import type { Case, Read } from './verify-on-chain.ts'
+import { readFinally, readPayment, readWithin } from './verify-on-chain.ts'
+
+const signatureAgeSeconds = 300
+
+/** A grant, and what is said about the payment behind it. */
+export interface Admission {
+  readonly kind: 'admitted'
+  /** Undefined inside a window, which is not divided: nothing is held of it. */
+  readonly grant: Grant | undefined
+  /** From which our lease counts, in monotonic milliseconds: before the ledger was asked, so never too late. */
+  readonly takenAt: number
+  readonly allowance: Allowance
+  /** What is left beside the grant. */
+  readonly remaining: bigint
+  /** Milliseconds since 1970. */
+  readonly usableUntil: number
+  readonly token: TokenCode
+  readonly received: bigint
+  readonly payer: string
+  /** False when the ledger knew the payment already. */
+  readonly first: boolean
+}
+
+/** Decides whether a proof opens the door, and if so takes the grant. */
+export function admit(visit: Case): Promise<Admission | Refusal> {
+  const { service, route } = visit
+  const { clock, meter, trace } = service
+  const askedAt = clock.monotonic()
+  return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
+    const outcome = await decideOrRefuse(visit)
+    note({ 'paystile.outcome': outcome.kind === 'refused' ? outcome.code : outcome.kind })
+    meter.observe('paystile_proof_seconds', (clock.monotonic() - askedAt) / 1000)
+    return outcome
+  })
+}
+
+async function decideOrRefuse(visit: Case): Promise<Admission | Refusal> {
+  try {
+    return await decide(visit)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
+    visit.service.log.error('ledger unavailable', { why: error.message })
+    return refuse('ledger_unavailable')
+  }
+}
+
+async function decide(visit: Case): Promise<Admission | Refusal> {
+  const { service, route, proof } = visit
+  const request = openRequest(proof.requestId)
+  if (!request) return refuse('unknown_request')
+  const name = service.pseudonyms.request(proof.requestId)
+  const recognition = service.recognise(request)
+  if (recognition.kind === 'forged') return refuse('unknown_request')
+  const mismatch = (await checkBinding(visit, request)) ?? checkClaim(visit, request)
+  // A response that has just ended here counts as ended, even if the ledger is still writing it down.
+  await service.ending.get(proof.tx)
+  let standing: Standing | undefined
+  if (recognition.kind === 'unknown_key') {
+    // A registered requestId was authentic when it was registered, whatever became of its key.
+    standing = await service.ledger.peek(proof.txBytes)
+    if (standing?.request !== name) return refuse('unknown_request')
+  } else if (!route.recipients.includes(recognition.recipient)) {
+    return refuse('binding_mismatch')
+  }
+  if (mismatch) return mismatch
+  standing ??= await service.ledger.peek(proof.txBytes)
+  const known = standing && judgeStanding(visit, standing, name)
+  if (known?.kind === 'refused') return known
+  const unsigned = checkSignature(visit, request)
+  if (unsigned) return unsigned
+  if (standing && known?.kind === 'usable') {
+    const recipients = recognition.kind === 'sealed' ? [recognition.recipient] : route.recipients
+    return (await checkSigner(visit, request, recipients)) ?? take(visit, name, standing)
+  }
+  if (recognition.kind !== 'sealed') return refuse('unknown_request')
+  return register(visit, request, recognition.recipient, name, standing?.state === 'reverted')
+}
+
+async function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Promise<Refusal | undefined> {
+  if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
+    return refuse(service.routeOf(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
+  }
+  const bindings = await route.bindingsOf(incoming)
+  if ('kind' in bindings) return bindings
+  return bindings.some((tag) => equalBytes(tag, request.bindingTag)) ? undefined : refuse('binding_mismatch')
+}
+
+function checkClaim({ service, proof }: Case, request: OpenedRequest): Refusal | undefined {
+  if (request.claimTag) {
+    if (proof.claim === undefined) return refuse('claim_required')
+    const tag = service.tags.claim(hashClaim(proof.claim))
+    return equalBytes(tag, request.claimTag) ? undefined : refuse('claim_invalid')
+  }
+  if (request.proof !== 'sig') return undefined
+  if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
+  const age = Math.abs(presentMs(service) / 1000 - proof.ts)
+  return age > signatureAgeSeconds
+    ? refuse('signature_invalid', { detail: 'ts is too far from the present.' })
+    : undefined
+}
+
+/** The chain's time while the clock is wrong: a wrong clock must not refuse a payment for good. */
+function presentMs({ clock, clockCheck }: Case['service']): number {
+  return clock.now() - clockCheck.aheadMs()
+}
+
+type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
+
+function judgeStanding({ service, proof }: Case, standing: Standing, name: string): KnownPayment {
+  if (standing.state === 'late') return { kind: 'unregistered' }
+  if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
+  if (standing.request !== name) return refuse('payment_replay')
+  if (standing.payer !== service.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
+  if (standing.state === 'spent') return refuse('payment_replay')
+  return standing.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
+}
+
+/** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
+function checkSignature({ service, route, incoming, proof }: Case, request: OpenedRequest): Refusal | undefined {
+  if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
+  const { genesis } = service
+  const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
+  const { tx, requestId, payer, ts, sig } = proof
+  const signed = route
+    .originsOf(incoming)
+    .some((origin) => service.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
+  return signed ? undefined : refuse('signature_invalid')
+}
+
+/**
+ * The ledger knows who paid, but not who may sign for a payer that cannot: for that the chain is asked again. Otherwise
+ * anybody could sign for anybody as soon as a payment is registered.
+ */
+async function checkSigner(
+  visit: Case,
+  request: OpenedRequest,
+  recipients: readonly string[],
+): Promise<Refusal | undefined> {
+  const { signer, payer } = visit.proof
+  if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
+  let refusal = refuse('payer_mismatch')
+  for (const recipient of recipients) {
+    const verdict = await readWithin(visit, await quoteFor(visit, request, recipient), readPayment)
+    if (verdict.kind !== 'refused') return undefined
+    refusal = verdict
+  }
+  return refusal
+}
+
+async function quoteFor({ service, route, proof }: Case, request: OpenedRequest, recipient: string): Promise<Quote> {
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+  return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
+}
+
+async function register(
+  visit: Case,
+  request: OpenedRequest,
+  recipient: string,
+  name: string,
+  /** The chain took it back once, so it has to be there for good now. */
+  wasReverted: boolean,
+): Promise<Admission | Refusal> {
+  const { service, route, incoming, proof } = visit
+  const claimable = claimableUntil(request, route.config.proofTtlSeconds)
+  if (service.clock.now() > claimable) {
+    if (presentMs(service) <= claimable)
+      return refuse('chain_unavailable', { detail: 'The clock of this server is wrong.' })
+    return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
+  }
+  const quote = await quoteFor(visit, request, recipient)
+  const read: Read = (...call) => readFinally(...call, wasReverted)
+  const verdict = await readWithin(visit, quote, read)
+  if (verdict.kind === 'refused') {
+    notePending(visit, request, recipient, name, verdict.code)
+    return verdict
+  }
+  const paid = verdict.kind === 'late' ? verdict.paid : verdict
+  const payment: PaymentRecord = {
+    tx: proof.txBytes,
+    request: name,
+    payer: service.pseudonyms.wallet(proof.payerBytes),
+    scope: route.config.scope,
+    recipient,
+    token: paid.option.token,
+    required: paid.option.units,
+    received: paid.received,
+    allowance: request.allowance,
+    slot: verdict.slot,
+    finality: verdict.finality,
+    paidAt: verdict.paidAt,
+    usableUntil: usableUntilOf(visit, request.allowance, claimable),
+    endpoint: endpointOf(route.config.endpoint, incoming),
+    ...(await appraise(visit, paid.option, paid.received, verdict.paidAt)),
+  }
+  if (verdict.kind === 'late') {
+    await service.ledger.recordLate(payment)
+    return refuse('payment_expired', {
+      detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
+    })
+  }
+  const admission = await take(visit, name, payment, payment)
+  if (admission.kind === 'admitted' && payment.finality === 'confirmed')
+    service.exposure.add({ ...payment, units: payment.received })
+  return admission
+}
+
+/** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
+async function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
+  const { reportToken } = service.config
+  const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
+  const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
+  return { worth: worthOf({ token, units, decimals }, reportToken, found.table), rates }
+}
+
+/** One request is claimed once. What is used little by little may be used for longer. */
+function usableUntilOf({ service, route }: Case, allowance: Allowance, claimable: number): number {
+  if (isOneRequest(allowance)) return claimable
+  const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
+  const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
+  return Math.max(claimable, Math.floor(service.clock.now() + lifeMs))
+}
+
+type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
+
+async function take(
+  { service, route, incoming, proof }: Case,
+  name: string,
+  facts: PaymentFacts & Partial<Pick<Standing, 'remaining'>>,
+  payment?: PaymentRecord,
+): Promise<Admission | Refusal> {
+  const takenAt = service.clock.monotonic()
+  const { leaseMs } = route.config
+  const { token, received, payer, allowance, remaining: left } = facts
+  const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
+  // A window that is taken for the first time begins now.
+  const until = (remaining: bigint): number =>
+    payment && allowance.unit === 'second' ? service.clock.now() + Number(remaining) * 1000 : facts.usableUntil
+  // A window that is open needs nothing written down to be used.
+  if (allowance.unit === 'second' && !payment && left !== undefined)
+    return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }
+  const order = {
+    tx: proof.txBytes,
+    request: name,
+    leaseMs,
+    ...wanted(allowance, incoming),
+    ...(payment && { payment }),
+  }
+  const taken = await service.ledger.take(order)
+  if (taken.kind === 'granted') {
+    const { grant, remaining } = taken
+    return { ...common, grant, remaining, usableUntil: until(remaining), first: payment !== undefined }
+  }
+  // Taken back by the chain a moment ago: it may land again.
+  if (taken.kind === 'unknown') return refuse('tx_not_final')
+  return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
+}
+
+/** How much to hold of an allowance for this request. */
+function wanted({ unit, amount }: Allowance, incoming: Incoming): Pick<Take, 'amount' | 'from'> {
+  if (unit === 'byte') return { amount: firstSlice }
+  if (unit !== 'file') return { amount: 1n }
+  const range = parseRange(incoming.header('range'), amount)
+  if (!range) return { amount }
+  return { from: range.from, amount: range.to > range.from ? range.to - range.from : 1n }
+}

@@ -1,0 +1,193 @@
+/**
+ * SPEC.md's five verification rules as a list of checks, for whoever wants to know about a payment without using it. The
+ * rules are those of the paywall; nothing is consumed.
+ */
+import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
+import { prepareMac } from '../../core/encoding/hmac.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
+import type { RefusalCode } from '../../core/payment/refusals.ts'
+import type { Effect, Quote } from '../../core/payment/verify.ts'
+import { judge } from '../../core/payment/verify.ts'
+import type { Chain, Clock, Ledger, ReadOptions } from '../../core/ports/index.ts'
+import type { Keyring } from '../../core/protocol/keyring.ts'
+import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
+import type { Amounts, OpenedRequest } from '../../core/protocol/request-id.ts'
+import { isAuthentic, openRequest, sealContext } from '../../core/protocol/request-id.ts'
+import type { TokenAccountOf } from '../quote/requirements.ts'
+import { claimableUntil, paymentOptions, paymentWindow, usualProofTtlSeconds } from '../quote/requirements.ts'
+
+export type Check = 'passed' | 'failed' | 'unchecked'
+
+/** SPEC.md's rules 1 to 5, and whether the requestId is one of ours. */
+export interface Checks {
+  readonly exists: Check
+  readonly recipient: Check
+  readonly amount: Check
+  readonly memo: Check
+  /** Unchecked without a ledger. */
+  readonly unused: Check
+  readonly unexpired: Check
+  /** Unchecked without a secret. */
+  readonly sealed: Check
+}
+
+export interface Verdict {
+  readonly valid: boolean
+  readonly code?: RefusalCode
+  readonly checks: Checks
+  readonly payer?: string
+  readonly token?: TokenCode
+  readonly received?: string
+  readonly slot?: number
+  /** RFC 3339. */
+  readonly paidAt?: string
+}
+
+export interface Expectation {
+  readonly payer: string | undefined
+  /** Undefined to take what the requestId promises, which needs the keyring to believe. */
+  readonly payment: ExpectedPayment | undefined
+  /** For whom the requestId is known to be sealed. Without `payment` others are then not looked for. */
+  readonly sealedFor?: string
+}
+
+export interface ExpectedPayment {
+  readonly recipient: string
+  readonly token: TokenCode
+  readonly units: bigint
+}
+
+export interface VerdictParts {
+  readonly chain: Chain
+  readonly clock: Clock
+  readonly network: Network
+  readonly service: string
+  readonly mints: MintTable
+  readonly waitMs: number
+  readonly keyring: Keyring | undefined
+  readonly ledger: Ledger | undefined
+  readonly tokenAccountOf: TokenAccountOf
+  /** Who may be told whether the payment was used, by its payer; everybody, where this is left out. */
+  readonly tellsUse?: (payer: string) => boolean
+  readonly reading?: ReadOptions
+  /** How long a payment made in time can be claimed; a day, where nobody says. */
+  readonly proofTtlSeconds?: number
+}
+
+export const unchecked: Checks = {
+  exists: 'unchecked',
+  recipient: 'unchecked',
+  amount: 'unchecked',
+  memo: 'unchecked',
+  unused: 'unchecked',
+  unexpired: 'unchecked',
+  sealed: 'unchecked',
+}
+
+export async function judgePayment(
+  parts: VerdictParts,
+  tx: string,
+  requestId: string,
+  { payer, payment, sealedFor }: Expectation,
+): Promise<Verdict> {
+  const txBytes = decodeSignature(tx)
+  if (!txBytes) return fail('proof_malformed', {})
+  const reading = await parts.chain.read(tx, parts.waitMs, parts.reading)
+  if (reading.kind === 'missing') return fail('tx_not_found', { exists: 'failed' })
+  if (reading.kind !== 'found')
+    return fail(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement', {})
+  const { effect } = reading
+  const request = openRequest(requestId)
+  const sole = payment?.recipient ?? sealedFor
+  const recipients = sole === undefined ? recipientsIn(effect) : [sole]
+  const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
+  const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
+  const quote = await quoteFor(parts, requestId, request, recipient, payment)
+  const verdict = judge(effect, quote, payer === undefined ? undefined : { address: payer })
+  if (verdict.kind === 'refused')
+    return { ...fail(verdict.code, { sealed, ...checksFor(verdict.code) }), ...landing(effect) }
+  if (verdict.kind === 'late')
+    return { ...fail('payment_expired', { ...paidChecks, unexpired: 'failed', sealed }), ...landing(effect) }
+  const facts = {
+    payer: verdict.payer,
+    token: verdict.option.token,
+    received: formatUnits(verdict.received, verdict.option.decimals),
+    ...landing(effect),
+  }
+  const checks: Checks = {
+    ...paidChecks,
+    ...(await judgeUse(knowing(parts, verdict.payer), txBytes, requestId, request)),
+    sealed,
+  }
+  const code = (Object.keys(useCodes) as (keyof typeof useCodes)[]).find((check) => checks[check] === 'failed')
+  return { valid: code === undefined, ...(code && { code: useCodes[code] }), checks, ...facts }
+}
+
+const paidChecks = { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed' } as const
+
+const useCodes = { sealed: 'unknown_request', unused: 'payment_replay', unexpired: 'payment_expired' } as const
+
+function fail(code: RefusalCode, checks: Partial<Checks>): Verdict {
+  return { valid: false, code, checks: { ...unchecked, ...checks } }
+}
+
+/** Which rule a refusal broke; the rules are judged in this order, so what stands before it was kept. */
+function checksFor(code: RefusalCode): Partial<Checks> {
+  if (code === 'tx_failed') return { exists: 'failed' }
+  if (code === 'memo_mismatch') return { exists: 'passed', memo: 'failed' }
+  if (code === 'underpaid') return { exists: 'passed', memo: 'passed', recipient: 'passed', amount: 'failed' }
+  if (code === 'payment_expired') return { ...paidChecks, unexpired: 'failed' }
+  return { exists: 'passed', memo: 'passed', recipient: 'failed' }
+}
+
+function landing({ slot, blockTime }: Effect): Pick<Verdict, 'slot' | 'paidAt'> {
+  return { slot, paidAt: new Date(blockTime * 1000).toISOString() }
+}
+
+function recipientsIn(effect: Effect): readonly string[] {
+  return effect.transfers.flatMap(({ destinationOwner }) => (destinationOwner === undefined ? [] : [destinationOwner]))
+}
+
+function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recipient: string): boolean {
+  const key = request && parts.keyring?.sealKeys.get(request.keyId)
+  const bytes = decodeAddress(recipient)
+  if (!request || !key || !bytes) return false
+  return isAuthentic(request, prepareMac(key, sealContext(parts.network, parts.service, bytes)))
+}
+
+async function quoteFor(
+  { mints, tokenAccountOf }: VerdictParts,
+  requestId: string,
+  request: OpenedRequest | undefined,
+  recipient: string,
+  payment: ExpectedPayment | undefined,
+): Promise<Quote> {
+  const amounts: Amounts = payment ? { [payment.token]: payment.units } : (request?.amounts ?? {})
+  const options = await paymentOptions(amounts, mints, recipient, tokenAccountOf)
+  return { requestId, recipient, options, ...(request && paymentWindow(request)) }
+}
+
+/** Whoever may not know of its use is told what can be told without the ledger, and can draw nothing from it. */
+function knowing(parts: VerdictParts, payer: string): VerdictParts {
+  return parts.tellsUse === undefined || parts.tellsUse(payer) ? parts : { ...parts, ledger: undefined }
+}
+
+/** What the ledger adds: whether it was used, and whether it is still claimable. */
+async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
+  const { ledger, keyring, clock, proofTtlSeconds = usualProofTtlSeconds } = parts
+  const standing = await ledger?.peek(tx)
+  const registered = standing !== undefined && standing.state !== 'late'
+  const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
+  const isForeign = name !== undefined && standing?.request !== name
+  const unused: Check = !ledger
+    ? 'unchecked'
+    : registered && (standing.state === 'spent' || isForeign)
+      ? 'failed'
+      : 'passed'
+  // Once registered, the ledger's own time counts, and it says
+  // 'spent' when that is over.
+  const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
+  const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
+  return { unused, unexpired }
+}

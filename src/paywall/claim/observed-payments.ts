@@ -1,0 +1,173 @@
+/** Payments as they are seen on chain, whether or not anybody brings a proof: written down under pseudonyms. */
+import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf, mintOf } from '../../core/money/tokens.ts'
+import type { RefusalCode } from '../../core/payment/refusals.ts'
+import type { Effect, Transfer } from '../../core/payment/verify.ts'
+import { creditOf, isOwnDoing } from '../../core/payment/verify.ts'
+import type { Journal, Mark, Sighting } from '../../core/ports/index.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { RouteConfig } from '../config/config.ts'
+import { endpointOf } from '../config/endpoint.ts'
+import { claimableUntil, paymentWindow, usualProofTtlSeconds } from '../quote/requirements.ts'
+import type { Service, WatchedAccount } from '../runtime/runtime.ts'
+import type { Case } from './verify-on-chain.ts'
+
+/** Has payments to a route's recipients read as they land. */
+export async function watchRoute(service: Service, config: RouteConfig): Promise<void> {
+  if (!config.verifyOnChain || !service.config.watch) return
+  for (const recipient of [config.recipient, ...config.retiredRecipients]) {
+    for (const token of config.acceptedMints) {
+      const mint = mintOf(token, config.mints)
+      const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
+      const decimals = decimalsOf(token, config.mints) ?? 0
+      service.watched.set(destination, { recipient, token, decimals, asset: mint?.address ?? 'SOL' })
+      service.chain.watch(destination)
+    }
+  }
+}
+
+export async function noteSightings(
+  service: Service,
+  journal: Journal,
+  effects: readonly Effect[],
+  read?: { readonly address: string; readonly mark: Mark },
+): Promise<void> {
+  const sightings = effects.flatMap((effect) => sightingOf(service, effect) ?? [])
+  const isNew = new Set(
+    (
+      await journal.sight(
+        sightings.map(({ sighting }) => sighting),
+        read,
+      )
+    ).map(({ tx }) => tx),
+  )
+  for (const { sighting, effect, requestId, decimals } of sightings) {
+    if (!isNew.has(sighting.tx)) continue
+    const { recipient, token, received } = sighting
+    const amount = formatUnits(received, decimals)
+    service.tell({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
+  }
+}
+
+interface Seen {
+  readonly sighting: Sighting
+  readonly effect: Effect
+  readonly requestId: string | undefined
+  readonly decimals: number
+}
+
+/** What came to a watched account, and what for, as far as the payment's memos tell. */
+function sightingOf(service: Service, effect: Effect): Seen | undefined {
+  const tx = decodeSignature(effect.signature)
+  if (!tx || effect.failed) return undefined
+  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(service, effect, transfer) ?? [])
+  // A program on the way may add a transfer of its own. The one that pays for a request is the payment.
+  const arrival = arrivals.find(isPaidFor) ?? arrivals.find(({ purposes }) => purposes.length > 0) ?? arrivals[0]
+  if (!arrival) return undefined
+  const { transfer, account, received, purposes } = arrival
+  const { recipient, token, decimals } = account
+  // It can be claimed by any of them: so it is too little only where it is too little for all.
+  const meant = purposes.find((purpose) => isEnough(purpose, received)) ?? purposes[0]
+  const { requestId, ...purpose } = meant ?? nothing
+  const until = Math.max(0, ...purposes.map((one) => one.claimableUntil))
+  const sighting = {
+    tx,
+    recipient,
+    request: requestId === undefined ? '' : service.pseudonyms.request(requestId),
+    payer: service.pseudonyms.wallet(decodeAddress(transfer.authority) ?? new Uint8Array()),
+    token,
+    received,
+    slot: effect.slot,
+    paidAt: effect.blockTime * 1000,
+    ...purpose,
+    claimableUntil: until,
+  }
+  return { sighting, effect, requestId, decimals }
+}
+
+/** A transfer to a watched account, and what its payer sent there in all. */
+interface Arrival {
+  readonly transfer: Transfer
+  readonly account: WatchedAccount
+  readonly received: bigint
+  readonly purposes: readonly Purpose[]
+}
+
+function arrivalOf(service: Service, effect: Effect, transfer: Transfer): Arrival | undefined {
+  const { asset, destination, authority } = transfer
+  const account = service.watched.get(destination)
+  if (account?.asset !== asset) return undefined
+  const { recipient, token } = account
+  // What the recipient did itself, such as an exchange, is no payment that could be sent back.
+  if (isOwnDoing(effect, recipient)) return undefined
+  const received = creditOf(effect, recipient, asset, authority)
+  const purposes = transfer.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
+  return { transfer, account, received, purposes }
+}
+
+function isPaidFor({ purposes, received }: Arrival): boolean {
+  return purposes.some((purpose) => isEnough(purpose, received))
+}
+
+function isEnough({ required }: Purpose, received: bigint): boolean {
+  return required !== undefined && received >= required
+}
+
+interface Purpose extends Pick<Sighting, 'endpoint' | 'claimableUntil' | 'required' | 'payableUntil'> {
+  readonly requestId: string | undefined
+}
+
+const nothing: Purpose = {
+  requestId: undefined,
+  endpoint: '',
+  claimableUntil: 0,
+  required: undefined,
+  payableUntil: 0,
+}
+
+/** What a payment with this memo is for, and until when it can be claimed. Undefined for what is no requestId of ours. */
+function purposeOf(service: Service, memo: string, token: TokenCode): Purpose | undefined {
+  const request = openRequest(memo)
+  if (!request || service.recognise(request).kind !== 'sealed') return undefined
+  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
+  const payableUntil = paymentWindow(request).notAfter * 1000
+  const required = request.amounts[token]
+  return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
+}
+
+/** What may still turn out to be paid. */
+const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
+
+/**
+ * Has the list show a payment that a genuine proof names and nobody can verify yet. Written behind, and not at all while
+ * many wait: it is for people who look, and the proof comes again.
+ */
+export function notePending(
+  { service, route, incoming, proof }: Case,
+  request: OpenedRequest,
+  recipient: string,
+  name: string,
+  code: RefusalCode,
+): void {
+  if (!unsettled.includes(code)) return
+  const { token: preferred } = route.config.pricing
+  const [token = preferred, received = 0n] =
+    Object.entries(request.amounts).find(([code]) => code === preferred) ?? Object.entries(request.amounts)[0] ?? []
+  service.pending.note({
+    tx: proof.txBytes,
+    recipient,
+    request: name,
+    payer: '',
+    token: token as TokenCode,
+    received,
+    slot: 0,
+    paidAt: Math.floor(service.clock.now()),
+    endpoint: endpointOf(route.config.endpoint, incoming),
+    claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
+    required: received,
+    payableUntil: paymentWindow(request).notAfter * 1000,
+  })
+}

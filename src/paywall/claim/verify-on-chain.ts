@@ -1,0 +1,104 @@
+/**
+ * What the chain says of the payment that a proof names: within the client's budget, and final where much is at stake.
+ */
+import { readClientAddress } from '../../core/encoding/client-address.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refusals, refuse } from '../../core/payment/refusals.ts'
+import type { Late, Paid, Quote } from '../../core/payment/verify.ts'
+import { judge } from '../../core/payment/verify.ts'
+import type { Commitment, ReadOptions } from '../../core/ports/index.ts'
+import type { Proof } from '../../core/protocol/proof.ts'
+import { mustBeFinal } from '../config/finality.ts'
+import type { Route } from '../quote/route.ts'
+import type { Service } from '../runtime/runtime.ts'
+
+/** A proof that was shown to a route. */
+export interface Case {
+  readonly service: Service
+  readonly route: Route
+  readonly incoming: Incoming
+  readonly proof: Proof
+}
+
+/** A verdict with when and where the payment landed, and how sure the chain is of it. */
+export type Landed<Verdict> = Verdict & {
+  readonly slot: number
+  readonly paidAt: number
+  readonly finality: Commitment
+}
+
+/** What a payment came to, as the nodes tell it. */
+export type Read = (visit: Case, quote: Quote, options: ReadOptions) => Promise<Landed<Paid | Late> | Refusal>
+
+/** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
+export async function readWithin(visit: Case, quote: Quote, read: Read): Promise<Landed<Paid | Late> | Refusal> {
+  const { service, route, incoming, proof } = visit
+  if (!route.config.verifyOnChain) return readPayment(visit, quote, {})
+  const isSeen = service.chain.seen(proof.tx) !== undefined
+  const known = isSeen ? await read(visit, quote, {}) : undefined
+  // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
+  if (known && isUseful(known)) return known
+  const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+  const credit = service.budget.enter(address, proof.requestId)
+  if (!credit) return known ?? refuse('rate_limited')
+  let wasUseful = true
+  try {
+    const { isDoubtful } = credit
+    const verdict = await read(visit, quote, { isDoubtful, isAnew: isSeen })
+    wasUseful = isUseful(verdict)
+    return verdict
+  } finally {
+    credit.leave(wasUseful)
+  }
+}
+
+/** An outage is not the client's fault, and what is not final was paid. */
+function isUseful(verdict: Landed<Paid | Late> | Refusal): boolean {
+  if (verdict.kind !== 'refused' || verdict.code === 'tx_not_final') return true
+  return refusals[verdict.code].status === 503 && !verdict.isCostly
+}
+
+/** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
+export async function readFinally(visit: Case, quote: Quote, options: ReadOptions, wasReverted: boolean) {
+  const { service, route } = visit
+  const verdict = await readPayment(visit, quote, options)
+  if (verdict.kind !== 'paid') return verdict
+  const { token, units } = verdict.option
+  const finality = route.config.finality(route.rates.current())
+  const payer = service.pseudonyms.wallet(visit.proof.payerBytes)
+  const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
+  const isSmall = !wasReverted && !mustBeFinal(finality, token, units)
+  if (isSmall && !service.exposure.exceeds(finality.risk, exposure)) return verdict
+  const final = await readPayment(visit, quote, { commitment: 'finalized' })
+  return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
+}
+
+export const readPayment: Read = async ({ service, route, proof }, quote, options) => {
+  if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
+  const reading = await service.chain.read(proof.tx, route.config.waitMs, options)
+  if (reading.kind === 'missing') return refuse('tx_not_found')
+  if (reading.kind !== 'found') {
+    service.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
+    if (reading.kind === 'disagreement') return refuse('chain_disagreement')
+    return refuse('chain_unavailable', { isCostly: reading.isUnreadable ?? false })
+  }
+  const { effect } = reading
+  const signer = proof.sig && proof.signer
+  const verdict = judge(effect, quote, { address: proof.payer, ...(signer && { signer }) })
+  if (verdict.kind === 'refused') {
+    if (verdict.code === 'wrong_recipient' && verdict.detail)
+      service.log.error('token account lost', { recipient: quote.recipient })
+    return verdict
+  }
+  const finality = options.commitment ?? 'confirmed'
+  return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
+}
+
+/** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
+function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Landed<Paid> | Refusal {
+  const option = quote.options.find(({ token }) => token === route.config.pricing.token) ?? quote.options[0]
+  if (!option) return refuse('route_unknown')
+  const landed = { slot: 0, paidAt: now, finality: 'finalized' } as const
+  return { kind: 'paid', option, payer: proof.payer, received: option.units, ...landed }
+}

@@ -1,0 +1,200 @@
+/**
+ * What a payment is tied to: as much of the request as the provider says, and nothing of it is written into the
+ * requestId but a keyed tag. A price may depend on these parts only, so a cheap request's payment opens no dear one.
+ */
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
+
+/** `request`: method, path and query as received. `path`: without the query. Else what is listed. */
+export type Bind = 'request' | 'path' | BoundParts
+
+export interface BoundParts {
+  /** The query parameters that count; left out, the whole query as received. */
+  readonly query?: readonly string[]
+  /** Headers that count, in lower case. */
+  readonly headers?: readonly string[]
+  /** Whether the body counts. */
+  readonly body?: boolean
+}
+
+/** What a price, or a size, may depend on. */
+export interface PricedRequest {
+  readonly method: string
+  readonly path: string
+  /** A bound parameter of the query, the first of that name; asking for another is an error, as for headers. */
+  query(name: string): string | undefined
+  /** A bound header; asking for another is an error, since nothing would keep a payer from changing it. */
+  header(name: string): string | undefined
+  /** Where the body is bound; 0 where there is none. */
+  readonly bodyBytes: number
+}
+
+/** The body of a request: its SHA-256 as base64url, its length, and the names of its fields where it is a form. */
+export interface BodyFacts {
+  readonly digest: string
+  readonly length: number
+  readonly fields: readonly string[]
+}
+
+const noBody: BodyFacts = { digest: '', length: 0, fields: [] }
+
+export function bindsBody(bind: Bind): boolean {
+  return typeof bind === 'object' && bind.body === true
+}
+
+/** The text under a binding tag, after the method and the path. Each kind of binding has an end of its own. */
+export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): string {
+  const { target } = incoming
+  if (bind === 'request') return target
+  const [path, search] = split(target)
+  if (bind === 'path') return `${path}\n*`
+  const parts = {
+    query: bind.query ? chosen(new URLSearchParams(search), bind.query) : search,
+    headers: (bind.headers ?? []).map((name) => incoming.header(name) ?? null),
+    ...(bind.body && { body: { digest: body.digest, length: body.length } }),
+  }
+  return `${path}\n?${JSON.stringify(parts)}`
+}
+
+/** A request as a price function sees it, and the first name that it carries more than once. */
+export interface Priced {
+  readonly request: PricedRequest
+  /** Of the names that are bound, and of those that the function has read so far. */
+  repeated(): Refusal | undefined
+}
+
+export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): Priced {
+  const [path, search] = split(incoming.target)
+  const listed = partsOf(bind)
+  const parameters = new URLSearchParams(search)
+  const sent = readNames(search.slice(1))
+  let repeated: Refusal | undefined
+  // Kept beside the error: a function that catches it must not go on to a price.
+  const check = (what: string, isWrong: boolean): void => {
+    if (!isWrong) return
+    repeated ??= refuse('parameter_repeated', { detail: `The price depends on ${what}; send it once, as that name.` })
+    throw new TypeError(`${what} is there more than once`)
+  }
+  const query = (name: string): string | undefined => {
+    check(`the parameter ${name}`, isRepeated(name, sent, body.fields))
+    return parameters.get(name) ?? undefined
+  }
+  const header = (name: string): string | undefined => {
+    check(`the header ${name}`, isHeaderRepeated(name, incoming))
+    return incoming.header(name)
+  }
+  const request = {
+    method: incoming.method,
+    path,
+    query: refusingMembers((name: string) => {
+      if (listed.query && !listed.query.includes(name)) throw unbound(`the parameter ${name}`, `query: ['${name}']`)
+      return query(name)
+    }),
+    header: (name: string) => {
+      const wanted = name.toLowerCase()
+      if (listed.headers?.includes(wanted)) return header(wanted)
+      throw unbound(`the header ${wanted}`, `headers: ['${wanted}']`)
+    },
+  }
+  try {
+    listed.query?.forEach(query)
+    listed.headers?.forEach(header)
+  } catch {
+    // Told by `repeated`.
+  }
+  // Not among its enumerable members: who prints the request while trying things out has not asked for it.
+  const complete = Object.defineProperty(request as typeof request & { bodyBytes: number }, 'bodyBytes', {
+    get: () => {
+      if (listed.body) return body.length
+      throw unbound('the body', 'body: true')
+    },
+  })
+  return { request: complete, repeated: () => repeated }
+}
+
+function partsOf(bind: Bind): BoundParts {
+  return bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind
+}
+
+/** Whether a form could name a parameter that a price function may read. */
+export function mayReadForm(bind: Bind, incoming: Incoming): boolean {
+  return partsOf(bind).query?.length !== 0 && isForm(incoming)
+}
+
+function unbound(what: string, bind: string): TypeError {
+  return new TypeError(`a price may depend on ${what} only if the payment is bound to it: bind: { ${bind} }`)
+}
+
+/** `query.size` would be undefined, and every price that of nothing: it is an error instead. */
+function refusingMembers<Call extends (name: string) => unknown>(call: Call): Call {
+  return new Proxy(call, {
+    get: (_call, member) => {
+      if (typeof member === 'symbol' || member === 'toJSON') return undefined
+      throw new TypeError(`query is a function: write query('${member}')`)
+    },
+  })
+}
+
+const longestDigest = 512
+
+export interface BodyOptions {
+  readonly mostBytes: number
+  readonly rawBody: ((request: object) => unknown) | undefined
+  /** Whether the fields of a form count. */
+  readonly isForm: boolean
+  /** Whether the body itself is bound. */
+  readonly isBound: boolean
+}
+
+/**
+ * The body's digest. A client may announce it as `Content-Digest` (RFC 9530), and then an unpaid body need not be read;
+ * a paid one always is, and a form.
+ */
+export async function readBodyFacts(
+  incoming: Incoming,
+  isPaid: boolean,
+  options: BodyOptions,
+): Promise<BodyFacts | Refusal> {
+  const announced = isPaid || options.isForm ? undefined : announcedFacts(incoming)
+  // Nobody is to pay for a body that would be refused then.
+  if (announced) return announced.length > options.mostBytes ? refuse('body_too_long') : announced
+  const given = options.rawBody?.(incoming.request)
+  const reading =
+    given instanceof Uint8Array
+      ? ({ kind: 'body', bytes: given } as const)
+      : options.rawBody
+        ? ({ kind: 'gone' } as const)
+        : await incoming.body(options.mostBytes)
+  // Frameworks that have parsed a form keep its fields apart from the query.
+  if (reading.kind === 'gone' && !options.isBound) return noBody
+  if (reading.kind === 'gone') throw new TypeError(bodyGone)
+  if (reading.kind === 'broken') return refuse('body_incomplete')
+  if (reading.kind === 'too_long' || reading.bytes.length > options.mostBytes) return refuse('body_too_long')
+  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(reading.bytes))
+  const fields = options.isForm ? readFormNames(reading.bytes) : []
+  return { digest: encodeBase64url(new Uint8Array(digest)), length: reading.bytes.length, fields }
+}
+
+const bodyGone =
+  'the body was read before the paywall saw it: mount the paywall before the body parser, or give rawBody: (request) => bytes'
+
+function announcedFacts(incoming: Incoming): BodyFacts | undefined {
+  const header = incoming.header('content-digest')
+  const length = incoming.header('content-length')
+  if (header === undefined || header.length > longestDigest || !/^\d{1,15}$/.test(length ?? '')) return undefined
+  const digest = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43})=:\s*(?:,|$)/.exec(header)?.[1]
+  if (digest === undefined) return undefined
+  return { digest: digest.replaceAll('+', '-').replaceAll('/', '_'), length: Number(length), fields: [] }
+}
+
+function chosen(all: URLSearchParams, names: readonly string[]): readonly (readonly [string, string])[] {
+  return names.flatMap((name) => all.getAll(name).map((value) => [name, value] as const))
+}
+
+function split(target: string): readonly [path: string, search: string] {
+  const at = target.indexOf('?')
+  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at)]
+}

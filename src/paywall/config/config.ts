@@ -1,0 +1,254 @@
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { convertAll } from '../../core/money/rates.ts'
+import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import type { Ledger, Log } from '../../core/ports/index.ts'
+import type { Keyring } from '../../core/protocol/keyring.ts'
+import { readKeyring } from '../../core/protocol/keyring.ts'
+import type { FreeQuota } from '../quote/free-quota.ts'
+import type { Pricing } from '../quote/pricing.ts'
+import type { Bind } from './binding.ts'
+import type { ConversionConfig } from './conversion.ts'
+import { readConversion } from './conversion.ts'
+import type { NamedEndpoint } from './endpoint.ts'
+import type { Envelope } from './envelope.ts'
+import type { PaywallEvent } from './events.ts'
+import type { FinalityAt } from './finality.ts'
+import { readFinality } from './finality.ts'
+import type { MintRules } from './mints.ts'
+import { readMints } from './mints.ts'
+import type { AccountKey, ProviderOptions } from './options.ts'
+import { readFree, readPricing } from './pricing.ts'
+import type { RatesConfig } from './rates.ts'
+import { readRatesOption } from './rates.ts'
+import type { Read } from './schema.ts'
+import { describe, explain, schema } from './schema.ts'
+
+/** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
+export interface ServiceConfig {
+  readonly network: Network
+  /** Empty on a localnet that is to be started in this process. */
+  readonly rpc: readonly string[]
+  readonly ledger: string | Ledger | undefined
+  /** May be undefined on localnet, where one is made and kept beside the data. */
+  readonly keyring: Keyring | undefined
+  readonly service: string
+  readonly watch: boolean
+  readonly reportToken: TokenCode
+}
+
+export interface RouteConfig {
+  readonly recipient: string
+  readonly pricing: Pricing
+  readonly acceptedMints: readonly TokenCode[]
+  readonly rates: RatesConfig
+  readonly mints: MintTable
+  readonly allowedTraits: MintRules['allowedTraits']
+  /** Pays for token accounts that the recipient lacks. */
+  readonly accountKey: AccountKey | undefined
+  /** Undefined where nothing is converted. */
+  readonly conversion: ConversionConfig | undefined
+  readonly verifyOnChain: boolean
+  readonly waitMs: number
+  readonly leaseMs: number
+  readonly finality: FinalityAt
+  readonly trustProxy: number
+  readonly scope: string
+  /** Whether the provider named it. */
+  readonly hasScope: boolean
+  readonly bind: Bind
+  readonly bodyLimitBytes: number
+  readonly rawBody: ((request: object) => unknown) | undefined
+  readonly free: FreeQuota | undefined
+  readonly proofBinding: 'negotiated' | 'required'
+  readonly challengeTtlSeconds: number
+  readonly proofTtlSeconds: number
+  readonly allowanceTtlSeconds: number
+  readonly publicUrl: string | undefined
+  readonly description: string | undefined
+  readonly endpoint: NamedEndpoint | undefined
+  readonly envelope: Envelope
+  readonly cors: boolean
+  readonly checkout: boolean
+  readonly retiredRecipients: readonly string[]
+  readonly retiredScopes: readonly string[]
+  readonly retiredBinds: readonly Bind[]
+}
+
+export interface Config {
+  readonly service: ServiceConfig
+  readonly route: RouteConfig
+  readonly onEvent: ((event: PaywallEvent) => void) | undefined
+  readonly log: Log | undefined
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Options that the environment may give, and under which names. */
+export const fromEnvironment: Readonly<Record<string, string>> = {
+  recipient: 'PAYSTILE_RECIPIENT',
+  network: 'PAYSTILE_NETWORK',
+  rpc: 'PAYSTILE_RPC',
+  ledger: 'PAYSTILE_LEDGER',
+  secret: 'PAYSTILE_SECRET',
+  accountKey: 'PAYSTILE_ACCOUNT_KEY',
+  settlementKey: 'PAYSTILE_SETTLEMENT_KEY',
+  service: 'PAYSTILE_SERVICE',
+  publicUrl: 'PAYSTILE_PUBLIC_URL',
+  faucetKey: 'PAYSTILE_FAUCET_KEY',
+  refundKey: 'PAYSTILE_REFUND_KEY',
+}
+/** Those of the paywall; faucet and refunds are the service's own. */
+const paywallNames = Object.keys(fromEnvironment).filter((name) => name !== 'faucetKey' && name !== 'refundKey')
+
+/** Options with what the environment adds, and how to tell of a problem where it is to be mended. */
+export function withEnvironment(options: object, environment: Environment, names = paywallNames) {
+  const given: Record<string, unknown> = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  )
+  const variables: Record<string, string> = {}
+  for (const option of names) {
+    const variable = fromEnvironment[option] ?? ''
+    const value = environment[variable]
+    if (given[option] !== undefined || !value) continue
+    given[option] = option === 'rpc' ? parseNodes(value) : value
+    variables[option] = variable
+  }
+  /** What is wrong is to be mended where it was written. */
+  const locate = (problem: string): string =>
+    problem.replace(/^\w+/, (option) => (variables[option] ? `${option} (${variables[option]})` : option))
+  return { given, locate }
+}
+
+/** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
+export function readConfig(options: ProviderOptions, environment: Environment): Config {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
+  }
+  const { given, locate } = withEnvironment(options, environment)
+  const reading = schema.safeParse(given, { reportInput: true, error: describe })
+  if (!reading.success)
+    throw new ConfigurationError(reading.error.issues.flatMap((issue) => explain(issue)).map(locate))
+  return complete(reading.data, locate)
+}
+
+function complete(read: Read, locate: (problem: string) => string): Config {
+  const problems: string[] = []
+  const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
+  const rates = readRatesOption(read.rates, read.network, problems)
+  const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
+  const pricing = readPricing(read, mints, problems)
+  checkTokens(read, pricing, acceptedMints, mints, rates, problems)
+  const free = readFree(read.free, problems)
+  const finality = readFinality(read, mints, problems)
+  const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
+  checkNetwork(read, problems)
+  const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
+  if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
+  const { recipient, retired } = read
+  return Object.freeze({
+    service: serviceConfigOf(read, keyring),
+    route: Object.freeze({
+      recipient,
+      pricing,
+      acceptedMints,
+      rates,
+      mints,
+      allowedTraits,
+      accountKey: read.accountKey,
+      conversion,
+      verifyOnChain: read.verifyOnChain,
+      waitMs: read.waitSeconds * 1000,
+      leaseMs: read.leaseSeconds * 1000,
+      finality,
+      trustProxy: read.trustProxy,
+      scope: read.scope ?? 'default',
+      hasScope: read.scope !== undefined,
+      bind: read.bind,
+      bodyLimitBytes: read.bodyLimitBytes,
+      rawBody: read.rawBody as RouteConfig['rawBody'],
+      free,
+      proofBinding: read.proofBinding,
+      challengeTtlSeconds: read.challengeTtlSeconds,
+      proofTtlSeconds: read.proofTtlSeconds,
+      allowanceTtlSeconds: read.allowanceTtlSeconds,
+      publicUrl: read.publicUrl?.replace(/\/$/, ''),
+      description: read.description,
+      endpoint: read.endpoint,
+      envelope: read.envelope,
+      cors: read.cors,
+      checkout: read.checkout,
+      retiredRecipients: retired.recipients,
+      retiredScopes: retired.scopes,
+      retiredBinds: retired.binds,
+    }),
+    onEvent: read.onEvent as Config['onEvent'],
+    log: read.log,
+  })
+}
+
+type ServiceRead = Pick<Read, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
+
+export function serviceConfigOf(read: ServiceRead, keyring: Keyring | undefined): ServiceConfig {
+  const { network, ledger, service, watch, reportToken } = read
+  const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[network])
+  return Object.freeze({ network, rpc, ledger, keyring, service, watch, reportToken })
+}
+
+/** What a service needs on its network. */
+export function checkService({ network, ledger, secret, rpc }: ServiceRead, problems: string[]): void {
+  if (network === 'mainnet') {
+    if (rpc === undefined || rpc.length === 0) {
+      problems.push(
+        "rpc: mainnet needs at least one node URL (option rpc or PAYSTILE_RPC); to try things out, use network: 'localnet'",
+      )
+    }
+  }
+  if (network !== 'localnet' && secret === undefined) {
+    problems.push(
+      `secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); make one with: echo "1:$(openssl rand -base64 32)"`,
+    )
+  }
+  if (network !== 'localnet' && typeof ledger === 'string' && ledger.startsWith('memory:')) {
+    problems.push(`ledger: memory forgets payments at every restart, so it is refused on ${network}; give a file path`)
+  }
+}
+
+function checkNetwork(read: Read, problems: string[]): void {
+  const { network, verifyOnChain } = read
+  checkService(read, problems)
+  if (network === 'mainnet' && !verifyOnChain)
+    problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
+}
+
+/** What is accepted must have a mint, and a rate where the price is in another token. */
+function checkTokens(
+  read: Read,
+  { token, decimals, price }: Pricing,
+  accepted: readonly TokenCode[],
+  mints: MintTable,
+  rates: RatesConfig,
+  problems: string[],
+): void {
+  // The price itself is told elsewhere if it is wrong; any other shows whether there is a rate.
+  const units = typeof price === 'bigint' && price > 0n ? price : 1n
+  const amounts = rates.kind === 'fixed' && convertAll({ token, units, decimals }, accepted, mints, rates.table)
+  for (const code of accepted) {
+    if (decimalsOf(code, mints) === undefined) {
+      if (code !== token)
+        problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
+    } else if (amounts && amounts[code] === undefined) {
+      problems.push(
+        `rates.${code}: ${code} is accepted for a price in ${token}, so a rate is needed for both: a table, 'pyth' or 'jupiter'`,
+      )
+    }
+  }
+}
+
+/** A keyring as options and environment give it; what is wrong with it joins the problems. */
+export function openKeyring(secret: string, problems: string[]): Keyring | undefined {
+  const reading = readKeyring(secret)
+  if (reading.kind === 'keyring') return reading.keyring
+  problems.push(`secret: ${reading.why}; it is written as id:secret,id:secret`)
+  return undefined
+}

@@ -1,0 +1,208 @@
+/**
+ * The option `rates` as it is used: a fixed table, or a source that is asked again and again, with its limits.
+ */
+import { isHttpUrl } from '../../core/encoding/http.ts'
+import { nearest } from '../../core/encoding/suggest.ts'
+import { formatNumber } from '../../core/money/money.ts'
+import type { FeedIds, RateLimits, RateSource } from '../../core/money/rate-feed.ts'
+import { usualRateLimits } from '../../core/money/rate-feed.ts'
+import type { RateTable } from '../../core/money/rates.ts'
+import { parseRate, testRates } from '../../core/money/rates.ts'
+import type { Network, TokenCode } from '../../core/money/tokens.ts'
+import { tokenCodes } from '../../core/money/tokens.ts'
+
+/** What a provider may say. */
+export type RatesOption =
+  | Readonly<Partial<Record<TokenCode, string | number>>>
+  | RateSourceName
+  | RateSource['read']
+  | (RateSource & Partial<RateLimits>)
+  | PythOption
+  | JupiterOption
+  | (Partial<RateLimits> & { readonly source: RateSource | RateSource['read'] })
+export type RateSourceName = 'pyth' | 'jupiter'
+
+export interface PythOption extends Partial<RateLimits> {
+  readonly source: 'pyth'
+  /** Ids of price feeds in dollars: 64 hex digits. NATIVE has none unless it is given here. */
+  readonly feeds?: FeedIds
+  /** Where Hermes is. */
+  readonly url?: string
+  readonly apiKey?: string | undefined
+}
+
+export interface JupiterOption extends Partial<RateLimits> {
+  readonly source: 'jupiter'
+  readonly url?: string
+  readonly apiKey?: string | undefined
+}
+
+/** Without `url`, the source's own default. */
+export type RatesConfig =
+  | { readonly kind: 'fixed'; readonly table: RateTable }
+  | (PriceService & { readonly kind: 'pyth'; readonly feeds: FeedIds })
+  | (PriceService & { readonly kind: 'jupiter' })
+  | { readonly kind: 'own'; readonly source: RateSource; readonly limits: RateLimits }
+
+interface PriceService {
+  readonly url: string | undefined
+  readonly apiKey: string | undefined
+  readonly limits: RateLimits
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+const sourceNames: readonly RateSourceName[] = ['pyth', 'jupiter']
+const whatItIs = `must be a table such as { SOL: '150.25' }, 'pyth', 'jupiter', or a source with its limits`
+
+/** Reads the option. What is wrong joins the problems, in sentences that hold no key. */
+export function readRatesOption(option: unknown, network: Network, problems: string[]): RatesConfig {
+  return Object.freeze(read(option, network, problems))
+}
+
+function read(option: unknown, network: Network, problems: string[]): RatesConfig {
+  if (option === undefined) return readTable({}, network, problems)
+  if (isName(option) || typeof option === 'function') return readSource(option, {}, problems)
+  if (typeof option === 'string') {
+    const guess = nearest(option, sourceNames)
+    problems.push(`rates: ${whatItIs}${guess ? `; did you mean '${guess}'?` : ''}`)
+  } else if (typeof option !== 'object' || option === null || Array.isArray(option)) {
+    problems.push(`rates: ${whatItIs}`)
+  } else if ('source' in option) {
+    const { source, ...rest } = option as Given
+    return readSource(source, rest, problems)
+  } else if ('read' in option) {
+    // Its own `this`: a source may be an object that keeps something.
+    const { read: _read, ...rest } = option as Given
+    return readSource(option, rest, problems)
+  } else {
+    return readTable(option as Given, network, problems)
+  }
+  return readTable({}, network, [])
+}
+
+function readTable(given: Given, network: Network, problems: string[]): RatesConfig {
+  const table: Record<string, string> = { ...(network === 'mainnet' ? { USDC: '1' } : testRates) }
+  for (const [code, rate] of entries(given, tokenCodes, ['source', 'read'], 'rates', problems)) {
+    const text = typeof rate === 'number' ? exactText(rate) : rate
+    if (typeof text === 'string' && parseRate(text) !== undefined) table[code] = text
+    else problems.push(`rates.${code}: must be a decimal above zero, such as "150.25"; with many digits, in quotes`)
+  }
+  return { kind: 'fixed', table: Object.freeze(table) }
+}
+
+/** So many digits of a decimal come out of a float as they went in. */
+const exactDigits = 15
+
+/** What a person wrote as a number, where that is certain. */
+function exactText(value: number): string | undefined {
+  const text = formatNumber(value)
+  const digits = text?.replace('.', '').replace(/^0+/, '') ?? ''
+  return digits.length <= exactDigits ? text : undefined
+}
+
+const limitNames = Object.keys(usualRateLimits) as (keyof RateLimits)[]
+
+function readSource(source: unknown, given: Given, problems: string[]): RatesConfig {
+  const own = readOwn(source)
+  const extras = own ? [] : source === 'jupiter' ? ['url', 'apiKey'] : ['url', 'apiKey', 'feeds']
+  const options: Given = Object.fromEntries(entries(given, [...limitNames, ...extras], [], 'rates', problems))
+  const limits = readLimits(options, problems)
+  if (own) return { kind: 'own', source: own, limits }
+  if (!isName(source)) {
+    const guess = typeof source === 'string' ? nearest(source, sourceNames) : undefined
+    problems.push(
+      `rates.source: must be 'pyth', 'jupiter', a function or { read() }${guess ? `; did you mean '${guess}'?` : ''}`,
+    )
+  }
+  const service: PriceService = {
+    url: readUrl(options['url'], problems),
+    apiKey: readKey(options['apiKey'], problems),
+    limits,
+  }
+  if (source === 'jupiter') return { kind: 'jupiter', ...service }
+  return { kind: 'pyth', ...service, feeds: readFeeds(options['feeds'], problems) }
+}
+
+function isName(value: unknown): value is RateSourceName {
+  return sourceNames.includes(value as RateSourceName)
+}
+
+/** A source that is given to several routes stays one. */
+const ownSources = new WeakMap<object, RateSource>()
+
+function readOwn(source: unknown): RateSource | undefined {
+  if ((typeof source !== 'object' && typeof source !== 'function') || source === null) return undefined
+  const read = typeof source === 'function' ? source : 'read' in source ? source.read : undefined
+  if (typeof read !== 'function') return undefined
+  const own = ownSources.get(source) ?? Object.freeze({ read: (read as RateSource['read']).bind(source) })
+  ownSources.set(source, own)
+  return own
+}
+
+const limitRules: Readonly<Record<keyof RateLimits, readonly [least: number, most: number]>> = {
+  refreshSeconds: [1, 3600],
+  maxAgeSeconds: [5, 86_400],
+  maxJump: [0.001, 0.9],
+  jumpHoldSeconds: [1, 86_400],
+  spread: [0, 0.5],
+}
+
+function readLimits(options: Given, problems: string[]): RateLimits {
+  const limits: Record<keyof RateLimits, number> = { ...usualRateLimits }
+  const before = problems.length
+  for (const name of limitNames) {
+    const value = options[name]
+    if (value === undefined) continue
+    const [least, most] = limitRules[name]
+    if (typeof value === 'number' && value >= least && value <= most) limits[name] = value
+    else problems.push(`rates.${name}: must be a number from ${least} to ${most}`)
+  }
+  // Otherwise every token would come and go between two questions.
+  if (problems.length === before && limits.maxAgeSeconds <= limits.refreshSeconds)
+    problems.push(`rates.maxAgeSeconds: must be more than refreshSeconds, which is ${limits.refreshSeconds}`)
+  return Object.freeze(limits)
+}
+
+function readUrl(url: unknown, problems: string[]): string | undefined {
+  if (url === undefined) return undefined
+  if (typeof url === 'string' && isHttpUrl(url)) return url
+  problems.push('rates.url: must be an http or https URL')
+  return undefined
+}
+
+function readKey(key: unknown, problems: string[]): string | undefined {
+  if (key === undefined) return undefined
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,1024}$/.test(key)) return key
+  problems.push('rates.apiKey: must be printable characters without spaces')
+  return undefined
+}
+
+function readFeeds(given: unknown, problems: string[]): FeedIds {
+  const feeds: Record<string, string> = {}
+  if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given))) {
+    problems.push('rates.feeds: must be ids of price feeds by token: { SOL, USDC, NATIVE }')
+    return feeds
+  }
+  for (const [code, id] of entries((given ?? {}) as Given, tokenCodes, [], 'rates.feeds', problems)) {
+    if (typeof id === 'string' && /^(0x)?[0-9a-f]{64}$/i.test(id)) feeds[code] = id
+    else problems.push(`rates.feeds.${code}: must be the id of a price feed, 64 hex digits`)
+  }
+  return Object.freeze(feeds)
+}
+
+/** What is given under known names. Others are problems, with the nearest of the names and of what else could be meant. */
+function entries(
+  given: Given,
+  known: readonly string[],
+  alsoMeant: readonly string[],
+  path: string,
+  problems: string[],
+): readonly (readonly [string, unknown])[] {
+  return Object.entries(given).filter(([key, value]) => {
+    if (known.includes(key)) return value !== undefined
+    const guess = nearest(key, [...known, ...alsoMeant])
+    problems.push(`${path}.${key}: is not an option${guess ? `; did you mean ${guess}?` : ''}`)
+    return false
+  })
+}

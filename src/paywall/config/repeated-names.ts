@@ -1,0 +1,89 @@
+/**
+ * Names that a price depends on and that a request carries more than once, or in a form that other programs read as the
+ * same name. A price function reads one value; the program behind it may read another one, and then the wrong price is paid.
+ */
+import type { Incoming } from '../../core/encoding/http.ts'
+
+/** Names of query parameters and form fields as they were sent, decoded. */
+export function readNames(text: string): readonly string[] {
+  // Some programs separate parameters by semicolons, too.
+  return text.split(/[&;]/).flatMap((part) => {
+    const [name = ''] = part.split('=', 1)
+    return name === '' ? [] : [decodeName(name)]
+  })
+}
+
+function decodeName(text: string): string {
+  const [decoded = ''] = new URLSearchParams(`${text.replaceAll('&', '%26')}=`).keys()
+  return decoded
+}
+
+/** Whether a name is in the query more than once, in another form than exactly its own, or among the fields of a form. */
+export function isRepeated(name: string, sent: readonly string[], fields: readonly string[]): boolean {
+  const alike = sent.filter((other) => isAlike(other, name))
+  return alike.length > 1 || alike.some((other) => other !== name) || fields.some((field) => isAlike(field, name))
+}
+
+/**
+ * `size[]`, `size[0]`, `[size]`, `size.x`, `SIZE`, ` size`, `%73ize` and `size\0` are all `size` to some framework. PHP reads
+ * dots and spaces as underscores.
+ */
+function isAlike(sent: string, name: string): boolean {
+  const [one, other] = [plain(sent), plain(name)]
+  const underscored = (text: string) => text.replace(/[.\s]/g, '_')
+  return (
+    beginsWith(one.split(/[[\].]+/), other.split(/[[\].]+/)) ||
+    beginsWith(underscored(one).split(/[[\]]+/), underscored(other).split(/[[\]]+/))
+  )
+}
+
+function plain(name: string): string {
+  // A program that decodes twice reads %73ize as size.
+  const decoded = name.includes('%') ? decodeName(name.replaceAll('+', '%2B')) : name
+  const [text = ''] = decoded.normalize('NFKC').toLowerCase().split('\0', 1)
+  return text.trim()
+}
+
+function beginsWith(path: readonly string[], start: readonly string[]): boolean {
+  const [parts, first] = [path.filter(Boolean), start.filter(Boolean)]
+  return first.length > 0 && first.every((part, index) => parts[index] === part)
+}
+
+/**
+ * Whether a header is there more than once, under a name that CGI and WSGI read as the same (`X_Model`), or named by
+ * `Connection`, so that proxies take it away.
+ */
+export function isHeaderRepeated(name: string, incoming: Incoming): boolean {
+  const alike = headersLike(name, incoming)
+  if (alike.length > 1 || alike.some(([sent]) => sent.toLowerCase() !== name)) return true
+  const connection = headersLike('connection', incoming).map(([, value]) => value.toLowerCase())
+  return connection.some((value) => value.split(',').some((token) => token.trim() === name))
+}
+
+function headersLike(name: string, incoming: Incoming): readonly (readonly [name: string, value: string])[] {
+  const raw = incoming.rawHeaders()
+  const found: (readonly [string, string])[] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const sent = raw[index] ?? ''
+    if (sent.length === name.length && flat(sent) === flat(name)) found.push([sent, raw[index + 1] ?? ''])
+  }
+  return found
+}
+
+function flat(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
+}
+
+const formTypes = /application\/x-www-form-urlencoded|multipart\/form-data/i
+
+/** Whether any `Content-Type` of the request says that its body is a form. Node reads the first of them, others the last. */
+export function isForm(incoming: Incoming): boolean {
+  return headersLike('content-type', incoming).some(([, value]) => formTypes.test(value))
+}
+
+/** The fields of a form. The boundary is the client's word, so both forms are looked for in every body. */
+export function readFormNames(bytes: Uint8Array): readonly string[] {
+  const text = new TextDecoder('latin1').decode(bytes)
+  const parts = text.matchAll(/content-disposition:[^\r\n]*?[;\s]name\*?\s*=\s*(?:"([^"\r\n]*)"|([^;\s]*))/gi)
+  return [...readNames(text), ...[...parts].map(([, quoted, bare]) => decodeName(quoted ?? bare ?? ''))]
+}

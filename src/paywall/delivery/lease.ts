@@ -1,0 +1,103 @@
+/** A lease that is renewed while a response runs, and whose loss is told at its deadline, whatever else stands still. */
+import type { Clock, Grant, Ledger, Log } from '../../core/ports/index.ts'
+
+export interface HeldLease {
+  isAlive(): boolean
+  /** Monotonic milliseconds. */
+  deadline(): number
+  onLost(callback: () => void): void
+  lose(why: string): void
+  /** It is needed no longer. */
+  stop(): void
+}
+
+export interface LeaseParts {
+  readonly grant: Grant
+  readonly takenAt: number
+  readonly leaseMs: number
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: LeaseParts): HeldLease {
+  let deadline = takenAt + leaseMs
+  let stopped = false
+  let lost = false
+  let tellLost: () => void = () => {}
+  let [heartbeat, expiry]: (ReturnType<typeof setTimeout> | undefined)[] = []
+
+  const lose = (why: string): void => {
+    if (stopped || lost) return
+    lost = true
+    log.warn('lease lost', { leaseMs, why })
+    tellLost()
+  }
+  const beat = async (): Promise<void> => {
+    if (stopped || lost) return
+    const asked = clock.monotonic()
+    if (asked >= deadline) return lose('it ran out')
+    try {
+      if (!(await ledger.renew(grant, leaseMs))) return lose('somebody else has it')
+      deadline = asked + leaseMs
+    } catch (error) {
+      log.warn('lease not renewed', { why: String(error) })
+    }
+    schedule()
+  }
+  const schedule = (): void => {
+    if (stopped || lost) return
+    heartbeat = setTimeout(() => void beat(), leaseMs / 3)
+    heartbeat.unref?.()
+  }
+  /** The deadline waits for nobody: not for a ledger that does not answer, nor for a handler that writes no more. */
+  const watch = (): void => {
+    if (stopped || lost) return
+    const leftMs = deadline - clock.monotonic()
+    if (leftMs > 0) {
+      expiry = setTimeout(watch, Math.ceil(leftMs))
+      expiry.unref?.()
+    } else lose('it ran out')
+  }
+  schedule()
+  watch()
+
+  return {
+    isAlive: () => !lost && clock.monotonic() < deadline,
+    deadline: () => deadline,
+    onLost: (callback) => {
+      tellLost = callback
+    },
+    lose,
+    stop: () => {
+      stopped = true
+      clearTimeout(heartbeat)
+      clearTimeout(expiry)
+    },
+  }
+}
+
+/** A timer of Node's is not good for more than 24 days. */
+const longestTimerMs = 3_600_000
+
+/** The same, but no longer than to this time, in milliseconds since 1970. */
+export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const isOver = (): boolean => clock.now() >= end
+  const watch = (): void => {
+    if (isOver()) held.lose('its time is over')
+    else {
+      timer = setTimeout(watch, Math.min(Math.ceil(end - clock.now()) || longestTimerMs, longestTimerMs))
+      timer.unref?.()
+    }
+  }
+  watch()
+  return {
+    ...held,
+    isAlive: () => held.isAlive() && !isOver(),
+    stop: () => {
+      clearTimeout(timer)
+      held.stop()
+    },
+  }
+}

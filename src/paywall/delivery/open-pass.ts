@@ -1,0 +1,86 @@
+/** From an admission to the pass of a response, and the mark that it leaves on its request. */
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Grant } from '../../core/ports/index.ts'
+import type { Admission } from '../claim/admit.ts'
+import type { Case } from '../claim/verify-on-chain.ts'
+import { corsHeaders } from '../quote/cors.ts'
+import type { Gate, Sale } from './delivery-events.ts'
+import { factsOf, headersFor, isCrossOrigin, tellEnded, tellVerified } from './delivery-events.ts'
+import type { Pass, PaymentFacts } from './pass.ts'
+import { openPass } from './pass.ts'
+import type { Said } from './window-cache.ts'
+import { nothingSaid } from './window-cache.ts'
+import { openWindowPass } from './window-pass.ts'
+
+/**
+ * On the request itself: what stands in a WeakMap is kept by V8's small collections, and here it would keep the request,
+ * too, until the next large one.
+ */
+const mark = Symbol('paystile.admitted')
+
+interface Mark {
+  readonly gate: Gate
+  readonly facts: (() => PaymentFacts) | undefined
+}
+
+type Marked = { [mark]?: Mark }
+
+/** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
+export function gateOf(request: object): Gate | undefined {
+  return (request as Marked)[mark]?.gate
+}
+
+export function markAdmitted(request: object, gate: Gate, facts?: () => PaymentFacts): void {
+  ;(request as Marked)[mark] = { gate, facts }
+}
+
+/**
+ * The payment behind a request that a paywall has let in, for its handler; undefined where there is none.
+ *
+ * @example
+ * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))
+ */
+export function paymentOf(request: object): PaymentFacts | undefined {
+  return (request as Marked)[mark]?.facts?.()
+}
+
+/** `said` is what was said of the same payment to the same request before. */
+export function passFor(gate: Gate, visit: Case, admission: Admission, said: Said = nothingSaid()): Pass {
+  const sale: Sale = { gate, visit, admission, said }
+  tellVerified(sale)
+  const pass = admission.grant ? openGrantPass(sale, admission.grant) : openWindowPass(sale)
+  markAdmitted(visit.incoming.request, gate, pass.facts)
+  return pass
+}
+
+function openGrantPass(sale: Sale, grant: Grant): Pass {
+  const { gate, visit, admission } = sale
+  const { service, route, incoming, proof } = visit
+  const finished = gate.running.begin(() => pass.lose('the service is stopping'))
+  const pass = openPass({
+    admission,
+    grant,
+    method: incoming.method,
+    envelope: route.config.envelope,
+    ledger: service.ledger,
+    clock: service.clock,
+    log: service.log,
+    leaseMs: route.config.leaseMs,
+    facts: () => factsOf(sale),
+    mismatch: () => {
+      const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
+      return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(visit) && corsHeaders) } }
+    },
+    headersFor: (status) => headersFor(sale, status),
+    onEnd: (consequence, recorded) => {
+      tellEnded(sale, consequence)
+      service.ending.set(proof.tx, recorded)
+      void recorded.finally(() => {
+        if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
+        service.changes.note(proof.tx)
+        finished()
+      })
+    },
+  })
+  return pass
+}

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { PaywallEvent } from '../config/events.ts'
+import { createDeadlines } from '../runtime/deadlines.ts'
+import { createRunning } from '../runtime/in-flight.ts'
+import type { Sale } from './delivery-events.ts'
+import { nothingSaid } from './window-cache.ts'
+import { openWindowPass } from './window-pass.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000 }))
+afterEach(() => void vi.useRealTimers())
+
+const head = { status: 200, length: undefined, contentRange: undefined }
+
+/** A response in a window that ends at 10,000, with a lease of a second. */
+function open() {
+  const clock = { now: () => Date.now(), monotonic: () => Date.now() }
+  const events: PaywallEvent[] = []
+  const used: string[] = []
+  const running = createRunning()
+  const deadlines = createDeadlines(clock)
+  const watched = new Set<() => void>()
+  const sale = {
+    gate: { running, listener: (event: PaywallEvent) => events.push(event) },
+    visit: {
+      service: {
+        clock,
+        deadlines: {
+          watch: (end: number, call: () => void) => {
+            const callOff = deadlines.watch(end, call)
+            watched.add(call)
+            return () => void (watched.delete(call) && callOff())
+          },
+        },
+        identity: { sign: () => new Uint8Array(64) },
+        usage: { count: (endpoint: string, event: string) => used.push(`${endpoint} ${event}`) },
+      },
+      route: { config: { leaseMs: 1_000, envelope: 'none', mints: {}, cors: false } },
+      incoming: { method: 'GET', target: '/a?b', header: () => undefined, origin: () => 'http://a' },
+      proof: { tx: 'tx', requestId: 'id' },
+    },
+    admission: {
+      allowance: { unit: 'second', amount: 9n },
+      remaining: 9n,
+      usableUntil: 10_000,
+      token: 'USDC',
+      received: 1n,
+      payer: 'p',
+      first: false,
+    },
+    said: nothingSaid(),
+  }
+  const pass = openWindowPass(sale as unknown as Sale)
+  const lost = vi.fn()
+  pass.onLost(lost)
+  const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
+  return { pass, lost, running, used, endings, watched }
+}
+
+describe('a pass within a window', () => {
+  it('ends a lease after its window, also where nothing is written', () => {
+    const { pass, lost, running, used, endings } = open()
+    pass.begin(head)
+    vi.advanceTimersByTime(9_999)
+    expect([pass.isAlive(), lost.mock.calls.length]).toEqual([true, 0])
+    vi.advanceTimersByTime(1)
+    expect([pass.isAlive(), lost.mock.calls.length]).toEqual([false, 1])
+    // What we break off does not count against the payer.
+    pass.end('aborted', 5)
+    expect([endings(), used, running.count()]).toEqual([['release'], ['/a undelivered'], 0])
+  })
+
+  it('is no longer alive when its time is over, whether or not the timer has said so', () => {
+    const { pass } = open()
+    vi.setSystemTime(11_000)
+    expect(pass.isAlive()).toBe(false)
+  })
+
+  it('is broken off when the service stops', () => {
+    const { pass, lost, running } = open()
+    running.breakOff()
+    expect([pass.isAlive(), lost.mock.calls.length, running.count()]).toEqual([false, 1, 1])
+    pass.end('aborted', 0)
+    expect(running.count()).toBe(0)
+  })
+
+  it('ends once, and nothing happens to it afterwards', () => {
+    const { pass, lost, running, used, endings } = open()
+    pass.begin(head)
+    pass.end('finished', 10)
+    pass.end('aborted', 10)
+    running.breakOff()
+    pass.lose('late')
+    vi.advanceTimersByTime(100_000)
+    expect([endings(), lost.mock.calls.length, pass.isAlive()]).toEqual([['settle'], 0, false])
+    expect(used).toEqual(['/a delivered', '/a reused'])
+    expect(running.count()).toBe(0)
+  })
+
+  it('leaves nothing behind that waits for the end of its window', () => {
+    const { pass, watched } = open()
+    expect(watched.size).toBe(1)
+    pass.end('finished', 0)
+    expect(watched.size).toBe(0)
+  })
+
+  it.each([
+    ['finished', 404, 10, 'count'],
+    ['finished', 502, 10, 'release'],
+    ['aborted', 200, 10, 'count'],
+    ['aborted', 200, 0, 'free'],
+    ['failed', 200, 0, 'release'],
+  ] as const)('that %s with %d after %d bytes comes to %s', (ending, status, bytes, consequence) => {
+    const { pass, endings } = open()
+    pass.begin({ ...head, status })
+    pass.end(ending, bytes)
+    expect(endings()).toEqual([consequence])
+  })
+
+  it('says the same of every good answer, and of a bad one that it is to be tried again', () => {
+    const { pass } = open()
+    const good = pass.begin(head)
+    expect(good.headers.map(([name]) => name)).toEqual([
+      'Cache-Control',
+      'Vary',
+      'Payment-Receipt',
+      'Payment-Allowance',
+    ])
+    expect(pass.begin({ ...head, status: 206 }).headers).toBe(good.headers)
+    expect(pass.begin({ ...head, status: 502 }).headers).toEqual([
+      ['Payment-Status', 'retry'],
+      ['Cache-Control', 'no-store'],
+    ])
+    expect(pass.begin(head).headers).toBe(good.headers)
+  })
+})

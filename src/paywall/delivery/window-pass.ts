@@ -1,0 +1,55 @@
+/**
+ * A pass within a window that is open already: one delivery of a response, of which there may be thousands a second.
+ *
+ * Nothing is held of a window, so nothing is renewed while the response runs and nothing written down at its end. What is
+ * left to lose is its time; a response that is nearly through is let go on for a lease longer.
+ */
+import { consequenceOf } from '../../core/payment/delivery.ts'
+import type { Sale } from './delivery-events.ts'
+import { factsOf, headersFor, tellEnded } from './delivery-events.ts'
+import type { Pass } from './pass.ts'
+
+export function openWindowPass(sale: Sale): Pass {
+  const { gate, visit, admission } = sale
+  const { service, route, incoming } = visit
+  const { clock } = service
+  const end = admission.usableUntil + route.config.leaseMs
+  let status: number | undefined
+  let isLost = false
+  let isEnded = false
+  let tellLost: () => void = () => {}
+  const isHeld = (): boolean => !isLost && clock.now() < end
+  const lose = (): void => {
+    if (isLost || isEnded) return
+    isLost = true
+    tellLost()
+  }
+  const callOff = service.deadlines.watch(end, lose)
+  const finished = gate.running.begin(lose)
+  return {
+    envelope: route.config.envelope,
+    facts: () => factsOf(sale),
+    begin: (head) => {
+      status = head.status
+      return { status, headers: headersFor(sale, status) }
+    },
+    isAlive: () => !isEnded && isHeld(),
+    onLost: (callback) => {
+      tellLost = callback
+    },
+    // Nothing of a window is used up by a response.
+    awaitsArrival: () => false,
+    end: (ending, bodyBytes) => {
+      if (isEnded) return
+      // Broken off by us, it does not count against the payer.
+      const isOurs = ending !== 'finished' && !isHeld()
+      isEnded = true
+      callOff()
+      const { unit } = admission.allowance
+      const delivery = { unit, method: incoming.method, status, bodyBytes, ending }
+      tellEnded(sale, isOurs ? 'release' : consequenceOf(delivery))
+      finished()
+    },
+    lose,
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * A request at a route: without a proof it is told the price, or shown the page on which people pay; with one, its payment
+ * is looked at.
+ */
+import { parseOrder } from '../core/checkout/messages.ts'
+import { readClientAddress } from '../core/encoding/client-address.ts'
+import type { Answer, Incoming } from '../core/encoding/http.ts'
+import type { Refusal } from '../core/payment/refusals.ts'
+import { refuse } from '../core/payment/refusals.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import type { CheckoutVisits } from './checkout/visitor.ts'
+import { isForPeople } from './checkout/visitor.ts'
+import { admit } from './claim/admit.ts'
+import type { Case } from './claim/verify-on-chain.ts'
+import type { Gate } from './delivery/delivery-events.ts'
+import { tell, use } from './delivery/delivery-events.ts'
+import { gateOf, markAdmitted, passFor, paymentOf } from './delivery/open-pass.ts'
+import type { Pass } from './delivery/pass.ts'
+import type { OpenWindows } from './delivery/window-cache.ts'
+import type { FreeCounter } from './quote/free-quota.ts'
+import { clockWrong } from './quote/readiness-report.ts'
+import type { Quoted, Route } from './quote/route.ts'
+import type { Probe } from './quote/token-probe.ts'
+import type { PayDesk } from './runtime/pay-desk.ts'
+import type { Service } from './runtime/runtime.ts'
+
+export interface Admitted {
+  readonly kind: 'admitted'
+  /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
+  readonly pass: Pass | undefined
+}
+export type Entry = Answer | Admitted
+
+export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
+export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
+const unavailable = refuse('resource_unavailable')
+const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
+
+/** A route, and whether what it sells can be charged as configured. */
+export interface Stand {
+  readonly route: Route
+  readonly probe: Probe
+  readonly free: FreeCounter | undefined
+  readonly windows: OpenWindows
+  /** People who pay in a browser. Undefined where there is no page for them. */
+  readonly visits: CheckoutVisits | undefined
+}
+
+/** What somebody without a proof is told: as a rule, the price. */
+function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route, probe, free, visits } = stand
+  const { method, target } = incoming
+  const { config } = route
+  if (gateOf(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  // Let in by a ticket.
+  if (paymentOf(incoming.request)) return rivals(gate, service, stand.route, incoming)
+  if (free) {
+    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
+    if (free.admit(address)) {
+      markAdmitted(incoming.request, gate)
+      tell(gate, service, { kind: 'free', method, target })
+      use(service, route, incoming, 'free')
+      return { kind: 'admitted', pass: undefined }
+    }
+  }
+  if (visits && isForPeople(incoming) && visits.mayEnter(incoming))
+    return receive(gate, service, stand, visits, incoming)
+  // Who has paid already is served all the same.
+  const state = probe.state()
+  if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+  const answer = (quoted: Quoted | Refusal): Answer => {
+    if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
+    countChallenge(gate, service, route, incoming, quoted)
+    return quoted.answer
+  }
+  const fail = (error: unknown): Answer => {
+    service.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
+    return gate.dialect.refusal(misconfigured)
+  }
+  try {
+    const quoted = route.quote(incoming)
+    return quoted instanceof Promise ? quoted.then(answer).catch(fail) : answer(quoted)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function countChallenge(gate: Gate, service: Service, { config }: Route, incoming: Incoming, quoted: Quoted): void {
+  service.usage.count(quoted.endpoint, 'challenged')
+  // Nobody listening is the usual case, and this is the path of every unpaid request.
+  if (!gate.listener) return
+  const { method, target } = incoming
+  const { requestId, price: amount } = quoted
+  tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+}
+
+/** Somebody in a browser: served for a payment that was made there, or shown the page. */
+async function receive(
+  gate: Gate,
+  service: Service,
+  stand: Stand,
+  visits: CheckoutVisits,
+  incoming: Incoming,
+): Promise<Entry> {
+  try {
+    const found = await visits.find(incoming)
+    const paid = found.find(({ proof }) => proof)
+    if (paid?.proof) {
+      if (!gate.open)
+        return turnAwayFrom(gate, service, stand.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
+      const entry = await show(gate, { service, route: stand.route, incoming, proof: paid.proof }, stand.windows)
+      if (entry.kind === 'admitted') return entry
+      // Whatever is in the way of it, the page tells, and goes on asking.
+      if (entry.status >= 500) return entry
+    }
+    const state = stand.probe.state()
+    if (state !== 'good' && found.length === 0)
+      return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+    // A price that stands is not shown either: what is paid now may look late.
+    if (stand.route.whyClosed() !== undefined && !found.some(({ standing }) => standing.state.state === 'confirming'))
+      return gate.dialect.refusal(clockWrong)
+    const page = await visits.page(incoming, found)
+    if (page.kind === 'refused') return gate.dialect.refusal(page)
+    if (page.quoted) countChallenge(gate, service, stand.route, incoming, page.quoted)
+    return page.answer
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) return gate.dialect.refusal(refuse('ledger_unavailable'))
+    service.log.error('not priced', {
+      target: incoming.target,
+      why: error instanceof Error ? error.message : String(error),
+    })
+    return gate.dialect.refusal(misconfigured)
+  }
+}
+
+export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+  const { route, windows } = stand
+  if (gate.paused !== undefined && gateOf(incoming.request) !== gate) {
+    const paused = enterPaused(gate, service, stand, incoming)
+    if (paused) return paused
+  }
+  const window = gate.open && !gateOf(incoming.request) ? windows.find(incoming) : undefined
+  if (window) {
+    const visit: Case = { service, route, incoming, proof: window.proof }
+    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window.said) }
+  }
+  const reading = gate.dialect.readProof(incoming)
+  if (reading === undefined) {
+    const order = stand.visits && incoming.header('payment-checkout')
+    if (stand.visits && order !== undefined) return attend(gate, service, stand.visits, order, incoming)
+    return challenge(gate, service, stand, incoming)
+  }
+  const turnAway = (refusal: Refusal, requestId?: string): Answer =>
+    turnAwayFrom(gate, service, route, incoming, refusal, requestId)
+  if (reading.kind === 'malformed')
+    return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
+  const { proof } = reading
+  const before = gateOf(incoming.request)
+  if (before === gate) return { kind: 'admitted', pass: undefined }
+  if (before) return rivals(gate, service, route, incoming, proof.requestId)
+  if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
+  return show(gate, { service, route, incoming, proof }, windows)
+}
+
+/** Nothing is sold, and no payment is used up. A page that is open may still ask what became of its payment. */
+function enterPaused(gate: Gate, service: Service, { route }: Stand, incoming: Incoming): Answer | undefined {
+  const reading = gate.dialect.readProof(incoming)
+  const requestId = reading?.kind === 'proof' ? reading.proof.requestId : undefined
+  if (reading) return turnAwayFrom(gate, service, route, incoming, unavailable, requestId)
+  const order = incoming.header('payment-checkout')
+  return order !== undefined && isQuestion(order) ? undefined : gate.dialect.refusal(unavailable)
+}
+
+function isQuestion(header: string): boolean {
+  const order = parseOrder(header)
+  return order?.kind === 'status' || order?.kind === 'view'
+}
+
+/** The desk of a route for `/pay`: while the route is paused, nothing can be paid there either. */
+export function deskOf(gate: Gate, visits: CheckoutVisits): PayDesk {
+  return {
+    ...visits,
+    draft: async (...order) => (gate.paused === undefined ? visits.draft(...order) : unavailable),
+    answer: async (header, incoming) =>
+      gate.paused === undefined || isQuestion(header) ? visits.answer(header, incoming) : unavailable,
+  }
+}
+
+/** What another paywall was paid for must not be used up by the price of this one. */
+function rivals(gate: Gate, service: Service, route: Route, incoming: Incoming, requestId?: string): Answer {
+  const { target } = incoming
+  service.log.error('two paywalls before one resource', {
+    target,
+    why: 'one payment opens one of them; mount only one',
+  })
+  return turnAwayFrom(gate, service, route, incoming, refuse('handler_failed'), requestId)
+}
+
+/** What a proof comes to. */
+function show(gate: Gate, visit: Case, windows: OpenWindows): Promise<Entry> {
+  const { service, route, incoming, proof } = visit
+  const done = gate.running.begin()
+  return admit(visit)
+    .then((admission): Entry => {
+      if (admission.kind === 'refused') return turnAwayFrom(gate, service, route, incoming, admission, proof.requestId)
+      windows.keep(incoming, proof, admission)
+      return { kind: 'admitted', pass: passFor(gate, visit, admission) }
+    })
+    .finally(done)
+}
+
+function turnAwayFrom(
+  gate: Gate,
+  service: Service,
+  route: Route,
+  incoming: Incoming,
+  refusal: Refusal,
+  requestId?: string,
+): Answer {
+  const { method, target } = incoming
+  service.meter.count('paystile_proofs_total', { outcome: refusal.code })
+  use(service, route, incoming, 'refused')
+  tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
+  return gate.dialect.refusal(refusal, requestId)
+}
+
+/** The script of the checkout page asks something. */
+async function attend(
+  gate: Gate,
+  { log }: Service,
+  visits: CheckoutVisits,
+  order: string,
+  incoming: Incoming,
+): Promise<Answer> {
+  try {
+    const answer = await visits.attend(order, incoming)
+    return answer.kind === 'answer' ? answer : gate.dialect.refusal(answer)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) log.error('checkout failed', { why: String(error) })
+    return gate.dialect.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The paywall: the one place where it is decided whether a request pays, has paid, or is turned away. Frameworks only
+ * translate to and from it.
+ */
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import type { Answer, Incoming } from '../core/encoding/http.ts'
+import { createMeter } from '../core/encoding/metrics.ts'
+import { refuse } from '../core/payment/refusals.ts'
+import type { Log } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/index.ts'
+import { native } from '../dialects/native.ts'
+import { createDesk } from './checkout/actions.ts'
+import { createVisits } from './checkout/visitor.ts'
+import { watchRoute } from './claim/observed-payments.ts'
+import type { Config } from './config/config.ts'
+import type { Gate } from './delivery/delivery-events.ts'
+import { createOpenWindows } from './delivery/window-cache.ts'
+import type { Entry, Stand } from './handle-request.ts'
+import { deskOf, enterRoute, noLedger, notStarted } from './handle-request.ts'
+import { answerPreflight, corsHeaders, isPreflight } from './quote/cors.ts'
+import { createFreeCounter } from './quote/free-quota.ts'
+import type { Readiness, ReadinessReport } from './quote/readiness-report.ts'
+import { createRoute } from './quote/route.ts'
+import { startProbe } from './quote/token-probe.ts'
+import { readinessOf, reportOn } from './readiness.ts'
+import { entryOf } from './runtime/catalog.ts'
+import { createRunning } from './runtime/in-flight.ts'
+import type { Service } from './runtime/runtime.ts'
+
+export interface Paywall {
+  /** Synchronous for an unpaid request, once the service is up. */
+  enter(incoming: Incoming): Entry | Promise<Entry>
+  /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
+  handlerFailed(error: unknown, status?: 502 | 504): Answer
+  /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
+  ready(): Promise<Readiness>
+  /** The same for health checks: never rejects. */
+  readiness(): Promise<ReadinessReport>
+  /** Sells nothing until `resume`: unpaid requests and proofs get 503, and payments stay unused. `why` is for the operator. */
+  pause(why: string): void
+  resume(): void
+  /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
+  close(): Promise<void>
+  /** The same for a paywall that another has replaced, so that no request comes: running responses take their time. */
+  retire(): Promise<void>
+  /** What was counted so far, in Prometheus's text format. */
+  metrics(): Promise<string>
+  /** The public key under the service's receipts, base58. */
+  identity(): Promise<string>
+}
+
+/** A service that may still be starting. */
+export interface ServiceHandle {
+  /** The service, or a promise of it while it starts. A start that failed is tried again by the first call a second later. */
+  get(): Service | Promise<Service>
+  release(): Promise<void>
+}
+
+/** How long a running response may hold up the end of the process; then it is broken off and given back. */
+const drainMs = 30_000
+/** How long writing that down may take. */
+const giveBackMs = 1_000
+
+export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
+  const dialect = native
+  const running = createRunning()
+  const gate: Gate = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
+  let stand: Stand | undefined
+  let deafen: () => void = () => {}
+  let delist: () => void = () => {}
+
+  const standIn = (service: Service): Stand => {
+    if (!stand) {
+      const { free } = config.route
+      const probe = startProbe(service, config.route)
+      const route = createRoute(service, config.route, dialect, probe)
+      const windows = createOpenWindows(service.clock, config.route)
+      const { shelf } = service.ledger
+      const visits =
+        config.route.checkout && shelf ? createVisits(service, createDesk(service, route, probe, shelf)) : undefined
+      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), deskOf(gate, visits))
+      stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
+      const forget = service.listen(({ kind }) => {
+        if (kind === 'reverted') windows.clear()
+      })
+      const silence = gate.listener ? service.listen(gate.listener) : () => {}
+      deafen = () => {
+        forget()
+        silence()
+      }
+      const opened = stand
+      delist = service.catalog.add(entryOf(config.route), () => report(async () => opened))
+      measurePause(service)
+      watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
+    }
+    // Closed before it had started: nobody is left to ask for.
+    if (!gate.open) stand.probe.stop()
+    return stand
+  }
+  const report = async (open: () => Promise<Stand>): Promise<ReadinessReport> => {
+    const found = await reportOn(open)
+    if (gate.paused === undefined) return found
+    return { ...found, ready: false, isPaused: true, offered: [], why: gate.paused }
+  }
+  const measurePause = ({ meter }: Service): void =>
+    meter.set('paystile_paused', gate.paused === undefined ? 0 : 1, { route: routeName(config.route) })
+  const setPause = (why: string | undefined): void => {
+    gate.paused = why
+    Promise.resolve(handle.get())
+      .then(measurePause)
+      .catch(() => {})
+  }
+  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
+    return enterRoute(gate, service, standIn(service), incoming)
+  }
+  const withCors = (entry: Entry, incoming: Incoming): Entry => {
+    if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
+    return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
+  }
+
+  // Known to the others before its first visitor, so that they can tell its requestIds from those of nobody.
+  Promise.resolve(handle.get())
+    .then(standIn)
+    .catch(() => {})
+
+  const letGo = async (): Promise<void> => {
+    deafen()
+    // Nobody is to be alarmed by a route that is gone.
+    if (gate.paused !== undefined) setPause(undefined)
+    await handle.release()
+  }
+
+  return {
+    enter: (incoming) => {
+      if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
+      const service = handle.get()
+      if (!(service instanceof Promise)) {
+        const entry = visit(service, incoming)
+        return entry instanceof Promise ? entry.then((done) => withCors(done, incoming)) : withCors(entry, incoming)
+      }
+      return service.then(
+        async (started) => withCors(await visit(started, incoming), incoming),
+        (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
+      )
+    },
+    handlerFailed: (error, status = 502) => {
+      log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      return dialect.refusal(refuse('handler_failed', { status }))
+    },
+    ready: async () => readinessOf(standIn(await handle.get())),
+    readiness: () => report(async () => standIn(await handle.get())),
+    pause: setPause,
+    resume: () => setPause(undefined),
+    identity: async () => encodeBase58((await handle.get()).identity.publicKey),
+    metrics: async () => {
+      const service = await Promise.resolve(handle.get()).catch(() => undefined)
+      return (service?.meter ?? createMeter()).format()
+    },
+    close: async () => {
+      gate.open = false
+      delist()
+      stand?.probe.stop()
+      await Promise.race([running.drained(), pause(drainMs)])
+      running.breakOff()
+      if (running.count() > 0) await Promise.race([running.drained(), pause(giveBackMs)])
+      await letGo()
+    },
+    retire: async () => {
+      delist()
+      stand?.probe.stop()
+      await running.drained()
+      await letGo()
+    },
+  }
+}
+
+function routeName({ endpoint, scope }: Config['route']): string {
+  return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
+}

@@ -1,0 +1,40 @@
+/** Browsers of other origins may pay too: what they may send, and what their scripts may read. */
+import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import { allowanceHeader } from '../../core/payment/allowance.ts'
+import { statusHeader } from '../../core/payment/delivery.ts'
+import { acceptHeader, proofHeader } from '../../core/protocol/proof.ts'
+import { receiptHeader } from '../../core/protocol/receipt.ts'
+
+/** Without the last one a page could not tell where to go on with what was cut. */
+const others = ['Retry-After', 'Date', 'Content-Range'] as const
+
+/** No cookies are involved: who holds a proof may read, from anywhere. */
+export const corsHeaders: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, ...others].join(', '),
+}
+
+export function isPreflight(incoming: Incoming): boolean {
+  return incoming.method === 'OPTIONS' && incoming.header('access-control-request-method') !== undefined
+}
+
+/** A preflight is free and never touches a payment. */
+export function answerPreflight(incoming: Incoming): Answer {
+  const asked = incoming.header('access-control-request-headers') ?? ''
+  const names = asked.split(',').map((name) => name.trim())
+  const allowed = new Map([proofHeader, acceptHeader, 'Content-Type'].map((name) => [name.toLowerCase(), name]))
+  for (const name of names) if (/^[A-Za-z0-9-]{1,64}$/.test(name)) allowed.set(name.toLowerCase(), name)
+  const method = incoming.header('access-control-request-method') ?? ''
+  return {
+    kind: 'answer',
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': /^[A-Za-z]{1,16}$/.test(method) ? method : 'GET',
+      'Access-Control-Allow-Headers': [...allowed.values()].join(', '),
+      'Access-Control-Max-Age': '600',
+      Vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+    },
+    body: '',
+  }
+}

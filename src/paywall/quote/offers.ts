@@ -1,0 +1,137 @@
+/**
+ * Offers, prepared: the parts of a challenge that are the same for all who are asked the same price for the same thing.
+ * Where prices and rates stand still, a route has one.
+ */
+import type { Answer } from '../../core/encoding/http.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { RateTable } from '../../core/money/rates.ts'
+import { spreadAll } from '../../core/money/spread.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { grossFor } from '../../core/money/transfer-fee.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Offering } from '../../core/payment/token-rules.ts'
+import type { ChallengeParts, Offer } from '../../core/protocol/challenge.ts'
+import type { Amounts, Subject } from '../../core/protocol/request-id.ts'
+import { prepareSeal } from '../../core/protocol/request-id.ts'
+import type { Dialect } from '../../dialects/dialect.ts'
+import type { RouteConfig } from '../config/config.ts'
+import type { Rates, Service } from '../runtime/runtime.ts'
+import type { Deal } from './pricing.ts'
+import type { Probe } from './token-probe.ts'
+
+export interface PreparedOffer {
+  seal(subject: Subject): string
+  answerWith(parts: ChallengeParts): Answer
+  /** The price for people: "0.01". */
+  readonly price: string
+}
+
+export interface Offers {
+  /** A refusal where no accepted token can be priced at this moment. */
+  for(deal: Deal): PreparedOffer | Refusal
+}
+
+const mostOffers = 256
+
+interface OfferParts {
+  readonly routeTag: Uint8Array
+  readonly rates: Rates
+  readonly probe: Probe
+}
+
+/** What a price comes to in each token at this moment. */
+interface Market {
+  readonly rates: RateTable
+  readonly spread: number
+  readonly offered: ReadonlyMap<TokenCode, Offering>
+  /** The service's own addresses may be mounted after its first challenge. */
+  readonly publicUrl: string | undefined
+}
+
+export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
+  const known = new Map<string, PreparedOffer | Refusal>()
+  let last: { readonly deal: Deal; readonly offer: PreparedOffer | Refusal } | undefined
+  let market: Market | undefined
+  const nameOf = ({ price, allowance }: Deal): string => `${price} ${allowance.unit} ${allowance.amount}`
+
+  return {
+    for: (deal) => {
+      const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
+      // Both stay the same objects for as long as they say the same.
+      const { publicUrl } = service
+      if (rates !== market?.rates || offered !== market.offered || publicUrl !== market.publicUrl) {
+        known.clear()
+        last = undefined
+        market = { rates, offered, spread: parts.rates.spread, publicUrl }
+      }
+      // The usual case is one deal for all.
+      if (last?.deal === deal) return last.offer
+      const name = nameOf(deal)
+      const offer = known.get(name) ?? prepare(service, config, dialect, parts.routeTag, market, deal)
+      if (known.size >= mostOffers) known.clear()
+      known.set(name, offer)
+      last = { deal, offer }
+      return offer
+    },
+  }
+}
+
+function prepare(
+  service: Service,
+  config: RouteConfig,
+  dialect: Dialect,
+  routeTag: Uint8Array,
+  { rates, spread, offered, publicUrl }: Market,
+  { price, allowance }: Deal,
+): PreparedOffer | Refusal {
+  const { recipient, acceptedMints, mints, description, pricing } = config
+  const { token, decimals } = pricing
+  const { network } = service.config
+  const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
+  const { amounts, gross } = payable(prices, offered)
+  const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
+  if (accepted.length === 0)
+    return refuse('not_priced', { detail: 'No token that is accepted can be paid with at this moment.' })
+  const terms = {
+    keyId: service.keyring.sealing,
+    ttlSeconds: config.challengeTtlSeconds,
+    routeTag,
+    allowance,
+    amounts,
+  }
+  const offer: Offer = {
+    recipient,
+    currency: token,
+    // What has to be sent, where it can be paid in this token: SPEC's client goes by it.
+    price: gross[token] ?? price,
+    acceptedMints: accepted,
+    amounts: gross,
+    mints,
+    network,
+    allowance,
+    ...(network === 'localnet' && { genesis: service.genesis }),
+    ...(description !== undefined && { description }),
+    ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
+  }
+  return {
+    seal: prepareSeal(terms, service.sealWith(recipient), service.encode),
+    answerWith: dialect.prepare(offer),
+    price: formatUnits(price, decimals),
+  }
+}
+
+/** What has to arrive of each token that can be paid with, and what has to be sent for that: more, where the mint takes a fee. */
+function payable(prices: Amounts, offered: Market['offered']): { readonly amounts: Amounts; readonly gross: Amounts } {
+  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  const gross: Partial<Record<TokenCode, bigint>> = {}
+  for (const [code, { fees, leastUnits }] of offered) {
+    const units = prices[code]
+    if (units === undefined || units < leastUnits) continue
+    const sent = grossFor(units, fees)
+    if (sent === undefined) continue
+    amounts[code] = units
+    gross[code] = sent
+  }
+  return { amounts, gross }
+}

@@ -1,0 +1,105 @@
+/** What a request costs and what the price buys: a fixed deal, or one that depends on the request. */
+import { maxUnits } from '../../core/money/money.ts'
+import { readPrice } from '../../core/money/price.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Allowance } from '../../core/payment/allowance.ts'
+import { priceOfBytes } from '../../core/payment/allowance.ts'
+import type { Accept } from '../../core/protocol/proof.ts'
+import type { PricedRequest } from '../config/binding.ts'
+
+/** Tells the price of a request, in units of `token`. */
+export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
+/** Tells how many bytes a request would bring; undefined where nobody knows. */
+export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
+
+/** What the price is for. */
+export type Per =
+  | { readonly kind: 'allowance'; readonly allowance: Allowance }
+  /** So many bytes ahead, or the size of what is asked for where that is known. */
+  | { readonly kind: 'bytes'; readonly ahead: bigint; readonly size: bigint | SizeFunction | undefined }
+
+export interface Pricing {
+  /** In base units of `token`. */
+  readonly price: bigint | PriceFunction
+  readonly token: TokenCode
+  readonly decimals: number
+  readonly per: Per
+}
+
+/** A price in base units, and what it buys. */
+export interface Deal {
+  readonly price: bigint
+  readonly allowance: Allowance
+}
+
+export interface Deals {
+  /** The deal where neither price nor size is a function; undefined where one is. */
+  readonly fixedDeal: ((accept: Accept) => Deal) | undefined
+  /**
+   * The deal by the provider's functions. Rejects for a price or a size that cannot be charged: that is the provider's
+   * mistake, and the message is for the log.
+   */
+  askDeal(accept: Accept, request: PricedRequest): Promise<Deal>
+}
+
+export function createDeals(pricing: Pricing): Deals {
+  return { fixedDeal: fixedDealOf(pricing), askDeal: (accept, request) => askedDeal(pricing, accept, request) }
+}
+
+function fixedDealOf({ price, per }: Pricing): Deals['fixedDeal'] {
+  if (typeof price === 'function') return undefined
+  if (per.kind === 'bytes') {
+    const { size, ahead } = per
+    return typeof size === 'function' ? undefined : (accept) => bytesDeal(price, size, ahead, accept)
+  }
+  // The same object for everybody, by which its prepared offer is found again.
+  const deal = { price, allowance: per.allowance }
+  return () => deal
+}
+
+/** How long a provider's function may take: a customer waits for it. */
+const longestMs = 10_000
+
+async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new RangeError('price or size: the function took more than ten seconds')),
+      longestMs,
+    )
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<Deal> {
+  const { price, per, token, decimals } = pricing
+  const units = typeof price === 'bigint' ? price : unitsOf(await inTime(price(request)), token, decimals)
+  if (per.kind === 'allowance') return { price: units, allowance: per.allowance }
+  const size = typeof per.size === 'function' ? sizeOf(await inTime(per.size(request))) : per.size
+  return bytesDeal(units, size, per.ahead, accept)
+}
+
+function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint, accept: Accept): Deal {
+  const allowance: Allowance =
+    size === undefined ? { unit: 'byte', amount: accept.bytes ?? ahead } : { unit: 'file', amount: size }
+  const price = priceOfBytes(perMegabyte, allowance.amount)
+  if (price > maxUnits) throw new RangeError(`${allowance.amount} bytes cost more than any token can express`)
+  return { price, allowance }
+}
+
+/** Digits of a number that arithmetic leaves true: 0.05 + 0.002 is 0.052, and not 0.052000000000000005. */
+const trueDigits = 14
+
+function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
+  const price = typeof value === 'number' ? Number(value.toPrecision(trueDigits)) : value
+  const reading = readPrice(price, token, decimals)
+  if (reading.kind === 'price') return reading.units
+  throw new TypeError(`price: the function's answer ${reading.why}`)
+}
+
+function sizeOf(value: unknown): bigint | undefined {
+  if (value === undefined) return undefined
+  // What is empty costs as much as one byte: nothing that is sold is free.
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
+  throw new TypeError('size: the function must answer a whole number of bytes, or undefined')
+}

@@ -1,0 +1,45 @@
+/** From a requestId to what had to be paid for it, and until when. */
+import type { Mint, MintTable } from '../../core/money/tokens.ts'
+import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import type { PaymentOption } from '../../core/payment/verify.ts'
+import type { Amounts, OpenedRequest } from '../../core/protocol/request-id.ts'
+
+/** Chain time and our own may differ by this much. */
+const driftSeconds = 60
+
+/** How long after the challenge's end a payment can be claimed, where the provider does not say. */
+export const usualProofTtlSeconds = 86_400
+
+export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>
+
+/** The ways to pay: as sealed into the quote, whatever the configuration says today. */
+export async function paymentOptions(
+  amounts: Amounts,
+  mints: MintTable,
+  recipient: string,
+  tokenAccountOf: TokenAccountOf,
+): Promise<readonly PaymentOption[]> {
+  const options: PaymentOption[] = []
+  for (const token of tokenCodes) {
+    const units = amounts[token]
+    const decimals = decimalsOf(token, mints)
+    if (units === undefined || decimals === undefined) continue
+    const mint = mintOf(token, mints)
+    const destination = mint ? await tokenAccountOf(recipient, mint) : recipient
+    options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
+  }
+  return options
+}
+
+/**
+ * The last second in which the payment had to land. There is no first one: nobody knows a requestId before it is issued,
+ * so a payment that looks earlier only tells that the clock of the server that issued it was ahead.
+ */
+export function paymentWindow({ issuedAt, ttlSeconds }: OpenedRequest) {
+  return { notAfter: issuedAt + ttlSeconds + driftSeconds }
+}
+
+/** Until when, in milliseconds, a payment made in time can be claimed. */
+export function claimableUntil(request: OpenedRequest, proofTtlSeconds: number): number {
+  return (paymentWindow(request).notAfter + proofTtlSeconds) * 1000
+}

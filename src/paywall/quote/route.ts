@@ -1,0 +1,221 @@
+/**
+ * A protected route: what it asks for, and how its requestIds are tied to it. Answering an unpaid request here does no
+ * input or output and stores nothing, so a flood of them is harmless; only a provider's own functions may take their time.
+ */
+import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import { asciiJson } from '../../core/encoding/http.ts'
+import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Accept } from '../../core/protocol/proof.ts'
+import { parseAccept } from '../../core/protocol/proof.ts'
+import type { Dialect } from '../../dialects/dialect.ts'
+import type { Bind, BodyFacts } from '../config/binding.ts'
+import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from '../config/binding.ts'
+import type { RouteConfig } from '../config/config.ts'
+import { endpointOf } from '../config/endpoint.ts'
+import type { Rates, Service } from '../runtime/runtime.ts'
+import type { PreparedOffer } from './offers.ts'
+import { createOffers } from './offers.ts'
+import type { Deal } from './pricing.ts'
+import { createDeals } from './pricing.ts'
+import { clockWrong } from './readiness-report.ts'
+import type { Probe } from './token-probe.ts'
+
+export interface Quoted {
+  readonly kind: 'quoted'
+  readonly answer: Answer
+  readonly requestId: string
+  /** The price for people: "0.01". */
+  readonly price: string
+  /** What analytics call it. */
+  readonly endpoint: string
+}
+
+export interface Route {
+  readonly config: RouteConfig
+  readonly rates: Rates
+  /** Tags of its scope, and of scopes it has replaced. */
+  readonly tags: readonly Uint8Array[]
+  /** Its recipient, and those it has replaced. */
+  readonly recipients: readonly string[]
+  /** Why nothing is sold at this moment, in one sentence for the operator. Payments that were made are served all the same. */
+  whyClosed(): string | undefined
+  /** At once, unless a provider's function has to be asked or a body to be read. Throws where those fail. */
+  quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
+  /** Every binding under which a payment for this request may have been quoted. */
+  bindingsOf(incoming: Incoming): Promise<readonly Uint8Array[] | Refusal>
+  /** The origins under which a client may have known this service. */
+  originsOf(incoming: Incoming): readonly string[]
+}
+
+export function createRoute(service: Service, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
+  const { recipient, scope, publicUrl, bind, pricing } = config
+  const scopes = [scope, ...config.retiredScopes]
+  const recipients = [recipient, ...config.retiredRecipients]
+  const { proofTtlSeconds } = config
+  service.register(scopes, recipients, { endpoint: config.endpoint?.path ?? '', proofTtlSeconds })
+  const tags = scopes.map(service.tags.route)
+  const [routeTag = new Uint8Array()] = tags
+  const { fixedDeal, askDeal } = createDeals(pricing)
+  const rates = service.openRates(config.rates, config.mints)
+  rates.keep()
+  const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
+  const expiry = createExpiryText()
+  const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
+  const scopeTag = service.tags.binding('*', '*')
+
+  const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
+    as === 'scope' ? scopeTag : service.tags.binding(incoming.method, boundText(as, incoming, body))
+  const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
+  // A payment for several requests is for all of the scope that the provider named, or else for the one path.
+  const sharedTag = (incoming: Incoming): Uint8Array => tagOf(config.hasScope ? 'scope' : 'path', incoming)
+  const isAlwaysShared = pricing.per.kind === 'allowance' && isShared(pricing.per.allowance)
+  const placeOf = keepPlaces((incoming, origin) => ({
+    bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
+    resource: resourceOf(incoming, origin),
+    endpoint: endpointOf(config.endpoint, incoming),
+  }))
+
+  const write = (incoming: Incoming, accept: Accept, deal: Deal, offer: PreparedOffer, body?: BodyFacts): Quoted => {
+    const isWide = !isOneRequest(deal.allowance)
+    const proof = acceptedProof(config, accept, isWide)
+    const issuedAt = Math.floor(service.clock.now() / 1000)
+    const place = placeOf(incoming)
+    // Bytes at the price of a cheap request must not pay for those of a dear one.
+    const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
+    const known = shared === isAlwaysShared ? place.bindingTag : undefined
+    const bindingTag = known ?? (shared ? sharedTag(incoming) : tagOf(bind, incoming, body))
+    const requestId = offer.seal({
+      issuedAt,
+      proof: proof.kind,
+      bindingTag,
+      claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
+    })
+    const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
+    const scopeText = shared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
+    return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
+  }
+  const offerFor = (incoming: Incoming, accept: Accept, deal: Deal, body?: BodyFacts): Quoted | Refusal => {
+    const offer = offers.for(deal)
+    return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
+  }
+  /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
+  const ask = async (incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<Deal | Refusal> => {
+    const { request, repeated } = pricedRequest(bind, incoming, body)
+    const refusal = repeated()
+    if (refusal) return refusal
+    try {
+      const dealt = await askDeal(accept, request)
+      return repeated() ?? dealt
+    } catch (error) {
+      const why = repeated()
+      if (why) return why
+      throw error
+    }
+  }
+  /**
+   * The names that are bound are checked again with the proof: the rest of the request may differ from the quoted one. Only the
+   * function knows which fields of a form it must not find, so it is asked again.
+   */
+  const findRepeated = async (incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
+    if (!body?.fields.length) return pricedRequest(bind, incoming, body).repeated()
+    const accept = parseAccept(incoming.header('payment-accept'))
+    const dealt = await ask(incoming, accept, body).catch(() => refuse('not_priced'))
+    return 'code' in dealt ? dealt : undefined
+  }
+  const deal = (incoming: Incoming, accept: Accept, body?: BodyFacts): Quoted | Refusal | Promise<Quoted | Refusal> => {
+    if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), body)
+    return ask(incoming, accept, body).then((dealt) =>
+      'code' in dealt ? dealt : offerFor(incoming, accept, dealt, body),
+    )
+  }
+  /** Undefined, at once, where nothing of the body counts. */
+  const readBody = (binds: readonly (Bind | 'scope')[], incoming: Incoming, isPaid: boolean) => {
+    const isBound = binds.some((one) => one !== 'scope' && bindsBody(one))
+    const isForm = !fixedDeal && mayReadForm(bind, incoming)
+    if (!isBound && !isForm) return undefined
+    return readBodyFacts(incoming, isPaid, {
+      mostBytes: config.bodyLimitBytes,
+      rawBody: config.rawBody,
+      isForm,
+      isBound,
+    })
+  }
+
+  return {
+    config,
+    rates,
+    tags,
+    recipients,
+    whyClosed: () => service.clockCheck.why(),
+    quote: (incoming) => {
+      if (service.clockCheck.why() !== undefined) return clockWrong
+      const accept = parseAccept(incoming.header('payment-accept'))
+      const reading = readBody([bind], incoming, false)
+      if (!reading) return deal(incoming, accept)
+      return reading.then((body) => ('code' in body ? body : deal(incoming, accept, body)))
+    },
+    bindingsOf: async (incoming) => {
+      const binds = [bind, 'request', 'path', 'scope', ...config.retiredBinds] as const
+      const body = await readBody(binds, incoming, true)
+      if (body && 'code' in body) return body
+      const repeated = fixedDeal ? undefined : await findRepeated(incoming, body)
+      if (repeated) return repeated
+      return binds.map((one) => tagOf(one, incoming, body))
+    },
+    originsOf: (incoming) => {
+      if (publicOrigin !== undefined) return [publicOrigin]
+      const host = incoming.origin().replace(/^https?:/, '')
+      // Behind a proxy that ends TLS we see http where the client saw https; the host is what tells services apart.
+      return [`https:${host}`, `http:${host}`]
+    },
+  }
+}
+
+/** Where a copied proof must be worthless, a client that announced nothing is asked for its signature. */
+function acceptedProof(config: RouteConfig, accept: Accept, isWide: boolean): Accept {
+  return accept.kind === 'bare' && (isWide || config.proofBinding === 'required') ? { kind: 'sig' } : accept
+}
+
+/** What a challenge says of the address that was asked for. */
+interface Place {
+  /** Undefined where more than the address counts. */
+  readonly bindingTag: Uint8Array | undefined
+  readonly resource: string
+  readonly endpoint: string
+}
+
+/** Most requests are for a few addresses, so what is said of them is kept: about a megabyte at the most. */
+const mostPlaces = 1024
+const longestPlace = 512
+
+function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incoming: Incoming) => Place {
+  const known = new Map<string, Place & { readonly method: string; readonly origin: string }>()
+  return (incoming) => {
+    const { method, target } = incoming
+    const origin = incoming.origin()
+    const found = known.get(target)
+    if (found && found.method === method && found.origin === origin) return found
+    const place = work(incoming, origin)
+    if (known.size >= mostPlaces) known.clear()
+    // A copy: a text that was cut out of a longer one would keep all of that alive.
+    if (target.length + origin.length <= longestPlace)
+      known.set(JSON.parse(JSON.stringify(target)), { ...place, method, origin })
+    return place
+  }
+}
+
+/** RFC 3339 text of a second; thousands of challenges share one. */
+function createExpiryText(): (second: number) => string {
+  let last = -1
+  let text = ''
+  return (second) => {
+    if (second !== last) {
+      last = second
+      text = new Date(second * 1000).toISOString().replace('.000Z', 'Z')
+    }
+    return text
+  }
+}

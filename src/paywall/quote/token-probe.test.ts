@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import type { Inspection, TokenReading } from '../../core/payment/token-rules.ts'
+import type { Facts } from '../../core/ports/index.ts'
+import { type RouteConfig, readConfig } from '../config/config.ts'
+import { parseEndpoint } from '../config/endpoint.ts'
+import type { ProviderOptions } from '../config/options.ts'
+import { createRouteNews } from '../runtime/route-warnings.ts'
+import type { Service } from '../runtime/runtime.ts'
+import { startProbe } from './token-probe.ts'
+
+const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'
+const stranger = '4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphgmoCtajS'
+const unknown: Inspection = { kind: 'unknown', why: 'silence' }
+
+function reading(config: RouteConfig, change: Partial<TokenReading> = {}): Inspection {
+  const traits = { fees: [], doubts: [], isTransferable: true, isPaused: false, opensFrozen: false }
+  const program = config.mints.USDC?.tokenProgram ?? ''
+  const usdc: TokenReading = {
+    mint: { kind: 'mint', program, traits: { ...traits, decimals: 6 } },
+    account: { kind: 'account', owner: recipient, isFrozen: false },
+    ...change,
+  }
+  return { kind: 'seen', wallet: { kind: 'wallet', leastLamports: 0n }, tokens: { USDC: usdc } }
+}
+
+/** A probe over a chain that says what it is told to say. */
+function begin(first: Inspection | ((config: RouteConfig) => Inspection), options: Partial<ProviderOptions> = {}) {
+  const lines: string[] = []
+  const routes: unknown[] = []
+  const note =
+    (level: string) =>
+    (event: string, facts: Facts = {}) => {
+      lines.push(`${level} ${event}`)
+      routes.push(facts['routes'])
+    }
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
+  const accept = { acceptedMints: ['USDC', 'SOL'] } as const
+  const config = readConfig(
+    { price: 1, token: 'USDC', recipient, network: 'localnet', ...accept, ...options },
+    {},
+  ).route
+  let answer = typeof first === 'function' ? first(config) : first
+  let welcome: () => void = () => {}
+  const welcomed = new Promise<void>((resolve) => {
+    welcome = resolve
+  })
+  const inspect = vi.fn(async () => answer)
+  const openAccount = vi.fn(async () => ({ kind: 'opened', tx: 'tx' }) as const)
+  const service = {
+    config: { network: 'localnet' },
+    log,
+    news: createRouteNews(log),
+    welcome: () => welcomed,
+    inspect,
+    openAccount,
+  }
+  const probe = startProbe(service as unknown as Service, config)
+  return {
+    probe,
+    /** Another route of the same service. */
+    beside: (endpoint: string) =>
+      startProbe(service as unknown as Service, { ...config, endpoint: parseEndpoint(endpoint) }),
+    config,
+    lines,
+    routes,
+    inspect,
+    openAccount,
+    welcome,
+    say: (next: Inspection) => {
+      answer = next
+    },
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a probe', () => {
+  it('asks when the recipient has been made able to receive, and not before', async () => {
+    const { inspect, welcome, probe } = begin(reading)
+    await pass(0)
+    expect(inspect).not.toHaveBeenCalled()
+    welcome()
+    expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
+    expect(inspect).toHaveBeenCalledTimes(1)
+  })
+
+  it('gives the same object while nothing has changed, and another when something has', async () => {
+    const { probe, welcome, config, say } = begin(reading)
+    welcome()
+    await probe.result()
+    const offered = probe.offered()
+    await pass(300_000)
+    expect(probe.offered()).toBe(offered)
+    say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
+    await pass(300_000)
+    expect([...probe.offered().keys()]).toEqual(['SOL'])
+    expect(probe.offered()).not.toBe(offered)
+  })
+
+  it('tells fees and the least payment to who quotes', async () => {
+    const { probe, welcome, config, say } = begin(unknown)
+    const fees = [{ basisPoints: 100, maximum: 5n }]
+    const good = reading(config)
+    const mint = good.kind === 'seen' ? good.tokens.USDC?.mint : undefined
+    if (mint?.kind !== 'mint' || good.kind !== 'seen') throw new Error('no mint')
+    say({
+      ...reading(config, { mint: { ...mint, traits: { ...mint.traits, fees } } }),
+      wallet: { kind: 'wallet', leastLamports: 7n },
+    } as Inspection)
+    welcome()
+    await probe.result()
+    expect(Object.fromEntries(probe.offered())).toEqual({
+      USDC: { fees, leastUnits: 0n },
+      SOL: { fees: [], leastUnits: 7n },
+    })
+  })
+
+  it('says each thing once, however often it is found', async () => {
+    const { probe, welcome, config, say, lines } = begin(reading)
+    say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
+    welcome()
+    await pass(90_000)
+    expect(lines).toEqual(['error token not offered'])
+    say(reading(config, { account: { kind: 'account', owner: recipient, isFrozen: false, delegate: stranger } }))
+    await pass(900_000)
+    expect(lines.slice(1)).toEqual(['info token offered again', 'warn somebody else has rights in an account'])
+    expect(probe.state()).toBe('good')
+  })
+
+  it('says what routes have in common once, and names them', async () => {
+    const { beside, welcome, config, say, lines, routes } = begin(reading, { endpoint: 'GET /a' })
+    beside('POST /b')
+    say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
+    welcome()
+    await pass(90_000)
+    expect([lines, routes]).toEqual([['error token not offered'], ['GET /a, POST /b']])
+  })
+
+  it('offers what is known while nobody answers, and says that nobody does', async () => {
+    const { probe, welcome, config, say, lines } = begin(unknown)
+    welcome()
+    await expect(probe.result()).rejects.toThrow('cannot be read yet: silence')
+    expect([probe.state(), [...probe.offered().keys()]]).toEqual(['good', ['USDC', 'SOL']])
+    say(reading(config))
+    await pass(5_000)
+    expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
+    expect(lines).toEqual(['warn tokens not checked'])
+  })
+
+  it('waits with what a provider gave, and then knows', async () => {
+    const mints = { USDC: { address: stranger, decimals: 6 } }
+    const { probe, welcome, config, say, lines } = begin(unknown, { mints, acceptedMints: ['USDC'] })
+    welcome()
+    await pass(0)
+    expect([probe.state(), probe.withheld().get('USDC')]).toEqual(['waiting', 'the chain has not been asked yet'])
+    say(reading(config, { mint: { kind: 'absent' } }))
+    await pass(5_000)
+    expect([probe.state(), probe.offered().size]).toEqual(['bad', 0])
+    await expect(probe.result()).rejects.toThrow(ConfigurationError)
+    expect(lines.slice(1)).toEqual(['error token not offered', 'error nothing is sold'])
+  })
+
+  it('answers at once with what it found last, while it asks again', async () => {
+    const { probe, welcome, inspect } = begin(reading)
+    welcome()
+    const first = probe.result()
+    await first
+    inspect.mockReturnValue(new Promise(() => {}))
+    await pass(300_000)
+    expect(inspect).toHaveBeenCalledTimes(2)
+    expect(probe.result()).toBe(first)
+  })
+
+  it('asks nobody where the chain is not to be read, and leaves no timer', async () => {
+    const { probe, welcome, inspect } = begin(unknown, { verifyOnChain: false, mints: { USDC: stranger } })
+    welcome()
+    expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
+    await pass(0)
+    expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  it('that was stopped while it asked leaves no timer, and opens nothing', async () => {
+    const options = { accountKey: 'key.json' }
+    const { probe, welcome, config, say, openAccount } = begin(reading, options)
+    say(reading(config, { account: { kind: 'absent' } }))
+    probe.stop()
+    welcome()
+    await probe.result()
+    await pass(0)
+    expect([openAccount.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
+  it('opens what is missing where it has a key, and only then', async () => {
+    for (const [options, times] of [
+      [{ accountKey: 'key.json' }, 1],
+      [{}, 0],
+    ] as const) {
+      const { probe, welcome, config, say, openAccount, inspect } = begin(reading, options)
+      say(reading(config, { account: { kind: 'absent' } }))
+      welcome()
+      await probe.result()
+      expect([openAccount.mock.calls.length, inspect.mock.calls.length]).toEqual([times, 1 + times])
+      probe.stop()
+    }
+  })
+})

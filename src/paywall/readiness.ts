@@ -1,0 +1,47 @@
+/** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import type { TokenCode } from '../core/money/tokens.ts'
+import type { Readiness, ReadinessReport } from './quote/readiness-report.ts'
+import type { Route } from './quote/route.ts'
+import type { Probe } from './quote/token-probe.ts'
+
+type Stand = { readonly route: Route; readonly probe: Probe }
+
+/** Rejects with the reason while nothing can be sold. */
+export async function readinessOf({ route, probe }: Stand): Promise<Readiness> {
+  const closed = route.whyClosed()
+  if (closed !== undefined) throw new Error(closed)
+  const { offered, withheld } = await probe.result()
+  await route.rates.ready()
+  const unpriced = offered.flatMap((code) => {
+    const why = whyUnpriced(route, code)
+    return why === undefined ? [] : [[code, why] as const]
+  })
+  const readiness = {
+    offered: offered.filter((code) => !unpriced.some(([other]) => other === code)),
+    withheld: { ...withheld, ...Object.fromEntries(unpriced) },
+  }
+  if (readiness.offered.length === 0) throw new ConfigurationError(Object.values(readiness.withheld))
+  return readiness
+}
+
+/** The price in its own token needs no rate; in another it needs both. */
+function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefined {
+  const { token } = config.pricing
+  if (code === token) return undefined
+  const missing = [token, code].find((one) => rates.why(one) !== undefined)
+  return missing && `rates: ${missing} has no rate that can be believed: ${rates.why(missing)}`
+}
+
+/** How a paywall stands, for health checks, also when it could not even start. */
+export async function reportOn(open: () => Promise<Stand>): Promise<ReadinessReport> {
+  let stand: Stand | undefined
+  try {
+    stand = await open()
+    return { ready: true, ...(await readinessOf(stand)) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    const withheld = Object.fromEntries(stand?.probe.withheld() ?? [])
+    return { ready: false, offered: [...(stand?.probe.offered().keys() ?? [])], withheld, why }
+  }
+}

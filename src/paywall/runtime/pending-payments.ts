@@ -1,0 +1,42 @@
+/** Payments that genuine proofs name and nobody can verify yet, on their way to the list that people look at. */
+import type { Journal, Log, Sighting } from '../../core/ports/index.ts'
+
+export interface PendingBook {
+  note(sighting: Sighting): void
+  stop(): Promise<void>
+}
+
+const pendingEveryMs = 1_000
+const mostPending = 256
+
+export function createPendingBook(
+  journal: Pick<Journal, 'sight'> | undefined,
+  log: Log,
+  onWritten: (tx: Uint8Array) => void = () => {},
+): PendingBook {
+  let waiting = new Map<string, Sighting>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const write = async (): Promise<void> => {
+    const sightings = [...waiting.values()]
+    waiting = new Map()
+    timer = undefined
+    try {
+      if (sightings.length > 0) await journal?.sight(sightings)
+      for (const { tx } of sightings) onWritten(tx)
+    } catch (error) {
+      log.warn('pending payments not written', { why: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return {
+    note: (sighting) => {
+      if (!journal || waiting.size >= mostPending) return
+      waiting.set(String(sighting.tx), sighting)
+      timer ??= setTimeout(() => void write(), pendingEveryMs)
+      timer.unref?.()
+    },
+    stop: async () => {
+      clearTimeout(timer)
+      await write()
+    },
+  }
+}

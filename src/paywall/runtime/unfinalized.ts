@@ -1,0 +1,81 @@
+/**
+ * How much could be lost if the chain took back everything that is not final: per recipient and per payer, in parts of
+ * what the provider is ready to risk.
+ *
+ * The sum of all servers is read again every second; what this one lets in meanwhile is added. So several servers
+ * together may go past the limit by what they let in within a second.
+ */
+import type { Exposure, Journal, Log } from '../../core/ports/index.ts'
+import type { Amounts } from '../../core/protocol/request-id.ts'
+
+/** The most that may be at risk, in each token by itself. */
+export interface RiskLimit {
+  readonly recipient: Amounts | undefined
+  readonly payer: Amounts | undefined
+}
+
+export interface ExposureBook {
+  /** Whether one more payment would be more than the limit. True as long as the sum is not known. */
+  exceeds(limit: RiskLimit, payment: Exposure): boolean
+  add(payment: Exposure): void
+  stop(): void
+}
+
+const everyMs = 1_000
+/** Fractions of a limit are counted in millionths. */
+const whole = 1_000_000n
+
+export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefined, log: Log): ExposureBook {
+  let known: readonly Exposure[] | undefined
+  let added: Exposure[] = []
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let state: 'idle' | 'running' | 'stopped' = 'idle'
+
+  const refresh = async (): Promise<void> => {
+    const before = added
+    try {
+      known = await journal?.exposure()
+      // What was added before the question is in the answer.
+      added = added.slice(before.length)
+    } catch (error) {
+      known = undefined
+      log.warn('exposure not known', { why: error instanceof Error ? error.message : String(error) })
+    }
+    if (state === 'stopped') return
+    // One after the other: what was added before the question must not be taken for what came after.
+    timer = setTimeout(() => void refresh(), everyMs)
+    timer.unref?.()
+  }
+  const start = (): void => {
+    if (state !== 'idle') return
+    state = 'running'
+    void refresh()
+  }
+  const partOf = (limits: Amounts, exposures: readonly Exposure[]): bigint =>
+    exposures.reduce((sum, { token, units }) => {
+      const limit = limits[token]
+      return sum + (limit ? (units * whole) / limit : 0n)
+    }, 0n)
+
+  return {
+    exceeds: ({ recipient, payer }, payment) => {
+      if (!recipient && !payer) return false
+      start()
+      if (!known) return true
+      const all = [...known, ...added, payment]
+      const over = (limits: Amounts | undefined, isSame: (one: Exposure) => boolean) =>
+        limits !== undefined && (!limits[payment.token] || partOf(limits, all.filter(isSame)) > whole)
+      return (
+        over(recipient, (one) => one.recipient === payment.recipient) ||
+        over(payer, (one) => one.payer === payment.payer)
+      )
+    },
+    add: (payment) => {
+      if (state === 'running') added = [...added, payment]
+    },
+    stop: () => {
+      state = 'stopped'
+      clearTimeout(timer)
+    },
+  }
+}

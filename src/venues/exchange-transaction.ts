@@ -1,0 +1,54 @@
+/** The last steps of every exchange: what was composed is tried out and judged by its effect, and only then signed. */
+import type { Wallet } from '../chain/keys/keypair.ts'
+import { decodeTransaction } from '../chain/read/decode.ts'
+import type { Rpc } from '../chain/rpc/rpc.ts'
+import { signDraft } from '../chain/send/message.ts'
+import type { ExchangeBounds } from '../chain/send/simulate-effects.ts'
+import { findBreach, rehearse, writableAddresses } from '../chain/send/simulate-effects.ts'
+import { signatureLamports } from '../chain/wallets/transfer-batch.ts'
+import { encodeBase58 } from '../core/encoding/base58.ts'
+import type { Signing } from '../core/payouts/outgoing-wallet.ts'
+
+export interface VenueParts {
+  readonly rpc: Rpc
+  /** The chain that every node has to name. */
+  readonly genesis: string
+  /** Whose money it is. */
+  readonly wallet: Wallet
+}
+
+export interface Draft {
+  /** The whole transaction, signed by everybody but the wallet, which pays the fee. */
+  readonly transaction: Uint8Array
+  readonly lastValidBlockHeight: number
+  readonly slot: number
+  /** Accounts that it may write to by lookup tables. */
+  readonly loaded?: readonly string[]
+  readonly bounds: Omit<ExchangeBounds, 'wallet' | 'fee'>
+  /** What the computation costs at the most, in lamports. */
+  readonly priority: bigint
+}
+
+export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts): Promise<Signing> {
+  const { transaction, lastValidBlockHeight, slot, loaded, bounds, priority } = draft
+  const decoding = decodeTransaction(transaction)
+  if (decoding.kind === 'malformed') return { kind: 'impossible', why: `it is no transaction: ${decoding.why}` }
+  const { keys, signatures } = decoding.transaction
+  if (encodeBase58(keys[0] ?? new Uint8Array()) !== wallet.address)
+    return { kind: 'impossible', why: 'somebody else pays its fee' }
+  const rehearsal = await rehearse(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
+  if (rehearsal.kind === 'unavailable') return rehearsal
+  if (rehearsal.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${rehearsal.why}` }
+  const fee = signatureLamports * BigInt(signatures.length) + priority
+  const breach = findBreach(rehearsal.changes, { ...bounds, wallet: wallet.address, fee })
+  if (breach !== undefined) return { kind: 'impossible', why: breach }
+  return signDraft(transaction, wallet, { lastValidBlockHeight, slots: [slot, rehearsal.slot] })
+}
+
+/** What a limit of computation costs at a price in millionths of a lamport. */
+export function priorityOf(computeUnits: number, microLamports: bigint): bigint {
+  return (BigInt(computeUnits) * microLamports + 999_999n) / 1_000_000n
+}
+
+/** More than the rent of any token account that is opened on the way. */
+export const openingRent = 5_000_000n

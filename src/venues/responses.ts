@@ -1,0 +1,53 @@
+/** What a venue answers over HTTP, unknown until each part has been looked at. Its address, which may hold a key, is not told. */
+import { type Fields, isFields } from '../chain/rpc/json.ts'
+import { maxUnits } from '../core/money/money.ts'
+
+export type VenueAnswer =
+  | { readonly kind: 'answered'; readonly json: Fields }
+  /** It says no, and why. */
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+/** Asks, and reads the answer down to a JSON object. Never throws. */
+export async function askVenue(
+  ask: () => Promise<{ readonly status: number; readonly text: string }>,
+): Promise<VenueAnswer> {
+  let answer: { readonly status: number; readonly text: string }
+  try {
+    answer = await ask()
+  } catch {
+    return { kind: 'unavailable', why: 'the venue cannot be reached, or took too long or too much' }
+  }
+  const { status, text } = answer
+  const json = parseObject(text)
+  if (status === 200 && json) return { kind: 'answered', json }
+  if (status === 401 || status === 403) return { kind: 'unavailable', why: `the venue answered ${status}` }
+  if (status === 429) return { kind: 'unavailable', why: 'the venue was asked too often' }
+  if (status >= 400 && status < 500) return { kind: 'refused', why: told(json) ?? `the venue answered ${status}` }
+  return { kind: 'unavailable', why: `the venue answered ${status}${status === 200 ? ' and no JSON' : ''}` }
+}
+
+const longestReason = 200
+
+/** The reason that a venue gives, fit for a log. */
+function told(json: Fields | undefined): string | undefined {
+  const why = json?.['why'] ?? json?.['error'] ?? json?.['errorCode']
+  if (typeof why !== 'string' || why === '') return undefined
+  return `the venue says: ${why.replace(/[^\x20-\x7e]/g, ' ').slice(0, longestReason)}`
+}
+
+function parseObject(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isFields(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** An amount above zero as text of its digits, in the one way of writing it. */
+export function readAmount(value: unknown): bigint | undefined {
+  if (typeof value !== 'string' || !/^[1-9]\d{0,19}$/.test(value)) return undefined
+  const units = BigInt(value)
+  return units <= maxUnits ? units : undefined
+}

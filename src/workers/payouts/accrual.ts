@@ -1,0 +1,150 @@
+/**
+ * Shares out payments that are final and were delivered. Of several workers only one writes each number, and a payment has
+ * one accrual ever, so that every server may run this.
+ */
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Meter } from '../../core/encoding/metrics.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import type { FrozenRates } from '../../core/money/rates.ts'
+import { hasRates } from '../../core/money/rates.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
+import { verificationAt } from '../../core/payouts/developers.ts'
+import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports.ts'
+import type { RewardRules } from '../../core/payouts/rewards.ts'
+import { formatRules, hostOf, shareOut } from '../../core/payouts/rewards.ts'
+import type { Clock, Log } from '../../core/ports/index.ts'
+import type { Loop } from '../loop.ts'
+import { startLoop } from '../loop.ts'
+
+export interface AccrualParts {
+  readonly rewards: Rewards
+  readonly rules: RewardRules
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
+  /** What tokens were worth when a payment was made that froze no rate of NATIVE, or as soon after that as there were rates. */
+  readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
+  /** The pseudonym of a wallet. */
+  readonly nameOf: (wallet: Uint8Array) => string
+  readonly clock: Clock
+  readonly log: Log
+  readonly meter: Meter
+}
+
+const everyMs = 2_000
+const mostAtOnce = 200
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+export const cashbackWindowMs = 7 * 24 * hourMs
+
+export function startAccrual(parts: AccrualParts): Loop {
+  const { rewards, rules } = parts
+  const { id, text } = formatRules(rules)
+  let isStarted = false
+  const work = async (): Promise<void> => {
+    if (!isStarted) {
+      await rewards.start()
+      await rewards.keepRules(id, text)
+      isStarted = true
+    }
+    while ((await accrueOnce(parts, id)) === mostAtOnce);
+    await measure(parts)
+  }
+  const loop = startLoop({ name: 'accrual', everyMs, work, log: parts.log })
+  // At once: what becomes final before does not earn.
+  void loop.run()
+  return loop
+}
+
+/** What is owed by role, for the metrics. */
+async function measure({ rewards, rates, meter }: AccrualParts): Promise<void> {
+  const decimals = rates()?.decimals.NATIVE
+  if (decimals === undefined) return
+  for (const { role, owed } of await rewards.sums())
+    meter.set('paystile_rewards_owed', Number(formatUnits(owed, decimals)), { role })
+}
+
+/** Answers how many payments were looked at. */
+async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number> {
+  const { rewards, clock, meter, log } = parts
+  const { payments, last } = await rewards.ripe(mostAtOnce)
+  const now = Math.floor(clock.now())
+  const verifications = payments.length === 0 ? [] : await rewards.verifications()
+  const accruals: Accrual[] = []
+  for (const payment of payments) {
+    const judged = await judge(parts, { payment, verifications, before: accruals, rulesId, now })
+    if (judged.kind === 'accrual') accruals.push(judged.accrual)
+    else await rewards.postpone([payment.tx], judged.until)
+  }
+  if (accruals.length === 0) return payments.length
+  // Another worker was first: what was reckoned may be wrong by now, and is reckoned again.
+  if (!(await rewards.accrue(last, accruals))) return payments.length
+  for (const { tx, why, whole, rates } of accruals) {
+    meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
+    const decimals = rates?.decimals.NATIVE
+    if (why === '' && decimals !== undefined)
+      log.info('payment shared out', { tx: encodeBase58(tx), amount: `${formatUnits(whole, decimals)} NATIVE` })
+  }
+  return payments.length
+}
+
+interface Ripe {
+  readonly payment: Ripening
+  readonly verifications: readonly Verification[]
+  /** Those of the same turn, which come before it. */
+  readonly before: readonly Accrual[]
+  readonly rulesId: string
+  readonly now: number
+}
+
+type Judged =
+  | { readonly kind: 'accrual'; readonly accrual: Accrual }
+  | { readonly kind: 'later'; readonly until: number }
+
+async function judge(parts: AccrualParts, { payment, verifications, before, rulesId, now }: Ripe): Promise<Judged> {
+  const { rewards, rules, nameOf } = parts
+  const { tx, recipient, payer, endpoint, token, required: units, paidAt, usableUntil } = payment
+  const needed = rewardTokens(token)
+  const isComplete = payment.rates !== undefined && hasRates(payment.rates.table, needed)
+  const rates = isComplete ? payment.rates : await parts.ratesAt(paidAt, needed)
+  const developer = developerOf(rules, verifications, endpoint, paidAt) ?? ''
+  const bare = { tx, at: now, recipient, payer, endpoint, token, units, paidAt, rates, rules: rulesId, developer }
+  const nothing = { spent: 0n, worth: 0n, whole: 0n, rate: 0n, shares: [] }
+  if (!payment.isDelivered) {
+    // A response that began in time may go on for a while.
+    if (now > usableUntil + hourMs) return { kind: 'accrual', accrual: { ...bare, ...nothing, why: 'not_delivered' } }
+    return { kind: 'later', until: nextLook(payment, now) }
+  }
+  if (!rates) return { kind: 'later', until: now + minuteMs }
+  const earlier = before.filter((one) => one.payer === payer && one.paidAt > paidAt - cashbackWindowMs)
+  const spent = earlier
+    .filter((one) => one.paidAt <= paidAt)
+    .reduce((sum, { worth }) => sum + worth, await rewards.spent(payer, paidAt - cashbackWindowMs, paidAt))
+  const earning = { recipient, payer, endpoint, token, units, rates, spent, developer: developer || undefined }
+  const sharing = shareOut(rules, earning, (wallet) => nameOf(decodeAddress(wallet) ?? new Uint8Array()))
+  if (sharing.kind === 'waiting') return { kind: 'later', until: now + minuteMs }
+  if (sharing.kind === 'nothing') return { kind: 'accrual', accrual: { ...bare, ...nothing, spent, why: sharing.why } }
+  const { worth, whole, rate, shares } = sharing
+  return { kind: 'accrual', accrual: { ...bare, spent, worth, whole, rate, shares, why: '' } }
+}
+
+/** Soon at first, then as much later as it is old. */
+function nextLook({ paidAt }: Ripening, now: number): number {
+  return now + Math.min(Math.max(now - paidAt, 5_000), 6 * hourMs)
+}
+
+/** Those whose rates it takes to share out a payment in a token. USDC needs none: rates are in it. */
+export function rewardTokens(token: TokenCode): readonly TokenCode[] {
+  return token === 'USDC' || token === 'NATIVE' ? ['NATIVE'] : ['NATIVE', token]
+}
+
+/** Who had shown, when it was paid, that the endpoint's host is theirs. */
+export function developerOf(
+  rules: Pick<RewardRules, 'hosts'>,
+  verifications: readonly Verification[],
+  endpoint: string,
+  paidAt: number,
+): string | undefined {
+  const host = hostOf(rules, endpoint)
+  const own = verifications.filter((one) => one.host === host)
+  return verificationAt(own, paidAt)?.wallet
+}

@@ -1,0 +1,223 @@
+/**
+ * Reckons anew who is owed what, from the chain and from the rates, rules and verifications that were journaled, and compares
+ * it with what is owed and with what went out. It changes nothing.
+ */
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
+import type { Mint, TokenCode } from '../../core/money/tokens.ts'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import type { Dispatch, Dispatches, NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports.ts'
+import type { RewardRules, Share, Sharing } from '../../core/payouts/rewards.ts'
+import { parseRules, shareOut } from '../../core/payouts/rewards.ts'
+import type { Chain, Clock, RateJournal } from '../../core/ports/index.ts'
+import { ratesKeptMs } from '../../core/ports/index.ts'
+import { cashbackWindowMs, developerOf, rewardTokens } from './accrual.ts'
+import { dispatchMemo } from './outgoing-transactions.ts'
+import type { Addresses } from './payees.ts'
+import { paymentOf } from './payees.ts'
+
+export interface RewardAuditParts {
+  readonly rewards: Rewards
+  readonly dispatches: Dispatches
+  readonly chain: Pick<Chain, 'read'>
+  readonly addresses: Addresses
+  readonly nameOf: (wallet: Uint8Array) => string
+  readonly native: Mint
+  /** The mint of a token, or `SOL`. */
+  readonly assetOf: (token: TokenCode) => string | undefined
+  /** Undefined where the ledger keeps no rates: then those that an accrual names are taken as they are. */
+  readonly rateJournal: RateJournal | undefined
+  /** The token of the reports, whose rate is frozen with a payment, too. */
+  readonly reportToken: TokenCode | undefined
+  readonly clock: Clock
+}
+
+export interface RewardAudit {
+  readonly accruals: number
+  readonly payouts: number
+  /** What does not agree, in sentences. */
+  readonly problems: readonly string[]
+  /** What no node could tell of, in sentences: neither right nor wrong. */
+  readonly unknown: readonly string[]
+}
+
+const pageSize = 200
+
+export async function auditRewards(parts: RewardAuditParts): Promise<RewardAudit> {
+  const [problems, unknown]: [string[], string[]] = [[], []]
+  const found = {
+    problem: (text: string) => void problems.push(text),
+    unknown: (text: string) => void unknown.push(text),
+  }
+  const accruals = await auditAccruals(parts, found)
+  const payouts = await auditPayouts(parts, found)
+  for (const { line, kept, counted } of await parts.rewards.audit())
+    found.problem(`${line}: the ledger keeps ${kept}, and its rows come to ${counted}`)
+  return { accruals, payouts, problems, unknown }
+}
+
+interface Findings {
+  problem(text: string): void
+  unknown(text: string): void
+}
+
+async function auditAccruals(parts: RewardAuditParts, found: Findings): Promise<number> {
+  const verifications = await parts.rewards.verifications()
+  const rulebooks = new Map<string, RewardRules | undefined>()
+  const spending = new Map<string, { readonly at: number; readonly worth: bigint }[]>()
+  let last = 0
+  for (;;) {
+    const page = await parts.rewards.accruals(last, pageSize)
+    for (const accrual of page) {
+      if (accrual.number !== last + 1) found.problem(`accrual ${last + 1} is missing`)
+      last = accrual.number
+      if (!rulebooks.has(accrual.rules)) {
+        const text = await parts.rewards.rules(accrual.rules)
+        rulebooks.set(accrual.rules, text === undefined ? undefined : parseRules(text))
+      }
+      const spent = spending.get(accrual.payer) ?? []
+      spending.set(accrual.payer, spent)
+      await auditAccrual(parts, { accrual, rules: rulebooks.get(accrual.rules), verifications, spent }, found)
+      if (accrual.why === '') spent.push({ at: accrual.paidAt, worth: accrual.worth })
+    }
+    if (page.length < pageSize) return last
+  }
+}
+
+interface Audited {
+  readonly accrual: NumberedAccrual
+  readonly rules: RewardRules | undefined
+  readonly verifications: readonly Verification[]
+  /** What the payer had spent before, payment by payment. */
+  readonly spent: readonly { readonly at: number; readonly worth: bigint }[]
+}
+
+async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Findings): Promise<void> {
+  const { accrual, rules, verifications, spent } = audited
+  const { endpoint, paidAt, rates, payer, recipient, token, units, number } = accrual
+  const tx = encodeBase58(accrual.tx)
+  const name = `accrual ${number} (payment ${tx})`
+  if (!rules) return found.problem(`${name}: its rules are not kept`)
+  const inWindow = spent.filter(({ at }) => at > paidAt - cashbackWindowMs && at <= paidAt)
+  const sum = inWindow.reduce((total, { worth }) => total + worth, 0n)
+  if (accrual.why !== 'not_delivered' && accrual.spent !== sum)
+    found.problem(`${name}: the payer had spent ${sum}, and it says ${accrual.spent}`)
+  const developer = developerOf(rules, verifications, endpoint, paidAt)
+  if (accrual.developer !== (developer ?? '')) found.problem(`${name}: another developer was verified`)
+  if (accrual.why !== 'not_delivered') {
+    const earning = { recipient, payer, endpoint, token, units, spent: sum, developer }
+    const sharing: Sharing = rates
+      ? shareOut(rules, { ...earning, rates }, (wallet) => parts.nameOf(decodeAddress(wallet) ?? new Uint8Array()))
+      : { kind: 'waiting' }
+    const should = sharing.kind === 'shared' ? sharing.shares : []
+    if (!isSame(should, accrual.shares))
+      found.problem(`${name}: it should be shared as ${wordsOf(should)}, and is ${wordsOf(accrual.shares)}`)
+  }
+  if (rates && !(await wereInForce(parts, accrual, rates)))
+    found.problem(`${name}: its rates are not those that were in force when it was paid`)
+  const reading = await parts.chain.read(tx, 0, { commitment: 'finalized', isAnew: true })
+  if (reading.kind === 'missing') return found.unknown(`${name}: no node has the payment any more`)
+  if (reading.kind !== 'found') return found.unknown(`${name}: ${reading.why}`)
+  const wrong = whyNotPaid(parts, accrual, reading.effect)
+  if (wrong !== undefined) found.problem(`${name}: ${wrong}`)
+}
+
+/** By so much the ledger's clock may be behind the chain's: rates of that time may have been journaled after they were asked for. */
+const clockSlackMs = 60_000
+
+/**
+ * Whether rates are those that the journal has for the time of a payment. Where they were asked for by an earlier version, or
+ * the journal no longer reaches back so far, there is nothing to compare them with.
+ */
+async function wereInForce(
+  { rateJournal, reportToken, clock }: RewardAuditParts,
+  { token, paidAt }: NumberedAccrual,
+  { feed, at, table }: FrozenRates,
+): Promise<boolean> {
+  if (!rateJournal || feed === undefined || paidAt < clock.now() - ratesKeptMs) return true
+  // A payment freezes what it takes to report it. That may be enough to share it out, too.
+  const needs = [rewardTokens(token), [token, reportToken ?? 'USDC'] as const]
+  for (const tokens of needs) {
+    const [first, last] = await Promise.all(
+      [paidAt - clockSlackMs, paidAt].map((time) => rateJournal.find({ feed, time, tokens })),
+    )
+    const entry = await rateJournal.find({ feed, time: at, tokens: [] })
+    const isKept = entry?.at === at && isSameTable(entry.table, table)
+    if (first && last && isKept && at >= first.at && at <= last.at) return true
+  }
+  return false
+}
+
+function isSameTable(one: RateTable, other: RateTable): boolean {
+  return tokenCodes.every((token) => one[token] === other[token])
+}
+
+/** What the chain says of a payment that was shared out. */
+function whyNotPaid(
+  { assetOf, nameOf }: RewardAuditParts,
+  { token, units, recipient, payer, paidAt }: NumberedAccrual,
+  effect: Effect,
+): string | undefined {
+  const asset = assetOf(token)
+  if (effect.failed) return 'it failed on chain'
+  if (effect.blockTime * 1_000 !== paidAt) return 'the chain says that it was paid at another time'
+  const own = effect.transfers.filter((one) => one.asset === asset && one.destinationOwner === recipient)
+  const paid = own.reduce((sum, one) => sum + (one.units ?? 0n), 0n)
+  if (paid < units) return `the chain says that ${paid} came to ${recipient}, and ${units} were shared out`
+  const isPayer = own.some(({ authority, signers }) =>
+    [authority, ...signers].some((one) => nameOf(decodeAddress(one) ?? new Uint8Array()) === payer),
+  )
+  return isPayer ? undefined : 'somebody else paid it'
+}
+
+async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<number> {
+  let count = 0
+  let after: Dispatch | undefined
+  for (;;) {
+    const page = await parts.dispatches.list({
+      kind: 'payout',
+      state: 'landed',
+      most: pageSize,
+      ...(after && { after }),
+    })
+    for (const dispatch of page) await auditPayout(parts, dispatch, found)
+    count += page.length
+    after = page.at(-1)
+    if (page.length < pageSize) return count
+  }
+}
+
+async function auditPayout(parts: RewardAuditParts, { id, signed }: Dispatch, found: Findings): Promise<void> {
+  const name = `payout ${id} (transaction ${signed?.signature})`
+  const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
+  if (reading.kind !== 'found') return found.unknown(`${name}: no node tells of it`)
+  const { effect } = reading
+  if (!effect.transfers.some(({ memos }) => memos.includes(dispatchMemo(id))))
+    found.problem(`${name}: its memo is not that of the payout`)
+  const should = new Map<string, bigint>()
+  for (const line of await parts.dispatches.lines(id)) {
+    const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))
+    if (finding.kind !== 'found') return found.unknown(`${name}: ${finding.why}`)
+    should.set(finding.address, (should.get(finding.address) ?? 0n) + line.units)
+  }
+  for (const [owner, units] of should) {
+    const got = gainOf(effect, owner, parts.native.address)
+    if (got !== units) found.problem(`${name}: ${owner} got ${got}, and should have got ${units}`)
+  }
+}
+
+function gainOf({ holdings }: Effect, owner: string, asset: string): bigint {
+  const own = holdings.filter((one) => one.asset === asset && (one.ownerAfter ?? one.ownerBefore) === owner)
+  return own.reduce((sum, { before, after }) => sum + after - before, 0n)
+}
+
+function isSame(one: readonly Share[], other: readonly Share[]): boolean {
+  const textOf = (shares: readonly Share[]) =>
+    shares.map(({ role, payee, units }) => `${role} ${payee} ${units}`).toSorted()
+  return textOf(one).join() === textOf(other).join()
+}
+
+function wordsOf(shares: readonly Share[]): string {
+  return shares.map(({ role, units }) => `${role} ${units}`).join(', ') || 'nothing'
+}

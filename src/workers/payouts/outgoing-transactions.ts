@@ -1,0 +1,204 @@
+/**
+ * One transaction that goes out, step by step: reserved, signed, kept, sent, followed, concluded.
+ *
+ * Only bytes that are in the ledger are sent, and others are signed in their place only when they can no longer land. Every
+ * step says which version it saw: a process may die after any line, and several may work on the same dispatch, without
+ * anything being paid twice or forgotten.
+ */
+import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import type { Meter } from '../../core/encoding/metrics.ts'
+import { writeNonce } from '../../core/encoding/nonce.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import type { Courier, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
+import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../../core/payouts/ports.ts'
+import type { Clock, Log } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/index.ts'
+
+export interface DispatchingParts {
+  readonly dispatches: Pick<Dispatches, 'sign' | 'unsign' | 'land' | 'drop'>
+  readonly courier: Pick<Courier, 'send' | 'outcomeOf' | 'read'>
+  readonly sealer: Sealer
+  readonly meter: Meter
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Signed for a dispatch; `about` replaces what it is about. */
+export type DispatchSigning =
+  | Exclude<Signing, { kind: 'signed' }>
+  | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
+
+export interface Errand {
+  /** Builds and signs what the dispatch is for. Nothing is sent before it is kept. */
+  sign(dispatch: Dispatch): Promise<DispatchSigning>
+  /** What is to be kept of what it did on chain, instead of what it was about. */
+  result?(dispatch: Dispatch, effect: Effect): string | undefined
+  /** How often it is signed before it is given up. */
+  readonly mostAttempts: number
+  /** How often it may fail on chain before it is given up. */
+  readonly mostFailures?: number
+  /** How much more may be signed: beyond it, it waits. */
+  readonly budget?: SigningBudget
+}
+
+export type Step =
+  | { readonly kind: 'landed'; readonly dispatch: Dispatch }
+  /** Given up; what it had reserved is free again. */
+  | { readonly kind: 'dropped'; readonly dispatch: Dispatch; readonly why: string }
+  /** What was signed can no longer land: it is signed anew with the next step. */
+  | { readonly kind: 'unsigned'; readonly dispatch: Dispatch; readonly why: string }
+  /** Nothing more can be done now. */
+  | { readonly kind: 'waiting'; readonly dispatch: Dispatch; readonly why: string }
+  /** Somebody else took the step. */
+  | { readonly kind: 'passed' }
+
+export const feesSpent = 'the fees of 24 hours are spent'
+
+const idBytes = 12
+
+/** A name that nobody has used before. */
+export function createDispatchId(): string {
+  const bytes = new Uint8Array(idBytes)
+  writeNonce(bytes, 0, idBytes)
+  return encodeBase64url(bytes, idBytes)
+}
+
+/** By which a dispatch is found on the chain. */
+export function dispatchMemo(id: string): string {
+  return `paystile:${id}`
+}
+
+/** What is under way of a kind. */
+export async function openOf(
+  kind: DispatchKind,
+  { dispatches, meter }: { readonly dispatches: Pick<Dispatches, 'open'>; readonly meter: Meter },
+): Promise<readonly Dispatch[]> {
+  const open = (await dispatches.open()).filter((dispatch) => dispatch.kind === kind)
+  meter.set('paystile_dispatches_open', open.length, { kind })
+  return open
+}
+
+/** Works on one of several: where it fails, the others must not wait for it. Without the ledger nothing can go on. */
+export async function alone<Result>(
+  log: Log,
+  facts: Readonly<Record<string, string>>,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LedgerUnavailable) throw error
+    log.error('dispatch failed', { ...facts, why: error instanceof Error ? error.message : String(error) })
+    return undefined
+  }
+}
+
+/** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
+export async function advance(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const step = await take(dispatch, errand, parts)
+  if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
+    parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
+  if (step.kind === 'waiting' && isOverdue(dispatch, parts)) {
+    const { id, kind, signed } = dispatch
+    const next = 'see that the nodes in rpc answer, and that two of them keep history'
+    parts.log.warn('dispatch waits', { id, kind, tx: signed?.signature, why: step.why, next })
+  }
+  return step
+}
+
+/** Within minutes what was signed has landed, or can no longer land. */
+const longestMs = 600_000
+
+function isOverdue({ state, changedAt }: Dispatch, { clock }: DispatchingParts): boolean {
+  return state === 'signed' && clock.now() - changedAt > longestMs
+}
+
+async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  if (dispatch.state === 'planned') return sign(dispatch, errand, parts)
+  if (dispatch.state === 'signed') return follow(dispatch, errand, parts)
+  return { kind: 'passed' }
+}
+
+async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, attempts, failures, why } = dispatch
+  const then = why === '' ? '' : `, and then: ${why}`
+  if (attempts >= errand.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
+  if (errand.mostFailures !== undefined && failures >= errand.mostFailures)
+    return drop(dispatch, `it failed ${failures} times${then}`, parts)
+  const signing = await errand.sign(dispatch)
+  if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
+  if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
+  const { signed, about } = signing
+  const { signature, lastValidBlockHeight, slot, wire } = signed
+  const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
+  const bytes = { signature, lastValidBlockHeight, slot, sealed }
+  const kept = await parts.dispatches.sign(id, version, bytes, about, errand.budget)
+  // What is not kept must never be sent. Without an answer somebody else's bytes are.
+  if (kept === 'spent') return { kind: 'waiting', dispatch, why: feesSpent }
+  if (!kept) return { kind: 'passed' }
+  parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
+  return send(kept, signed, 'it was sent just now', parts)
+}
+
+async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, signed: kept } = dispatch
+  if (!kept) return { kind: 'waiting', dispatch, why: 'nothing is kept of what was signed' }
+  const { signature, lastValidBlockHeight, slot } = kept
+  const wire = parts.sealer.open(kept.sealed, sealedAs(id, signature))
+  if (!wire) {
+    parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that sealed it' })
+    return { kind: 'waiting', dispatch, why: 'its bytes were sealed with another secret' }
+  }
+  const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
+  const outcome = await parts.courier.outcomeOf(signed)
+  switch (outcome.kind) {
+    case 'landed':
+      return land(dispatch, outcome.slot, errand, parts)
+    case 'failed':
+    case 'expired': {
+      const hasFailed = outcome.kind === 'failed'
+      const why = hasFailed ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
+      const next = await parts.dispatches.unsign(id, version, why, hasFailed)
+      if (!next) return { kind: 'passed' }
+      parts.log.warn('dispatch not landed', { id, kind: dispatch.kind, tx: signature, why })
+      return { kind: 'unsigned', dispatch: next, why }
+    }
+    case 'open':
+      if (outcome.isThere) return { kind: 'waiting', dispatch, why: outcome.why }
+      return send(dispatch, signed, outcome.why, parts)
+  }
+}
+
+/** It is believed when the nodes agree on what it did, and not one of them alone. */
+async function land(dispatch: Dispatch, slot: number, errand: Errand, parts: DispatchingParts): Promise<Step> {
+  const { id, version, kind, signed } = dispatch
+  const effect = await parts.courier.read(signed?.signature ?? '')
+  if (effect === undefined || effect === 'missing')
+    return { kind: 'waiting', dispatch, why: 'not all nodes know yet that it landed' }
+  if (effect.failed) return { kind: 'waiting', dispatch, why: 'the nodes do not agree on what became of it' }
+  const landed = await parts.dispatches.land(id, version, slot, errand.result?.(dispatch, effect))
+  if (!landed) return { kind: 'passed' }
+  parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
+  return { kind: 'landed', dispatch: landed }
+}
+
+async function drop(dispatch: Dispatch, why: string, parts: DispatchingParts): Promise<Step> {
+  const { id, version, kind } = dispatch
+  const dropped = await parts.dispatches.drop(id, version, why)
+  if (!dropped) return { kind: 'passed' }
+  parts.log.warn('dispatch given up', { id, kind, why })
+  return { kind: 'dropped', dispatch: dropped, why }
+}
+
+/** The same bytes may be sent as often as one likes: on chain they count once. Only their fate says what came of it. */
+async function send(dispatch: Dispatch, signed: SignedBytes, why: string, parts: DispatchingParts): Promise<Step> {
+  const posting = await parts.courier.send(signed)
+  if (posting.kind === 'sent') return { kind: 'waiting', dispatch, why }
+  const { id, kind } = dispatch
+  parts.log.warn('dispatch not sent', { id, kind, tx: signed.signature, why: posting.why })
+  return { kind: 'waiting', dispatch, why: posting.why }
+}
+
+function sealedAs(id: string, signature: string): string {
+  return `dispatch ${id} ${signature}`
+}

@@ -1,0 +1,79 @@
+/** Who is behind the name under which somebody is owed. Payers are stored as pseudonyms, and found on the chain again. */
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import { type Asset, creditOf, type Effect } from '../../core/payment/verify.ts'
+import type { PayeeName, PayoutLine, Rewards } from '../../core/payouts/ports.ts'
+import type { Chain } from '../../core/ports/index.ts'
+
+export type Finding =
+  | { readonly kind: 'found'; readonly address: string }
+  /** No node has the payment any more, or nobody in it has that name. */
+  | { readonly kind: 'lost'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+export interface Addresses {
+  /** `payment` tells a payment of theirs. It is asked for only where an address has to be read from the chain. */
+  find(name: PayeeName, payment: () => Promise<Uint8Array>): Promise<Finding>
+  /** How much a payer has sent by a payment that can no longer be taken back, as the chain says now. */
+  sent(payer: string, payment: Uint8Array, to: Destination): Promise<Sent>
+}
+
+export interface Destination {
+  readonly recipient: string
+  readonly asset: Asset
+}
+
+export type Sent = { readonly kind: 'sent'; readonly units: bigint } | Exclude<Finding, { kind: 'found' }>
+
+/** Remembered in this process, so that a payer who is paid every day is not looked up every day. */
+const mostRemembered = 50_000
+
+export function createAddresses(parts: {
+  readonly chain: Pick<Chain, 'read'>
+  readonly nameOf: (wallet: Uint8Array) => string
+}): Addresses {
+  const known = new Map<string, string>()
+  return {
+    find: async ({ role, payee }, payment) => {
+      if (role !== 'cashback') return { kind: 'found', address: payee }
+      const before = known.get(payee)
+      if (before !== undefined) return { kind: 'found', address: before }
+      const reading = await readPayment(parts, payee, await payment())
+      if (reading.kind !== 'read') return reading
+      const { address } = reading
+      if (known.size >= mostRemembered) known.clear()
+      known.set(payee, address)
+      return { kind: 'found', address }
+    },
+    sent: async (payer, payment, { recipient, asset }) => {
+      const reading = await readPayment(parts, payer, payment)
+      if (reading.kind !== 'read') return reading
+      return { kind: 'sent', units: creditOf(reading.effect, recipient, asset, reading.address) }
+    },
+  }
+}
+
+/** A payment that is final, and the address in it that has a payer's name. */
+async function readPayment(
+  { chain, nameOf }: Parameters<typeof createAddresses>[0],
+  payer: string,
+  payment: Uint8Array,
+): Promise<
+  { readonly kind: 'read'; readonly effect: Effect; readonly address: string } | Exclude<Finding, { kind: 'found' }>
+> {
+  const reading = await chain.read(encodeBase58(payment), 0, { commitment: 'finalized' })
+  if (reading.kind === 'missing')
+    return { kind: 'lost', why: 'no node has the payment as final: it is too young or too old' }
+  if (reading.kind !== 'found') return { kind: 'unavailable', why: reading.why }
+  const { effect } = reading
+  const { transfers, feePayer } = effect
+  const candidates = [...transfers.flatMap(({ authority, signers }) => [authority, ...signers]), feePayer]
+  const address = candidates.find((one) => nameOf(decodeAddress(one) ?? new Uint8Array()) === payer)
+  if (address === undefined) return { kind: 'lost', why: 'nobody in the payment has the name of the payer' }
+  return { kind: 'read', effect, address }
+}
+
+/** A payment by which the payee of a line has earned: the last accrual that it settles is one of its payee's own. */
+export async function paymentOf(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
+  const [accrual] = await rewards.accruals(upto - 1, 1)
+  return accrual?.tx ?? new Uint8Array(64)
+}

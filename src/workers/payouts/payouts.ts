@@ -1,0 +1,163 @@
+/**
+ * Pays on chain what is owed, many payees in one transaction, each accrual once.
+ *
+ * What a payout pays is reserved when it is planned, and its bytes are kept before they are sent (`dispatching.ts`): so this
+ * may run in several processes, and be killed at any line.
+ */
+import { mapAtOnce } from '../../core/encoding/map-limit.ts'
+import type { Transfer } from '../../core/payouts/outgoing-wallet.ts'
+import type { Dispatch, PayeeName, PayoutLine } from '../../core/payouts/ports.ts'
+import type { Loop } from '../loop.ts'
+import { startLoop } from '../loop.ts'
+import { calmLog } from '../throttled-log.ts'
+import type { Memory, PayoutsParts } from './limits.ts'
+import { areFeesSpent, budgetOf, capReached, feesSpent, findShortage, limit, tell } from './limits.ts'
+import type { DispatchSigning, Errand } from './outgoing-transactions.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { signUnlessPaused } from './pause.ts'
+import { paymentOf } from './payees.ts'
+import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './plan.ts'
+
+const followMs = 1_000
+/** Transactions under way at the same time. */
+const mostOpen = 128
+/** On chain, each at the cost of a fee, though all had been tried out before: then somebody in it cannot be paid. */
+const mostFailures = 5
+
+export function startPayouts(given: PayoutsParts): Loop {
+  const { limits, clock, log, courier, isPaused } = given
+  // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
+  const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
+  const parts: PayoutsParts = { ...given, courier: { ...courier, sign }, log: calmLog(log, clock) }
+  const memory: Memory = { suspects: new Set() }
+  let planAt = 0
+  const work = async (): Promise<void> => {
+    const isStopped = await isPaused()
+    const open = await follow(parts, memory, isStopped)
+    const now = clock.now()
+    if (isStopped || now < planAt) return
+    const planned = await planAll(parts, memory, mostOpen - open)
+    if (planned === 'all') planAt = now + limits.everyMs
+    if (planned === 'later') planAt = now + Math.min(minuteMs, limits.everyMs)
+  }
+  return startLoop({ name: 'payouts', everyMs: Math.min(followMs, limits.everyMs), work, log })
+}
+
+/** Takes the next step of all that is under way. Answers how many still are. */
+async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
+  const open = await openOf('payout', parts)
+  const left = await mapAtOnce(open, askedAtOnce, async (dispatch) => {
+    const { id, kind, state } = dispatch
+    if (isPaused && state === 'planned') return true
+    return (await alone(parts.log, { kind, id }, () => step(parts, memory, dispatch))) ?? true
+  })
+  return left.filter(Boolean).length
+}
+
+/** True while it is under way. */
+async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Promise<boolean> {
+  let blamed: number | undefined
+  const errand: Errand = {
+    sign: async (one) => {
+      const signing = await sign(parts, one)
+      if (signing.kind === 'impossible') blamed = signing.transfer
+      return signing
+    },
+    mostAttempts: Number.POSITIVE_INFINITY,
+    mostFailures,
+    budget: budgetOf(parts),
+  }
+  const taken = await advance(dispatch, errand, parts)
+  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, { why: taken.why })
+  if (taken.kind === 'dropped') {
+    const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
+    await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
+  }
+  return taken.kind === 'waiting' || taken.kind === 'unsigned'
+}
+
+/** Who is to blame is parked for a day. Where nobody is known to be, each is tried alone, and then not for a while. */
+async function suspect(
+  { dispatches, rewards, clock }: PayoutsParts,
+  { suspects }: Memory,
+  id: string,
+  { why, blamed, pauseMs }: { readonly why: string; readonly blamed: number | undefined; readonly pauseMs: number },
+): Promise<void> {
+  const lines = await dispatches.lines(id)
+  const now = Math.floor(clock.now())
+  for (const [index, line] of lines.entries()) {
+    if (index === blamed) await rewards.park(line, why, now + dayMs)
+    else if (blamed === undefined && lines.length > 1) suspects.add(keyOf(line))
+    else if (blamed === undefined) await rewards.park(line, why, now + pauseMs)
+  }
+}
+
+async function sign(parts: PayoutsParts, { id, attempts }: Dispatch): Promise<DispatchSigning> {
+  // Also the first time: others may have spent in between what there was when it was planned.
+  if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
+  const lines = await parts.dispatches.lines(id)
+  const shortage = await findShortage(parts, lines)
+  if (shortage !== undefined) return { kind: 'unavailable', why: shortage }
+  const transfers: Transfer[] = []
+  for (const [index, line] of lines.entries()) {
+    const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))
+    if (finding.kind === 'unavailable') return finding
+    if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why, transfer: index }
+    transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
+  }
+  return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id), attempts })
+}
+
+/** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */
+type Planned = 'all' | 'more' | 'later'
+
+async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promise<Planned> {
+  for (let left = room; left > 0; ) {
+    const { lines, isAll, why } = await preview(parts, true)
+    if (why !== undefined) {
+      tell(parts, { why })
+      return 'later'
+    }
+    if (lines.length === 0 && isAll) return 'all'
+    const payable = lines.length === 0 ? [] : await limit(parts, lines)
+    if (payable.length === 0 && lines.length > 0) return 'later'
+    const isSuspect = (line: PayoutLine) => memory.suspects.has(keyOf(line))
+    const batches = batchesOf(parts, { lines: payable, isAll }, isSuspect).slice(0, left)
+    const { dispatches, isFull } = await planBatches(parts, memory, batches)
+    await mapAtOnce(dispatches, askedAtOnce, (dispatch) => step(parts, memory, dispatch))
+    if (isFull) return 'later'
+    left -= batches.length
+  }
+  return 'more'
+}
+
+/** Reserves what can be; `isFull` when no more may be. */
+async function planBatches(
+  parts: PayoutsParts,
+  memory: Memory,
+  batches: readonly (readonly PayoutLine[])[],
+): Promise<{ readonly dispatches: readonly Dispatch[]; readonly isFull: boolean }> {
+  const { dispatches, limits, clock } = parts
+  const since = Math.floor(clock.now()) - dayMs
+  const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }
+  const planned: Dispatch[] = []
+  for (const lines of batches) {
+    if (await parts.isPaused()) return { dispatches: planned, isFull: true }
+    const isSpent = await areFeesSpent(parts, planned.length + 1)
+    const order = { id: createDispatchId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
+    const planning = isSpent ? undefined : await dispatches.plan(order)
+    if (!planning || planning.kind === 'capped') {
+      tell(parts, planning ? capReached : feesSpent)
+      return { dispatches: planned, isFull: true }
+    }
+    // Somebody else was faster, and pays them.
+    if (planning.kind !== 'planned') continue
+    for (const line of lines) memory.suspects.delete(keyOf(line))
+    planned.push(planning.dispatch)
+  }
+  return { dispatches: planned, isFull: false }
+}
+
+function keyOf({ role, payee }: PayeeName): string {
+  return `${role} ${payee}`
+}

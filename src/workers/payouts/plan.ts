@@ -1,0 +1,123 @@
+/** Who is paid next, and in which transactions: from those who are due to lines, and from lines to batches. */
+import { mapAtOnce } from '../../core/encoding/map-limit.ts'
+import { maxUnits } from '../../core/money/money.ts'
+import type { FrozenRates } from '../../core/money/rates.ts'
+import { convert, parseRate } from '../../core/money/rates.ts'
+import type { Mint } from '../../core/money/tokens.ts'
+import { solDecimals } from '../../core/money/tokens.ts'
+import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
+import type { PayoutTerms } from '../../core/payouts/payout-lines.ts'
+import { draftLine } from '../../core/payouts/payout-lines.ts'
+import type { Owed, Payee, PayeeName, PayoutLine, Rewards } from '../../core/payouts/ports.ts'
+import type { Clock } from '../../core/ports/index.ts'
+import { createDispatchId, dispatchMemo } from './outgoing-transactions.ts'
+import type { Addresses, Finding } from './payees.ts'
+
+export interface PayoutPlanParts {
+  readonly rewards: Rewards
+  readonly courier: Pick<Courier, 'wallet' | 'accountsOf' | 'openingCost' | 'fit'>
+  readonly addresses: Addresses
+  readonly native: Mint
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
+  /** The least that is sent to anybody. */
+  readonly limits: { readonly least: bigint }
+  readonly clock: Clock
+}
+
+/** What would be paid now, and to whom nothing, and why. */
+export interface PayoutPreview {
+  readonly lines: readonly PayoutLine[]
+  readonly others: readonly (PayeeName & { readonly why: string })[]
+  /** Why nobody can be paid; undefined where somebody can. */
+  readonly why: string | undefined
+  /** False when more are due than were looked at. */
+  readonly isAll: boolean
+}
+
+export const dayMs = 86_400_000
+export const hourMs = 3_600_000
+export const minuteMs = 60_000
+/**
+ * Who only has to open an account, or to be owed a little more, is looked at again after so long. It costs little: a hundred
+ * accounts are one question.
+ */
+const waitMs = 5 * minuteMs
+/** Questions to nodes at the same time. */
+export const askedAtOnce = 16
+const mostCandidates = 1_024
+
+interface Candidate {
+  readonly payee: Payee
+  readonly owed: Owed
+  readonly finding: Finding
+}
+
+/** What would be paid now. With `parks`, those who cannot be paid yet are not looked at again for a while. */
+export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<PayoutPreview> {
+  const terms = await readTerms(parts)
+  if (typeof terms === 'string') return { lines: [], others: [], why: terms, isAll: true }
+  const { rewards, courier, native, clock } = parts
+  const due = await rewards.due(terms.least, mostCandidates)
+  const isAll = due.length < mostCandidates
+  const others: (PayeeName & { readonly why: string })[] = []
+  const park = async (payee: Payee, why: string, forMs: number): Promise<void> => {
+    others.push({ role: payee.role, payee: payee.payee, why })
+    if (parks) await rewards.park(payee, why, Math.floor(clock.now()) + forMs)
+  }
+  const found: { readonly payee: Payee; readonly owed: Owed; readonly address: string }[] = []
+  for (const { payee, owed, finding } of await findAll(parts, due)) {
+    if (finding.kind === 'found') found.push({ payee, owed, address: finding.address })
+    else await park(payee, finding.why, finding.kind === 'lost' ? dayMs : minuteMs)
+  }
+  const owners = found.map(({ address }) => address)
+  const states = await courier.accountsOf(owners, native)
+  if (!states) return { lines: [], others, why: 'no node tells of the token accounts', isAll }
+  const lines: PayoutLine[] = []
+  for (const [index, { payee, owed }] of found.entries()) {
+    const account = states[index]
+    if (!account) continue
+    const drafted = draftLine({ ...payee, owed, account }, terms)
+    if (drafted.kind === 'line') lines.push(drafted.line)
+    else await park(payee, drafted.why, drafted.kind === 'park' ? dayMs : waitMs)
+  }
+  return { lines, others, why: undefined, isAll }
+}
+
+async function findAll({ rewards, addresses }: PayoutPlanParts, due: readonly Payee[]): Promise<readonly Candidate[]> {
+  const candidates = await mapAtOnce(due, askedAtOnce, async (payee): Promise<Candidate | undefined> => {
+    // More does not fit one transfer.
+    const owed = await rewards.owed(payee, payee.owed > maxUnits ? maxUnits : undefined)
+    return owed && { payee, owed, finding: await addresses.find(payee, async () => owed.tx) }
+  })
+  return candidates.filter((one) => one !== undefined)
+}
+
+/** In one sentence why there are none. */
+export async function readTerms({ rates, native, courier, limits }: PayoutPlanParts): Promise<PayoutTerms | string> {
+  const now = rates()
+  const rate = parseRate(now?.table.NATIVE ?? '')
+  if (!now || rate === undefined) return 'there is no fresh rate of NATIVE'
+  const lamports = await courier.openingCost(native)
+  const sol = lamports === undefined ? undefined : { token: 'SOL' as const, units: lamports, decimals: solDecimals }
+  const opening = sol && convert(sol, { token: 'NATIVE', decimals: native.decimals }, now.table)
+  return { rate, least: limits.least, opening }
+}
+
+/** As few transactions as can be, and those who are suspected alone. Where more will come, the last one is left for them. */
+export function batchesOf(
+  { courier, native }: Pick<PayoutPlanParts, 'courier' | 'native'>,
+  { lines, isAll }: Pick<PayoutPreview, 'lines' | 'isAll'>,
+  isSuspect: (line: PayoutLine) => boolean,
+): readonly (readonly PayoutLine[])[] {
+  const batches: (readonly PayoutLine[])[] = lines.filter(isSuspect).map((line) => [line])
+  for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
+    // Their addresses are as long as any other.
+    const transfers = rest.map(({ units, opening }) => ({ owner: courier.wallet, units, opens: opening > 0n }))
+    const count = Math.max(1, courier.fit({ mint: native, transfers, memo: dispatchMemo(createDispatchId()) }))
+    if (count >= rest.length && !isAll && batches.length > 0) break
+    batches.push(rest.slice(0, count))
+    rest = rest.slice(count)
+  }
+  return batches
+}

@@ -1,0 +1,138 @@
+/** Sends back what bought nothing, or was too much: each payment once, by the same steps as all that goes out. */
+import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { FrozenRates } from '../../core/money/rates.ts'
+import { convert } from '../../core/money/rates.ts'
+import type { Mint, TokenCode } from '../../core/money/tokens.ts'
+import { solDecimals } from '../../core/money/tokens.ts'
+import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
+import type { Dispatch, Dispatches } from '../../core/payouts/ports.ts'
+import { formatRefund, judgeRefund, parseRefund, refundLane } from '../../core/payouts/refunds.ts'
+import type { Books, Clock } from '../../core/ports/index.ts'
+import type { Loop } from '../loop.ts'
+import { startLoop } from '../loop.ts'
+import { calmLog } from '../throttled-log.ts'
+import type { DispatchingParts, DispatchSigning, Step } from './outgoing-transactions.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { paused, signUnlessPaused } from './pause.ts'
+import type { Addresses } from './payees.ts'
+
+export interface RefundParts extends DispatchingParts {
+  readonly books: Pick<Books, 'history'>
+  readonly dispatches: Dispatches
+  readonly courier: Courier
+  readonly addresses: Addresses
+  /** Undefined for a token that there is none of; null for SOL, which needs none. */
+  readonly mintOf: (token: TokenCode) => Mint | null | undefined
+  /** What tokens are worth now; undefined while nobody knows. */
+  readonly rates: () => FrozenRates | undefined
+  /** Nothing new is sent while this is so. What was sent is followed all the same. */
+  readonly isPaused: () => Promise<boolean>
+  readonly clock: Clock
+}
+
+export type RefundPlanning =
+  | { readonly kind: 'planned'; readonly dispatch: Dispatch }
+  /** It is under way already, or done. */
+  | { readonly kind: 'known'; readonly dispatch: Dispatch }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'unknown' }
+
+/** Reserves a refund. Nothing is signed or sent yet. */
+export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8Array): Promise<RefundPlanning> {
+  const { books, dispatches, clock } = parts
+  const payment = encodeBase58(tx)
+  const before = await dispatches.inLane(refundLane(payment))
+  if (before) return { kind: 'known', dispatch: before }
+  if (await parts.isPaused()) return { kind: 'refused', why: paused }
+  const history = await books.history(tx)
+  if (!history) return { kind: 'unknown' }
+  const ruling = judgeRefund(history, clock.now())
+  if (ruling.kind === 'refused') return ruling
+  const { payer, token, recipient } = history.capture
+  const mint = parts.mintOf(token)
+  if (mint === undefined) return { kind: 'refused', why: `there is no ${token} on this network` }
+  // Asked anew each time: what was written down may be the word of one node, and of a block that is not final.
+  const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
+  if (sent.kind !== 'sent') return { kind: 'refused', why: `who paid cannot be told: ${sent.why}` }
+  if (sent.units < ruling.units)
+    return { kind: 'refused', why: 'the chain says that less of it came from who would get it' }
+  const facts = { payment, token, units: ruling.units, reason: ruling.reason }
+  const planning = await dispatches.plan({
+    id: createDispatchId(),
+    kind: 'refund',
+    lane: refundLane(payment),
+    about: formatRefund(facts),
+    lines: [],
+    refunds: { tx, units: ruling.units },
+    ...(ruling.voids && { voids: tx }),
+  })
+  if (planning.kind === 'planned') return planning
+  if (planning.kind === 'in_use')
+    return {
+      kind: 'refused',
+      why: 'it is being delivered, or was; ask again in a minute: all of it can go back if nothing came of that, else only what was too much',
+    }
+  const other = await dispatches.inLane(refundLane(payment))
+  return other ? { kind: 'known', dispatch: other } : { kind: 'refused', why: 'somebody else was first; try again' }
+}
+
+/** Takes the next step of a refund. */
+export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
+  const errand = { sign: (one: Dispatch) => signUnlessPaused(parts.isPaused, () => sign(parts, one)), mostAttempts: 10 }
+  return advance(dispatch, errand, parts)
+}
+
+const everyMs = 3_000
+
+/** Sees refunds through that somebody began, also those of a process that died. */
+export function startRefunds(given: RefundParts): Loop {
+  const parts: RefundParts = { ...given, log: calmLog(given.log, given.clock) }
+  const work = async (): Promise<void> => {
+    for (const dispatch of await openOf('refund', parts)) {
+      const { id, kind } = dispatch
+      await alone(parts.log, { kind, id }, () => advanceRefund(parts, dispatch))
+    }
+  }
+  return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
+}
+
+async function sign(parts: RefundParts, { id, about, attempts }: Dispatch): Promise<DispatchSigning> {
+  const { payment, token, units } = parseRefund(about)
+  const tx = decodeSignature(payment)
+  const mint = parts.mintOf(token as TokenCode)
+  const payer = tx && (await parts.books.history(tx))?.capture.payer
+  if (!tx || mint === undefined || payer === undefined)
+    return { kind: 'impossible', why: 'the payment is not known here' }
+  const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)
+  if (finding.kind === 'unavailable') return finding
+  if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
+  const asset = mint ?? undefined
+  const states = await parts.courier.accountsOf([finding.address], asset)
+  const [account] = states ?? []
+  if (account === undefined) return { kind: 'unavailable', why: 'no node tells of the token account' }
+  if (account === 'frozen' || account === 'unusable')
+    return { kind: 'impossible', why: 'the token account of the payer takes nothing' }
+  const opens = account === 'missing'
+  // Who closes the account after paying dust would otherwise be given the rent of a new one each time.
+  if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
+    return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
+  const transfers = [{ owner: finding.address, units, opens }]
+  return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id), attempts })
+}
+
+/** Whether opening a token account costs more than what is sent there, as far as rates tell. */
+async function isDearer(
+  { courier, rates }: RefundParts,
+  mint: Mint,
+  token: TokenCode,
+  units: bigint,
+): Promise<boolean> {
+  const [lamports, table] = [await courier.openingCost(mint), rates()?.table]
+  if (lamports === undefined || !table) return false
+  const cost = convert(
+    { token: 'SOL', units: lamports, decimals: solDecimals },
+    { token, decimals: mint.decimals },
+    table,
+  )
+  return cost !== undefined && cost > units
+}

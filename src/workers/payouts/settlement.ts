@@ -1,0 +1,247 @@
+/**
+ * Converts what a wallet receives into the token its owner settles in, through a venue, once a threshold is reached.
+ *
+ * A conversion holds the lane of its wallet and token from before it is signed until it has landed or can no longer land
+ * (`dispatching.ts`): so this may run in several processes, and be killed at any line, and a balance is converted once.
+ */
+import { formatUnits } from '../../core/money/money.ts'
+import type { RateTable } from '../../core/money/rates.ts'
+import { decimalsIn, fairUnits } from '../../core/money/rates.ts'
+import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
+import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import { gainOf } from '../../core/payment/verify.ts'
+import type { ConversionAbout, ConversionRules } from '../../core/payouts/conversion.ts'
+import {
+  conversionLane,
+  dueConversions,
+  formatConversion,
+  judgeQuote,
+  parseConversion,
+  settlementBeats,
+} from '../../core/payouts/conversion.ts'
+import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
+import type { Dispatch, Dispatches } from '../../core/payouts/ports.ts'
+import type { Venue, VenueQuote } from '../../core/payouts/venue.ts'
+import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Loop } from '../loop.ts'
+import { startLoop } from '../loop.ts'
+import { calmLog } from '../throttled-log.ts'
+import type { DispatchingParts, DispatchSigning, Errand, Step } from './outgoing-transactions.ts'
+import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { signUnlessPaused } from './pause.ts'
+
+/** One wallet, and how what it receives is converted. */
+export interface Converter {
+  readonly courier: Pick<Courier, 'wallet' | 'holdings' | 'send' | 'outcomeOf' | 'read'>
+  readonly venue: Venue
+  readonly rules: ConversionRules
+  readonly mints: MintTable
+  /** Rates that are fresh now. */
+  readonly rates: () => RateTable
+}
+
+export interface SettlementParts extends Omit<DispatchingParts, 'courier'> {
+  readonly dispatches: Dispatches
+  /** Where it shows that it is alive. */
+  readonly shelf: Shelf | undefined
+  readonly converters: readonly Converter[]
+  /** Nothing new is converted while this is so. What was signed is followed all the same. */
+  readonly isPaused: () => Promise<boolean>
+  readonly clock: Clock
+  /** Hears of what was converted, once and for all. */
+  readonly onConverted?: (dispatch: Dispatch, about: ConversionAbout) => void
+}
+
+const everyMs = 3_000
+const mostAttempts = 5
+/** A conversion that finds no acceptable quote for so long is given up, and planned anew from what is there then. */
+const patienceMs = 600_000
+const [firstRestMs, longestRestMs] = [60_000, 3_600_000]
+const [beatMs, beatLastsMs] = [30_000, 90_000]
+
+/** Looks again and again. */
+export function startSettlement(parts: SettlementParts): Loop {
+  return startLoop({ name: 'settlement', everyMs, work: createSettlement(parts), log: parts.log })
+}
+
+/** What is done with every turn: takes the next step of all that is under way, and begins what is due. */
+export function createSettlement(given: SettlementParts): () => Promise<void> {
+  const parts: SettlementParts = { ...given, log: calmLog(given.log, given.clock) }
+  const rests: Rests = new Map()
+  return async () => {
+    const open = await openOf('conversion', parts)
+    for (const converter of parts.converters) {
+      await alone(parts.log, { kind: 'conversion', wallet: converter.courier.wallet }, async () => {
+        await beat(parts, converter)
+        await serve(parts, converter, open, rests)
+      })
+    }
+  }
+}
+
+/** By lane, until when nothing new is tried, and for how long the last time. */
+type Rests = Map<string, { readonly until: number; readonly ms: number }>
+
+/** Shows on the ledger's shelf that somebody converts what this wallet receives. */
+async function beat({ shelf, clock }: SettlementParts, { courier }: Converter): Promise<void> {
+  const now = clock.now()
+  await shelf?.put(`${settlementBeats(courier.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
+}
+
+async function serve(
+  parts: SettlementParts,
+  converter: Converter,
+  open: readonly Dispatch[],
+  rests: Rests,
+): Promise<void> {
+  const { courier, rules, mints } = converter
+  const isPaused = await parts.isPaused()
+  const underway = new Set<TokenCode>()
+  for (const token of tokenCodes) {
+    const lane = conversionLane(courier.wallet, token)
+    for (const dispatch of open) {
+      if (dispatch.lane !== lane) continue
+      // Also what has just landed: what the wallet holds may be told by a node that does not know yet.
+      underway.add(token)
+      if (!isPaused || dispatch.state === 'signed') await step(parts, converter, dispatch, rests)
+    }
+  }
+  if (isPaused) return
+  const codes = tokenCodes.filter((token) => token !== 'SOL' && mints[token] !== undefined)
+  const holdings = await courier.holdings(codes.flatMap((token) => mintOf(token, mints) ?? []))
+  if (!holdings) return
+  const balances = Object.fromEntries(codes.map((token, index) => [token, holdings.units[index] ?? 0n]))
+  const scene = { rates: converter.rates(), decimals: decimalsIn(mints), underway }
+  const now = parts.clock.now()
+  for (const { token, units } of dueConversions(rules, {
+    ...scene,
+    balances: { ...balances, SOL: holdings.lamports },
+  })) {
+    if ((rests.get(conversionLane(courier.wallet, token))?.until ?? 0) > now) continue
+    await begin(parts, converter, token, units, rests)
+  }
+}
+
+/** Asks for a price before anything is reserved: a bad one leaves no trace. */
+async function begin(
+  parts: SettlementParts,
+  converter: Converter,
+  token: TokenCode,
+  units: bigint,
+  rests: Rests,
+): Promise<void> {
+  const { courier, venue, rules } = converter
+  const lane = conversionLane(courier.wallet, token)
+  const offer = await seek(converter, token, units)
+  if (offer.kind !== 'offer') {
+    parts.log.warn('conversion waits', { wallet: courier.wallet, token, why: offer.why })
+    return rest(parts, rests, lane)
+  }
+  const about: ConversionAbout = {
+    wallet: courier.wallet,
+    sell: token,
+    buy: rules.settlementToken,
+    venue: venue.name,
+    units,
+    quoted: offer.quote.units,
+    minimum: offer.minimum,
+  }
+  const plan = { id: createDispatchId(), kind: 'conversion' as const, lane, about: formatConversion(about), lines: [] }
+  // The quote may have taken its time.
+  if (await parts.isPaused()) return
+  const planning = await parts.dispatches.plan(plan)
+  if (planning.kind === 'planned') await step(parts, converter, planning.dispatch, rests, offer.quote)
+}
+
+type Offer =
+  | { readonly kind: 'offer'; readonly quote: VenueQuote; readonly minimum: bigint }
+  | { readonly kind: 'none'; readonly why: string }
+
+async function seek(converter: Converter, token: TokenCode, units: bigint): Promise<Offer> {
+  const { venue, rules, mints } = converter
+  const { settlementToken, slippageBps } = rules
+  const order = { sell: mintOf(token, mints), buy: mintOf(settlementToken, mints), units, slippageBps }
+  const quoting = await venue.quote(order)
+  return quoting.kind === 'quoted' ? judge(converter, token, quoting.quote) : { kind: 'none', why: quoting.why }
+}
+
+function judge({ rules, mints, rates }: Converter, token: TokenCode, quote: VenueQuote): Offer {
+  const { units } = quote.order
+  const scene = { rates: rates(), decimals: decimalsIn(mints) }
+  const pricing = judgeQuote(quote, fairUnits({ token, units }, rules.settlementToken, scene), rules)
+  if (pricing.kind === 'unfair') return { kind: 'none', why: `the quote is not taken: ${pricing.why}` }
+  return { kind: 'offer', quote, minimum: pricing.minimum }
+}
+
+async function step(
+  parts: SettlementParts,
+  converter: Converter,
+  dispatch: Dispatch,
+  rests: Rests,
+  quote?: VenueQuote,
+): Promise<void> {
+  const { courier } = converter
+  const errand: Errand = {
+    sign: (one) => signUnlessPaused(parts.isPaused, () => sign(parts, converter, one, quote)),
+    result: (one, effect) => resultOf(converter, one, effect),
+    mostAttempts,
+  }
+  const taken: Step = await advance(dispatch, errand, { ...parts, courier })
+  if (taken.kind === 'dropped') rest(parts, rests, dispatch.lane)
+  if (taken.kind !== 'landed') return
+  rests.delete(dispatch.lane)
+  const about = parseConversion(taken.dispatch.about)
+  if (about) tell(parts, converter, taken.dispatch, about)
+}
+
+async function sign(
+  { clock }: SettlementParts,
+  converter: Converter,
+  dispatch: Dispatch,
+  atHand: VenueQuote | undefined,
+): Promise<DispatchSigning> {
+  const { venue, rules, courier, mints } = converter
+  const about = parseConversion(dispatch.about)
+  if (!about || about.wallet !== courier.wallet) return { kind: 'impossible', why: 'what it is about cannot be read' }
+  if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'another token is settled in by now' }
+  const { sell, units } = about
+  const mint = mintOf(sell, mints)
+  const holdings = await courier.holdings(mint ? [mint] : [])
+  if (!holdings) return { kind: 'unavailable', why: 'no node tells what the wallet holds' }
+  const held = (mint ? (holdings.units[0] ?? 0n) : holdings.lamports) - (rules.keeps[sell] ?? 0n)
+  if (held < units) return { kind: 'impossible', why: 'the wallet does not hold so much any more' }
+  const known = atHand && judge(converter, sell, atHand)
+  const offer = known?.kind === 'offer' ? known : await seek(converter, sell, units)
+  if (offer.kind === 'none') {
+    const isHopeless = clock.now() - dispatch.changedAt > patienceMs
+    return { kind: isHopeless ? 'impossible' : 'unavailable', why: offer.why }
+  }
+  const { quote, minimum } = offer
+  const signing = await venue.sign(quote, { memo: dispatchMemo(dispatch.id), minimum })
+  if (signing.kind !== 'signed') return signing
+  return { ...signing, about: formatConversion({ ...about, venue: venue.name, quoted: quote.units, minimum }) }
+}
+
+/** What really left and came is what the chain says, whatever was quoted. */
+function resultOf({ courier, mints }: Converter, dispatch: Dispatch, effect: Effect): string | undefined {
+  const about = parseConversion(dispatch.about)
+  if (!about) return undefined
+  const gain = (token: TokenCode) => gainOf(effect, courier.wallet, mintOf(token, mints)?.address ?? 'SOL')
+  return formatConversion({ ...about, sold: -gain(about.sell), received: gain(about.buy) })
+}
+
+function tell(parts: SettlementParts, { mints }: Converter, dispatch: Dispatch, about: ConversionAbout): void {
+  const { wallet, sell, buy, sold = 0n, quoted, received = 0n } = about
+  const text = (token: TokenCode, units: bigint) => `${formatUnits(units, decimalsOf(token, mints) ?? 0)} ${token}`
+  const facts = { wallet, tx: dispatch.signed?.signature, sold: text(sell, sold), quoted: text(buy, quoted) }
+  parts.log.info('converted', { ...facts, received: text(buy, received) })
+  parts.onConverted?.(dispatch, about)
+}
+
+/** What failed is tried again later, and each time later still. */
+function rest({ clock }: SettlementParts, rests: Rests, lane: string): void {
+  const before = rests.get(lane)?.ms
+  const ms = before === undefined ? firstRestMs : Math.min(2 * before, longestRestMs)
+  rests.set(lane, { until: clock.now() + ms, ms })
+}

@@ -1,0 +1,570 @@
+/** The service's own addresses over real payments: what was paid is what is told, and to those it is for. */
+import { createHash } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as answers from '../../src/api/answers.ts'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { eventually } from '../harness/shop.ts'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { memo } from '../harness/world.ts'
+import { type House, openHouse } from './house.ts'
+
+let stand: Stand
+let house: House
+let owner: string
+const spent: string[] = []
+
+beforeAll(async () => {
+  stand = await createStand()
+  owner = stand.world.recipient.address
+  house = await openHouse(stand, { ledger: join(stand.directory, 'payments.sqlite') })
+  for (let index = 0; index < 3; index += 1) {
+    const { tx, proof } = await house.pay(stand.payer)
+    spent.push(tx)
+    const response = await house.claim(proof)
+    expect([response.status, await response.text()]).toEqual([200, 'the secret'])
+  }
+  // The server hears of the end of an answer when its client has it already.
+  await eventually(
+    async () =>
+      (await (await house.get('/api/analytics')).json()) as { readonly funnel: { readonly delivered: number } },
+    ({ funnel }) => funnel.delivered === 3,
+  )
+})
+afterAll(async () => {
+  await house.close()
+  await stand.close()
+})
+
+const privates = [
+  ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
+  ...['/analytics/payers', '/analytics/problems'],
+]
+
+async function json(response: Promise<Response> | Response) {
+  const answer = await response
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+describe('GET /api/analytics', () => {
+  it('is SPEC.md’s summary of what was paid', async () => {
+    const { status, body } = await json(house.get('/api/analytics'))
+    expect(status).toBe(200)
+    expect(answers.summary.parse(body)).toEqual(body)
+    expect(body).toMatchObject({
+      totalRevenue: '0.03',
+      currencyBreakdown: { NATIVE: '0', USDC: '0.03', SOL: '0' },
+      topEndpoints: [{ path: '/data', calls: 3, payments: 3, revenue: '0.03' }],
+      revenueToken: 'USDC',
+      payments: 3,
+      funnel: { challenged: 3, paid: 3, delivered: 3 },
+      pending: 0,
+      unclaimed: 0,
+    })
+  })
+
+  it('is told in the report token that was asked for, which its ledger remembers', async () => {
+    const ledger = join(stand.directory, 'in-sol.sqlite')
+    const inSol = await openHouse(stand, { ledger, reportToken: 'SOL', price: '0.15' })
+    const { proof } = await inSol.pay(stand.payer)
+    await (await inSol.claim(proof)).text()
+    expect((await json(inSol.get('/api/analytics'))).body).toMatchObject({
+      totalRevenue: '0.001',
+      revenueToken: 'SOL',
+      currencyBreakdown: { USDC: '0.15' },
+    })
+    await inSol.close()
+    await expect(openHouse(stand, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
+  })
+
+  it('has the period before beside one that has two ends', async () => {
+    expect((await json(house.get('/api/analytics'))).body).not.toHaveProperty('previous')
+    const hour = 3_600_000
+    const now = Date.now()
+    const { body } = await json(house.get(`/api/analytics?from=${now + 10 * hour}&to=${now + 34 * hour}`))
+    expect(answers.summary.parse(body)).toMatchObject({
+      payments: 0,
+      previous: { totalRevenue: '0.03', payments: 3, funnel: { challenged: 3, paid: 3, delivered: 3 } },
+    })
+  })
+
+  it('is empty for another time, and says for which', async () => {
+    const { body } = await json(house.get('/api/analytics?from=2020-01-01T00:30:00Z&to=2020-01-02'))
+    expect(body).toMatchObject({ totalRevenue: '0', payments: 0, from: '2020-01-01T00:00:00.000Z' })
+  })
+})
+
+describe('GET /analytics', () => {
+  it('lists payments as SPEC.md’s feed has them, and what they come to', async () => {
+    const { body } = await json(house.get('/analytics'))
+    const { records = [], next, tokens, usage } = answers.analytics.parse(body)
+    expect([records.length, next]).toEqual([3, null])
+    expect(records[0]).toMatchObject({
+      token: 'USDC',
+      amount: '0.01',
+      worth: '0.01',
+      endpoint: '/data',
+      status: 'Verified',
+      verification: 'confirmed',
+      delivery: 'all',
+      recipient: owner,
+    })
+    expect(tokens?.find(({ token }) => token === 'USDC')).toMatchObject({ payments: 3, share: '1' })
+    expect(usage).toMatchObject([{ endpoint: '/data', calls: 3, challenged: 3, delivered: 3 }])
+  })
+
+  it('goes page by page, and takes filters', async () => {
+    const first = await json(house.get('/analytics?limit=2&order=oldest'))
+    const second = await json(house.get(`/analytics?limit=2&order=oldest&cursor=${first.body.next}`))
+    const ids = [...first.body.records, ...second.body.records].map(({ id }: { id: string }) => id)
+    expect([new Set(ids).size, second.body.next]).toEqual([3, null])
+    expect((await json(house.get('/analytics?status=Expired'))).body.records).toEqual([])
+    expect((await json(house.get('/analytics?token=SOL&status=confirmed'))).body.records).toEqual([])
+    expect((await json(house.get('/analytics?endpoint=/data&view=records'))).body.records).toHaveLength(3)
+  })
+
+  it('refuses a cursor that it did not give, and all else that is wrong, at once', async () => {
+    const { status, headers, body } = await json(house.get('/analytics?cursor=AAAA&limit=9999&orderr=x'))
+    expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(body.problems).toHaveLength(3)
+  })
+
+  it('T134, T135: hides payers and requestIds behind keyed names, and names no transaction', async () => {
+    const text = await (await house.get('/analytics')).text()
+    const { records } = JSON.parse(text)
+    const payer = decodeAddress(stand.payer.address) ?? new Uint8Array()
+    for (const secret of [stand.payer.address, ...spent]) expect(text).not.toContain(secret)
+    for (const form of [payer, stand.payer.address]) {
+      const hash = createHash('sha256').update(form).digest()
+      for (const encoding of ['hex', 'base64url'] as const)
+        expect(text).not.toContain(hash.toString(encoding).slice(0, 22))
+    }
+    expect(new Set(records.map((record: { payer: string }) => record.payer)).size).toBe(1)
+  })
+})
+
+describe('GET /analytics/{id}', () => {
+  it('has the transaction for an owner who is signed in, and for nobody else', async () => {
+    const { body } = await json(house.get('/analytics?order=oldest'))
+    const [{ id }] = body.records
+    const seen = await json(house.visit(`/analytics/${id}`, owner))
+    const { id: named, tx } = answers.detail.parse(seen.body)
+    expect([named, spent.includes(tx ?? '')]).toEqual([id, true])
+    expect((await json(house.get(`/analytics/${id}`))).body).not.toHaveProperty('tx')
+    expect((await house.visit(`/analytics/${id}`)).status).toBe(401)
+  })
+
+  it('and an export keep one rule of who is told the transaction', async () => {
+    const exports = {
+      hasLink: () => false,
+      handle: async (_request: Request, wallet: string) => Response.json({ wallet }),
+      handleLinks: async () => new Response(),
+    }
+    const other = await openHouse(stand, {}, { exports })
+    expect(await (await other.visit('/api/analytics/export', owner)).json()).toEqual({ wallet: owner })
+    expect(await (await other.get('/api/analytics/export')).json()).toEqual({ wallet: '' })
+    expect((await other.visit('/api/analytics/export')).status).toBe(401)
+    await other.close()
+  })
+
+  it('has the five checks, what was asked for, and every step with its time', async () => {
+    const { body } = await json(house.get('/analytics?order=oldest&limit=1'))
+    const detail = answers.detail.parse((await json(house.get(`/analytics/${body.records[0].id}`))).body)
+    expect(detail).toMatchObject({
+      required: '0.01',
+      checks: { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed', unused: 'passed' },
+      allowance: { unit: 'request', amount: '1' },
+      remaining: '0',
+    })
+    const events = detail.timeline.map(({ event }) => event).filter((event) => event !== 'finalized')
+    expect(events).toEqual(['paid', 'registered', 'delivered'])
+    expect(detail.timeline.every(({ at }) => at !== null)).toBe(true)
+    expect(Date.parse(detail.usableUntil ?? '')).toBeGreaterThan(Date.parse(detail.timestamp))
+  })
+
+  it('is 404 for an id that is none', async () => {
+    expect(await json(house.get('/analytics/unknown'))).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect((await house.get('/analytics/a/b')).status).toBe(404)
+  })
+})
+
+describe('GET /analytics/payers', () => {
+  it('has who paid, what, and when first and last, in either order', async () => {
+    for (const order of ['revenue', 'latest']) {
+      const { body } = await json(house.get(`/analytics/payers?order=${order}`))
+      const { payers, next } = answers.payers.parse(body)
+      expect(next).toBeNull()
+      expect(payers).toMatchObject([{ received: { NATIVE: '0', SOL: '0' } }])
+      const { body: list } = await json(house.get(`/analytics?view=records&payer=${payers[0]?.payer}`))
+      expect(payers[0]?.payments).toBe(list.records.length)
+      expect(payers[0]?.last).toBe(list.records[0].timestamp)
+    }
+  })
+
+  it('says what to ask for where the period is too long, and refuses a cursor of the other order', async () => {
+    const long = await json(house.get('/analytics/payers?from=2020-01-01&to=2026-01-01'))
+    expect([long.status, long.body.detail]).toEqual([400, expect.stringContaining('at most 366 days')])
+    expect((await house.get('/analytics/payers?order=latest&cursor=12~payer-1')).status).toBe(400)
+    expect((await house.get('/analytics/payers?cursor=12~payer-1')).status).toBe(200)
+    expect((await house.get('/analytics/payers?cursor=forged')).status).toBe(400)
+  })
+})
+
+describe('GET /api/analytics/series', () => {
+  it('has a point for every hour', async () => {
+    const { body } = await json(house.get('/api/analytics/series'))
+    const { points } = answers.series.parse(body)
+    expect([points.length, points.reduce((sum, { payments }) => sum + payments, 0)]).toEqual([24, 3])
+  })
+
+  it('says what to ask for where there would be too many', async () => {
+    const { status, body } = await json(house.get('/api/analytics/series?from=2020-01-01&to=2026-01-01'))
+    expect([status, body.code]).toEqual([400, 'query_invalid'])
+    expect(body.detail).toContain('step=day')
+  })
+})
+
+describe('GET /analytics/stream', () => {
+  it('tells of a payment from its claim to its end', async () => {
+    const stopping = new AbortController()
+    const response = await fetch(`${house.url}/analytics/stream`, { signal: stopping.signal })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
+    const reader = response.body?.getReader()
+    const decoder = new TextDecoder()
+    const { tx, proof } = await house.pay(stand.payer)
+    await (await house.claim(proof)).text()
+    let text = ''
+    while (!text.includes('"delivery":"all"')) text += decoder.decode((await reader?.read())?.value)
+    expect(text).toContain('event: payment')
+    expect(text).not.toContain(tx)
+    stopping.abort()
+  })
+
+  it('T133: is not for strangers, and HEAD opens none', async () => {
+    expect((await house.visit('/analytics/stream')).status).toBe(401)
+    const head = () => new Request(`${house.url}/analytics/stream`, { method: 'HEAD', headers: { host: 'localhost' } })
+    for (let times = 0; times < 2_001; times += 1)
+      expect((await house.routes.handle(head(), { isLoopback: true })).status).toBe(200)
+  })
+})
+
+describe('GET /analytics with a name to look for', () => {
+  const found = async (query: string) => {
+    const { body } = await json(house.get(`/analytics?view=records&${query}`))
+    return answers.analytics.parse(body).records ?? []
+  }
+
+  it('finds a payment by its id, its transaction, its requestId or the hash of it, and all of a payer', async () => {
+    const { tx, requestId, proof } = await house.pay(stand.payer)
+    await (await house.claim(proof)).text()
+    const [record] = await found(`q=${tx}`)
+    expect(record?.requestId).toBe(house.service.pseudonyms.request(requestId))
+    for (const name of [record?.id, requestId, record?.requestId])
+      expect((await found(`q=${name}`)).map(({ id }) => id)).toEqual([record?.id])
+    const idsOf = async (query: string) => (await found(query)).map(({ id }) => id)
+    const own = await idsOf(`q=${record?.payer}`)
+    expect([own.length > 3, own]).toEqual([true, await idsOf(`payer=${record?.payer}`)])
+    expect(await found(`q=${record?.payer}&payer=somebody-else`)).toEqual([])
+    expect(await found(`q=${tx}&status=Expired`)).toEqual([])
+    expect(await found('q=nothing-of-ours')).toEqual([])
+    expect(await found('state=reverted')).toEqual([])
+    expect((await house.get('/analytics?q=%25')).status).toBe(400)
+  })
+})
+
+describe('a payment that nobody has claimed', () => {
+  it('is Pending as soon as it is seen on chain, and Verified with its proof', async () => {
+    // A recipient of its own: what others were paid on this chain is seen, too.
+    const recipient = (await stand.world.person()).address
+    const watching = await openHouse(stand, { watch: true, recipient })
+    const stopping = new AbortController()
+    const stream = await fetch(`${watching.url}/analytics/stream`, { signal: stopping.signal })
+    const reader = stream.body?.getReader()
+    // Money that somebody sends without a requestId is no payment of the service's, and is not counted as one.
+    await stand.world.send([await stand.world.transfer(stand.payer, recipient, 'USDC', 10_000n)], stand.payer)
+    const { proof } = await watching.pay(stand.payer)
+    const pending = await eventually(
+      async () => answers.analytics.parse((await json(watching.get('/analytics?status=Pending'))).body).records ?? [],
+      (records) => records.length === 1,
+    )
+    expect(pending).toMatchObject([
+      { verification: 'pending', state: 'unclaimed', endpoint: '/data', delivery: 'none' },
+    ])
+    expect((await json(watching.get('/api/analytics'))).body).toMatchObject({
+      totalRevenue: '0',
+      payments: 0,
+      pending: 1,
+      unclaimed: 1,
+    })
+    let text = ''
+    const hear = async (status: string) => {
+      while (!text.includes(`"status":"${status}"`)) text += new TextDecoder().decode((await reader?.read())?.value)
+    }
+    await hear('Pending')
+    expect(await (await watching.claim(proof)).text()).toBe('the secret')
+    await hear('Verified')
+    expect((await json(watching.get('/api/analytics'))).body).toMatchObject({ totalRevenue: '0.01', pending: 0 })
+    stopping.abort()
+    await watching.close()
+  })
+})
+
+describe('GET /analytics/problems', () => {
+  it('tells of money that arrived and bought nothing, with what was asked for and what to do', async () => {
+    const recipient = (await stand.world.person()).address
+    const watching = await openHouse(stand, { watch: true, recipient })
+    const { world, payer } = stand
+    await world.send([await world.transfer(payer, recipient, 'USDC', 77n)], payer)
+    const asked = await watching.challenge()
+    await world.send([await world.transfer(payer, recipient, 'USDC', 9_000n), memo(asked.requestId)], payer)
+    const { records, counts } = await eventually(
+      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      (list) => list.records.length === 2,
+    )
+    expect(counts).toMatchObject({ underpaid: 1, unmatched: 1, late: 0, reverted: 0 })
+    const short = records.find(({ kind }) => kind === 'underpaid')
+    expect(short).toMatchObject({ required: '0.01', received: '0.009', endpoint: '/data' })
+    expect(records.find(({ kind }) => kind === 'unmatched')).toMatchObject({ requestId: '', received: '0.000077' })
+    for (const record of records) expect(record).not.toHaveProperty('tx')
+    const seen = answers.problemList.parse((await json(watching.visit('/analytics/problems', recipient))).body)
+    expect(seen.records.every(({ tx = '' }) => tx.length > 80)).toBe(true)
+    const only = await json(watching.get('/analytics/problems?kind=underpaid&limit=1'))
+    expect([only.body.records.length, only.body.next]).toEqual([1, null])
+    const { body } = await json(watching.get(`/analytics/${short?.id}`))
+    expect(answers.detail.parse(body)).toMatchObject({
+      required: '0.01',
+      checks: { exists: 'passed', recipient: 'passed', amount: 'failed', memo: 'passed', unused: 'unchecked' },
+      timeline: [{ event: 'paid' }, { event: 'seen' }],
+      allowance: null,
+      remaining: null,
+    })
+    await watching.close()
+  })
+})
+
+describe('what an owner exchanges', () => {
+  it('is no payment, and can never be sent back', async () => {
+    const { world, payer } = stand
+    const recipient = await world.person()
+    const watching = await openHouse(stand, { watch: true, recipient: recipient.address })
+    const exchange = async (feePayer: typeof payer) =>
+      world.send(
+        [
+          await world.transfer(payer, recipient.address, 'USDC', 500n),
+          await world.transfer(recipient, payer.address, 'NATIVE', 5_000n),
+        ],
+        feePayer,
+      )
+    await exchange(recipient)
+    await exchange(payer)
+    // Whoever only pays the fee has exchanged nothing.
+    await world.send([await world.transfer(payer, recipient.address, 'USDC', 77n)], recipient)
+    await world.send([await world.transfer(payer, recipient.address, 'USDC', 78n)], payer)
+    const { records } = await eventually(
+      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      (list) => list.records.filter(({ received }) => received.startsWith('0.00007')).length === 2,
+    )
+    expect(records.map(({ received }) => received).toSorted()).toEqual(['0.000077', '0.000078'])
+    await watching.close()
+  })
+})
+
+describe('who may read', () => {
+  it.each(privates)('T136: %s is for owners: others are told how to sign in', async (path) => {
+    const { status, headers, body } = await json(house.visit(path))
+    expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'sign_in_required', 'Bearer'])
+    expect(headers.get('access-control-allow-origin')).toBe(null)
+    const other = await json(house.visit(path, stand.payer.address))
+    expect([other.status, other.body.code]).toEqual([403, 'not_owner'])
+  })
+
+  it('T136: a name that points here, or a proxy, closes it', async () => {
+    const statusFor = (headers: Record<string, string>) =>
+      new Promise<number>((resolve, reject) => {
+        const asked = httpRequest(`${house.url}/api/analytics`, { headers }, (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        })
+        asked.on('error', reject)
+        asked.end()
+      })
+    expect(await statusFor({ host: 'localhost' })).toBe(200)
+    expect(await statusFor({ host: 'rebound.example' })).toBe(401)
+    expect(await statusFor({ host: 'localhost', via: '1.1 tunnel' })).toBe(401)
+    expect(await statusFor({ host: 'localhost', 'x-forwarded-host': 'localhost' })).toBe(401)
+    expect(await statusFor({ host: 'localhost', origin: 'https://evil.example' })).toBe(401)
+  })
+
+  it('owners are those that are named, and then not the recipient', async () => {
+    const named = await openHouse(stand, {}, { owners: [stand.payer.address] })
+    expect((await named.visit('/api/analytics', stand.payer.address)).status).toBe(200)
+    expect((await named.visit('/api/analytics', owner)).status).toBe(403)
+    await named.close()
+  })
+
+  it.each(['/analytics', '/api/analytics', '/api/analytics/series', '/healthz', '/readyz'])(
+    'T107, T112: nobody keeps a copy of %s, or takes it for a page',
+    async (path) => {
+      for (const response of [await house.get(path), await house.visit(path)]) {
+        expect(response.headers.get('cache-control')).toBe('no-store')
+        expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+        expect(response.headers.get('content-type')).toMatch(/^application\/(problem\+)?json$/)
+      }
+    },
+  )
+
+  it('T99: HEAD tells a stranger nothing about the answer', async () => {
+    const head = await house.visit('/api/analytics', undefined, { method: 'HEAD' })
+    const got = await house.visit('/api/analytics')
+    expect([head.status, await head.text()]).toEqual([401, ''])
+    expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'))
+  })
+
+  it('T112: what was asked for is not repeated', async () => {
+    const response = await house.get('/analytics/%3Cscript%3Ealert(1)%3C/script%3E')
+    expect([response.status, (await response.text()).includes('script')]).toEqual([404, false])
+  })
+})
+
+describe('health', () => {
+  it('lives and is ready, and tells so to everybody', async () => {
+    expect(await json(house.visit('/healthz'))).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await json(house.visit('/readyz'))).toMatchObject({ status: 200, body: { ready: true, why: [] } })
+  })
+
+  it('T142: is not ready when the ledger does not answer; why, in full, only an owner is told', async () => {
+    const broken = await openHouse(stand)
+    const { ledger } = broken.service
+    const peek = ledger.peek
+    Object.assign(ledger, { peek: () => Promise.reject(new Error('connect ECONNREFUSED db.internal:5432')) })
+    const told = await json(broken.visit('/readyz'))
+    expect(told).toMatchObject({ status: 503, body: { ready: false, why: ['ledger_unavailable'] } })
+    const seen = await json(broken.get('/readyz'))
+    expect(seen.body.why).toEqual(['ledger_unavailable: connect ECONNREFUSED db.internal:5432'])
+    expect((await broken.visit('/healthz')).status).toBe(200)
+    Object.assign(ledger, { peek })
+    await broken.close()
+  })
+
+  it('T142: what breaks inside is in the log and not in the answer', async () => {
+    const broken = await openHouse(stand)
+    const { books } = broken.service.ledger
+    Object.assign(books ?? {}, { sums: () => Promise.reject(new Error('relation "sums" does not exist')) })
+    const { status, body } = await json(broken.get('/api/analytics'))
+    expect([status, body.code, JSON.stringify(body).includes('relation')]).toEqual([500, 'internal_error', false])
+    expect(stand.logged.join()).toContain('relation')
+    await broken.close()
+  })
+
+  it('metrics are for owners, for programs at this machine, and for all where that is said', async () => {
+    const here = await house.get('/metrics')
+    expect([here.status, here.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+    expect(await here.text()).toContain('paystile_proofs_total')
+    expect((await house.visit('/metrics')).status).toBe(401)
+    expect((await house.visit('/metrics', owner)).status).toBe(200)
+    const open = await openHouse(stand, {}, { hasOpenMetrics: true })
+    expect((await open.visit('/metrics')).status).toBe(200)
+    await open.close()
+  })
+})
+
+describe('discovery', () => {
+  it('T105: names the service by its configuration and not by what a client says', async () => {
+    const spoofed = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
+    for (const path of ['/.well-known/paystile', '/llms.txt', '/openapi.json']) {
+      const response = await house.get(path, spoofed)
+      expect([response.status, (await response.text()).includes('evil.example')]).toEqual([200, false])
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    }
+  })
+
+  it('tells network, keys, recipients, tokens and what is sold', async () => {
+    const { body } = await json(house.visit('/.well-known/paystile'))
+    expect(answers.wellKnown.parse(body)).toEqual(body)
+    expect(body).toMatchObject({
+      version: 1,
+      network: 'localnet',
+      genesis: stand.world.localnet.genesisHash,
+      recipients: [owner],
+      tokens: { USDC: { decimals: 6 } },
+      endpoints: [{ methods: ['GET'], path: '/data', price: '0.01', token: 'USDC', acceptedMints: ['USDC'] }],
+    })
+  })
+
+  it('says in a page how to pay', async () => {
+    const text = await (await house.visit('/llms.txt')).text()
+    expect(text).toContain('good for more than one request also needs sig= or claim=')
+    expect(text).toContain('- GET /data: 0.01 USDC per request, paid in USDC. The secret, in full.')
+    expect(text).toContain('Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>')
+  })
+
+  it('describes every address of its own and every price in OpenAPI 3.1', async () => {
+    const { body } = await json(house.visit('/openapi.json'))
+    expect(body.openapi).toBe('3.1.0')
+    expect(body.paths['/data'].get['x-payment-info']).toEqual({
+      price: '0.01',
+      token: 'USDC',
+      per: { unit: 'request', amount: 1 },
+      acceptedMints: ['USDC'],
+      mints: { USDC: stand.world.usdc.address },
+      network: 'localnet',
+      recipient: owner,
+    })
+    const list = body.paths['/analytics'].get
+    expect(list.parameters.map(({ name }: { name: string }) => name)).toEqual([
+      'from',
+      'to',
+      'endpoint',
+      'token',
+      'status',
+      'state',
+      'payer',
+      'order',
+      'q',
+      'limit',
+      'cursor',
+      'view',
+    ])
+    const limit = list.parameters.find(({ name }: { name: string }) => name === 'limit')
+    expect(limit).toMatchObject({ in: 'query', required: false })
+    expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 500 })
+    const wanted = body.paths['/verify-payment'].post.requestBody.content['application/json'].schema
+    expect([wanted.required, wanted.additionalProperties]).toEqual([['tx', 'requestId'], false])
+    const nonce = body.paths['/sign-in/nonce'].post
+    expect(nonce.requestBody.content['application/json'].schema.required).toEqual(['address'])
+    const entering = body.paths['/sign-in'].post
+    expect(entering.requestBody.content['application/json'].schema.required).toEqual([
+      'address',
+      'message',
+      'signature',
+    ])
+    const { Session, SignedIn, SignInMessage, SignedOut } = body.components.schemas
+    expect(Session.required).toEqual(['token', 'expiresAt', 'wallet', 'owner'])
+    expect([SignedIn, SignInMessage, SignedOut]).not.toContain(undefined)
+    const text = JSON.stringify(body)
+    for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
+      expect(Object.keys(body.components.schemas)).toContain(name)
+    expect(text).not.toContain('$defs')
+  })
+})
+
+describe('methods', () => {
+  it('says which an address takes', async () => {
+    const response = await fetch(`${house.url}/api/analytics`, { method: 'POST' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    const options = await fetch(`${house.url}/api/analytics`, { method: 'OPTIONS' })
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS'])
+  })
+
+  it('has nothing where a part is missing', async () => {
+    for (const path of ['/faucet', '/dashboard', '/pay/x', '/webhooks', '/analytics/'])
+      expect((await house.get(path)).status).toBe(404)
+  })
+})
+
+it('T140: the log holds no session, no proof and no address of a payer', () => {
+  expect(stand.logged.length).toBeGreaterThan(0)
+  const text = stand.logged.join('\n')
+  for (const secret of ['Payment-Proof', 'x-test-wallet', stand.payer.address]) expect(text).not.toContain(secret)
+})

@@ -1,0 +1,457 @@
+/** People at a sold address, as far as HTTP goes: the page, its ticket, and paying once whatever happens. */
+import { join } from 'node:path'
+import { address, type KeyPairSigner } from '@solana/kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import { referenceOf } from '../../src/core/payment/solana-pay.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { payFromPhone, signDraft } from '../harness/purchase.ts'
+import { codeOf, eventually } from '../harness/shop.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+import { createVisitor, plainName } from '../harness/visitor.ts'
+
+let stand: Stand
+beforeAll(async () => {
+  stand = await createStand()
+})
+afterAll(() => stand.close())
+
+const open = (options = {}) => stand.open({ watch: true, ...options })
+
+const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
+  payFromPhone(stand.world, payer, facts, units)
+
+/** What the seller has, in base units of USDC. */
+async function revenue(): Promise<bigint> {
+  const { world } = stand
+  const account = await world.tokenAccount(world.recipient.address, world.usdc)
+  const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
+    account,
+    { commitment: 'confirmed' },
+  ])
+  return BigInt(value.amount)
+}
+
+describe('the page', () => {
+  it('is for people in a browser, and nobody else', async () => {
+    const { url } = await open()
+    const kinds: readonly (readonly [Record<string, string>, string])[] = [
+      [{ Accept: 'text/html,*/*;q=0.8' }, 'text/html; charset=utf-8'],
+      [{ Accept: 'text/html', 'Sec-Fetch-Dest': 'document' }, 'text/html; charset=utf-8'],
+      [{ Accept: 'text/html', 'Sec-Fetch-Dest': 'empty' }, 'application/json'],
+      [{ Accept: 'text/html', 'Sec-Purpose': 'prefetch;prerender' }, 'application/json'],
+      [{ Accept: 'text/html', Purpose: 'prefetch' }, 'application/json'],
+      [{ Accept: '*/*' }, 'application/json'],
+      [{ Accept: 'application/json' }, 'application/json'],
+    ]
+    for (const [headers, type] of kinds) {
+      const response = await fetch(`${url}/data`, { headers })
+      expect([response.status, response.headers.get('content-type')], JSON.stringify(headers)).toEqual([402, type])
+      expect(response.headers.get('cache-control')).toBe('no-store')
+    }
+    const posted = await fetch(`${url}/data`, { method: 'POST', headers: { Accept: 'text/html' } })
+    expect(posted.headers.get('content-type')).toBe('application/json')
+  })
+
+  it('is not there where the provider does not want it', async () => {
+    const { url } = await open({ checkout: false })
+    const response = await fetch(`${url}/data`, { headers: { Accept: 'text/html' } })
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.getSetCookie()).toEqual([])
+  })
+
+  it('runs no script but its own and is in nobody’s frame', async () => {
+    const { url } = await open()
+    const page = await createVisitor(url).go()
+    const policy = page.headers.get('content-security-policy') ?? ''
+    const nonce = /script-src 'nonce-([^']+)'/.exec(policy)?.[1]
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    const scripts = [...page.text.matchAll(/<script(?![^>]*application\/json)[^>]*>/g)].map(([tag]) => tag)
+    expect(scripts.length).toBeGreaterThan(0)
+    for (const tag of scripts) expect(tag).toContain(`nonce="${nonce}"`)
+    expect((await createVisitor(url).go()).headers.get('content-security-policy')).not.toContain(nonce)
+  })
+
+  it('keeps its secret where no script reads it, for this address alone', async () => {
+    const { url } = await open()
+    const [cookie = ''] = (await createVisitor(url).go('/data?a=1')).headers.getSetCookie()
+    expect(cookie).toMatch(/; Path=\/data; Max-Age=\d+; HttpOnly; SameSite=Lax$/)
+  })
+
+  it.each<[string, ProviderOptions['publicUrl'], number, string, boolean]>([
+    ['publicUrl is https', 'https://shop.example', 0, '', true],
+    ['publicUrl is http, whatever a proxy says', 'http://shop.example', 1, 'https', false],
+    ['a trusted proxy says https', undefined, 1, 'https', true],
+    ['the outer one of two does', undefined, 2, 'https, http', true],
+    ['the client says so before a trusted proxy', undefined, 1, 'https, http', false],
+    ['nobody trusted says so', undefined, 0, 'https', false],
+  ])(
+    'T178: its cookie is one that no neighbour can set on https: %s',
+    async (_name, publicUrl, trustProxy, proto, isSecure) => {
+      const { url } = await open({ trustProxy, ...(publicUrl && { publicUrl }) })
+      const visitor = createVisitor(url)
+      const via = { 'X-Forwarded-Proto': proto }
+      const page = await visitor.go('/data?a=1', via)
+      const [cookie = ''] = page.headers.getSetCookie()
+      expect(cookie).toMatch(
+        isSecure ? /^__Host-.*; Path=\/; .*; Secure$/ : /^paystile_.*; Path=\/data; .*SameSite=Lax$/,
+      )
+      expect((await visitor.go('/data?a=1', via)).facts().requestId).toBe(page.facts().requestId)
+      // The ticket under the other name, as a neighbour could plant it.
+      const [[name = '', value = ''] = []] = [...visitor.cookies]
+      const planted = { ...via, Cookie: `${isSecure ? name.replace('__Host-', '') : `__Host-${name}`}=${value}` }
+      expect((await createVisitor(url).go('/data?a=1', planted)).facts().requestId).not.toBe(page.facts().requestId)
+    },
+  )
+
+  it('shows the same price again until it has expired, and each address its own', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const first = (await visitor.go('/data?a=1')).facts()
+    const other = (await visitor.go('/data?a=2')).facts()
+    expect(other.requestId).not.toBe(first.requestId)
+    expect((await visitor.go('/data?a=1')).facts().requestId).toBe(first.requestId)
+    expect((await visitor.go('/data?a=2')).facts().requestId).toBe(other.requestId)
+    expect((await createVisitor(url).go('/data?a=1')).facts().requestId).not.toBe(first.requestId)
+  })
+})
+
+describe('a payment from a phone', () => {
+  it('is noticed by its memo, and a reload shows what was bought, once', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    expect(await visitor.status(facts.requestId)).toEqual({ state: 'waiting' })
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    const shown = await visitor.go()
+    expect([shown.status, shown.text]).toEqual([200, 'the secret'])
+    const again = (await visitor.go()).facts()
+    expect(again.requestId).not.toBe(facts.requestId)
+    expect(again.isAgain).toBe(true)
+  })
+
+  it('is worth nothing to somebody who saw it on chain', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const tx = await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    const proof = `tx=${tx}; requestId=${facts.requestId}; payer=${stand.payer.address}`
+    const copied = await fetch(`${url}/data`, { headers: { 'Payment-Proof': proof } })
+    expect(await codeOf(copied)).toBe('403 claim_required')
+    const [name = ''] = visitor.cookies.keys()
+    const forged = { Cookie: `${name}=${facts.requestId}.${'A'.repeat(32)}` }
+    const page = await createVisitor(url).go('/data', forged)
+    expect(page.status).toBe(402)
+    expect(page.facts().requestId).not.toBe(facts.requestId)
+    expect((await visitor.go()).text).toBe('the secret')
+  })
+
+  it('of too little is told as such, and the rest of the way stays open', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const tx = await payFrom(stand.payer, facts, 4_000n)
+    const short = await visitor.until(facts.requestId, 'short')
+    expect(short).toEqual({ state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' })
+    expect((await visitor.go()).facts().standing).toEqual(short)
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    expect((await visitor.go()).text).toBe('the secret')
+  })
+
+  it('with the reference but without the memo is nobody’s', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const { world, payer } = stand
+    const transfer = await world.transfer(payer, facts.recipient, 'USDC', 10_000n)
+    const mention = { address: address(referenceOf(facts.requestId)), role: 0 as const }
+    await world.send([{ ...transfer, accounts: [...(transfer.accounts ?? []), mention] }], payer)
+    const another = createVisitor(url)
+    const other = (await another.go()).facts()
+    await payFrom(payer, other)
+    await another.until(other.requestId, 'paid')
+    expect(await visitor.status(facts.requestId)).toEqual({ state: 'waiting' })
+  })
+
+  it('that came too late is told once, and then there is a new price', async () => {
+    const { url } = await open({ challengeTtlSeconds: 120 })
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    stand.world.localnet.advance(200)
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'late')
+    const told = (await visitor.go()).facts()
+    expect([told.requestId, told.standing.state]).toEqual([facts.requestId, 'late'])
+    const fresh = (await visitor.go()).facts()
+    expect([fresh.requestId === facts.requestId, fresh.standing.state]).toEqual([false, 'waiting'])
+  })
+
+  it('that was made in time is found although the price has been replaced since', async () => {
+    const { url } = await open({ challengeTtlSeconds: 120 })
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    stand.world.localnet.advance(121)
+    // A browser that had shown a new price before the payment was seen.
+    const [name = ''] = visitor.cookies.keys()
+    const old = visitor.cookies.get(name)
+    const late = createVisitor(url)
+    await late.go()
+    const page = await late.go('/data', { Cookie: `${name}=${late.cookies.get(name)}~${old}` })
+    expect([page.status, page.text]).toEqual([200, 'the secret'])
+  })
+})
+
+describe('a payment with a wallet in the browser', () => {
+  it('is drafted for the wallet, sent once it is signed, and shows what was bought', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const before = await revenue()
+    const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
+    await visitor.until(requestId, 'paid')
+    expect((await visitor.go()).text).toBe('the secret')
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+
+  it('pays once, however many tabs sign and send', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const { payer, world } = stand
+    const before = await revenue()
+    const drafts: Uint8Array[] = []
+    for (let tab = 0; tab < 4; tab += 1) {
+      drafts.push(await signDraft(await visitor.prepare(requestId, payer.address), payer))
+      world.localnet.advanceSlots(1)
+    }
+    const sendings = await Promise.all(drafts.map((draft) => visitor.submit(requestId, draft)))
+    expect(sendings.filter(({ kind }) => kind === 'sent').length).toBeGreaterThan(0)
+    await visitor.until(requestId, 'paid')
+    expect(await visitor.prepare(requestId, payer.address)).toMatchObject({ kind: 'state', state: 'paid' })
+    world.localnet.advanceSlots(300)
+    expect(await visitor.status(requestId)).toMatchObject({ state: 'paid' })
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+
+  it('says what is missing before anything is signed', async () => {
+    const { url } = await open({ acceptedMints: ['USDC', 'SOL'], rates: { SOL: '100', USDC: '1' } })
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const { localnet } = stand.world
+    const poor = await stand.world.person()
+    await localnet.fund(poor.address, { USDC: 0n })
+    const empty = 'J2Yw5ebd47FLtuJVpjSkcoRBuFEBNJZxs63jAFVTjBjV'
+    expect(await visitor.prepare(requestId, empty)).toEqual({ kind: 'short', token: 'USDC', has: '0', needs: '0.01' })
+    expect(await visitor.prepare(requestId, empty, 'SOL')).toMatchObject({ kind: 'short', token: 'SOL', has: '0' })
+    await localnet.fund(empty, { USDC: 1_000_000n })
+    const fee = await visitor.prepare(requestId, empty)
+    expect(fee).toMatchObject({ kind: 'short', token: 'SOL', has: '0' })
+  })
+
+  it('takes nothing to the chain that is not a payment of this purchase', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const somebody = createVisitor(url)
+    const other = (await somebody.go()).facts()
+    const foreign = await signDraft(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
+    const unsigned = await visitor.prepare(requestId, stand.payer.address)
+    const bytes =
+      unsigned.kind === 'transaction' ? new Uint8Array(Buffer.from(unsigned.transaction, 'base64')) : foreign
+    for (const wrong of [foreign, bytes, new Uint8Array(200), Uint8Array.of(1)]) {
+      expect((await visitor.submit(requestId, wrong)).kind).toBe('refused')
+    }
+    expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
+  })
+
+  it('is not sent any more when the phone has paid meanwhile', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+    const before = await revenue()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'state', state: 'paid' })
+    stand.world.localnet.advanceSlots(10)
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+
+  it('is not drafted any more when it could not land in time, nor for another route', async () => {
+    const place = { ledger: join(stand.directory, 'routes.sqlite'), secret: `1:${'ef'.repeat(32)}` }
+    const shared = { ...place, challengeTtlSeconds: 120 }
+    const [one, other] = [await open({ ...shared, scope: 'one' }), await open({ ...shared, scope: 'other' })]
+    const visitor = createVisitor(one.url)
+    const { requestId, expiresAt, now } = (await visitor.go()).facts()
+    expect(await createVisitor(other.url).status(requestId)).toMatchObject({ code: 'unknown_request' })
+    expect(await visitor.prepare(requestId, stand.payer.address)).toMatchObject({ kind: 'transaction' })
+    stand.world.localnet.advance(Math.floor((expiresAt - now) / 1000) - 3)
+    // The service learns of the chain's time a little later.
+    const drafted = await eventually(
+      () => visitor.prepare(requestId, stand.payer.address),
+      ({ kind }) => kind === 'state',
+      100,
+    )
+    expect(drafted).toEqual({ kind: 'state', state: 'expired' })
+    expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
+  })
+
+  it('does not send what was signed too long ago, or can land at any time, and takes another one then', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const old = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    stand.world.localnet.advanceSlots(400)
+    expect((await visitor.submit(requestId, old)).kind).toBe('refused')
+    const fresh = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    expect((await visitor.submit(requestId, fresh)).kind).toBe('sent')
+    // Saying it again, for an answer that was lost, changes nothing.
+    expect((await visitor.submit(requestId, fresh)).kind).not.toBe('refused')
+    await visitor.until(requestId, 'paid')
+  })
+
+  it('goes on where it was when the server was restarted in the middle', async () => {
+    const options = { ledger: join(stand.directory, 'checkout.sqlite'), secret: `1:${'ab'.repeat(32)}` }
+    const first = await open(options)
+    const before = createVisitor(first.url)
+    const { requestId } = (await before.go()).facts()
+    const signed = await signDraft(await before.prepare(requestId, stand.payer.address), stand.payer)
+    expect(await before.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
+    await first.stop()
+    const second = await open(options)
+    const after = createVisitor(second.url, before.cookies)
+    await after.until(requestId, 'paid')
+    const page = await after.go()
+    expect([page.status, page.text]).toEqual([200, 'the secret'])
+  })
+})
+
+describe('a ticket', () => {
+  it('of one address opens no other, and stands beside the cookies of the application', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go('/data?a=1')).facts()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid', '/data?a=1')
+    const [value = ''] = visitor.cookies.values()
+    const moved = await visitor.go('/data?a=2', { Cookie: `${plainName('/data?a=2')}=${value}` })
+    expect([moved.status, moved.facts().requestId === facts.requestId]).toEqual([402, false])
+    expect((await visitor.go('/data?a=1')).text).toBe('the secret')
+  })
+
+  it('is not used by what is not a visit: a script, a prefetch', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    for (const headers of [{ 'Sec-Fetch-Dest': 'empty' }, { 'Sec-Purpose': 'prefetch' }, { Accept: '*/*' }]) {
+      expect((await visitor.go('/data', headers)).status).toBe(402)
+    }
+    expect((await visitor.go()).text).toBe('the secret')
+  })
+})
+
+describe('somebody’s word for a transaction', () => {
+  it('is believed only where the chain says the same', async () => {
+    const { url } = await open({ watch: false })
+    const visitor = createVisitor(url)
+    const [mine, other] = [(await visitor.go('/data')).facts(), (await visitor.go('/other')).facts()]
+    const tx = await payFrom(stand.payer, other)
+    const said = (requestId: string, path?: string) => visitor.order({ kind: 'status', requestId, tx }, path)
+    expect(await said(mine.requestId)).toEqual({ state: 'confirming', tx })
+    expect(await visitor.status(mine.requestId)).toEqual({ state: 'waiting' })
+    expect(await said(other.requestId, '/other')).toEqual({ state: 'paid', tx })
+    expect(await visitor.status(other.requestId, '/other')).toEqual({ state: 'paid', tx })
+    expect((await visitor.go('/other')).text).toBe('the secret')
+  })
+})
+
+describe('whether what was bought was delivered', () => {
+  it('is told to the browser that bought it, and to nobody who read the requestId on chain', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const tx = await payFrom(stand.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    const forger = createVisitor(url, new Map([[plainName('/data'), `${facts.requestId}.${'A'.repeat(32)}`]]))
+    const strangers = [createVisitor(url), forger]
+    const asked = () => Promise.all(strangers.map((stranger) => stranger.status(facts.requestId)))
+    const before = await asked()
+    expect(before).toEqual(strangers.map(() => ({ state: 'stranded', tx })))
+    expect((await visitor.go()).text).toBe('the secret')
+    expect(await visitor.until(facts.requestId, 'used')).toEqual({ state: 'used', tx })
+    expect(await asked()).toEqual(before)
+    for (const stranger of strangers)
+      expect(await stranger.prepare(facts.requestId, stand.payer.address)).toMatchObject({ code: 'claim_required' })
+  })
+})
+
+describe('a payment with test money', () => {
+  it('is made for whoever tries it out on a local chain', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const before = await revenue()
+    const order = () => visitor.order({ kind: 'test', requestId, token: 'USDC' })
+    expect(await order()).toMatchObject({ kind: 'sent' })
+    await visitor.until(requestId, 'paid')
+    expect(await order()).toMatchObject({ kind: 'state', state: 'paid' })
+    expect((await visitor.go()).text).toBe('the secret')
+    expect((await revenue()) - before).toBe(10_000n)
+  })
+})
+
+describe('what the page asks', () => {
+  it('is answered for requestIds of this route only, and bad words are told as such', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    expect(await visitor.status('AQEA')).toMatchObject({ code: 'unknown_request' })
+    for (const header of [
+      '',
+      'status',
+      'status; requestId',
+      'dance; requestId=abc',
+      `status; requestId=${'a'.repeat(9000)}`,
+    ]) {
+      const response = await fetch(`${url}/data`, { headers: { 'Payment-Checkout': header || ' ' } })
+      expect([403, 431]).toContain(response.status)
+    }
+  })
+
+  it('is answered to one client as often as a page asks, and then no more for a while', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const many = <Value>(times: number, ask: () => Promise<Value>) => Promise.all(Array.from({ length: times }, ask))
+    const answers = await many(400, () => visitor.status(requestId))
+    const refused = answers.filter((answer) => 'code' in answer)
+    expect(answers.length - refused.length).toBeGreaterThanOrEqual(120)
+    expect(refused[0]).toMatchObject({ code: 'rate_limited' })
+    const pages = await many(300, () => visitor.go('/other'))
+    const types = new Set(pages.map(({ headers }) => headers.get('content-type')))
+    expect(types).toEqual(new Set(['text/html; charset=utf-8', 'application/json']))
+  })
+
+  it('gives a phone another link for another token', async () => {
+    const { url } = await open({ acceptedMints: ['USDC', 'SOL'], rates: { SOL: '100', USDC: '1' } })
+    const visitor = createVisitor(url)
+    const facts = (await visitor.go()).facts()
+    const view = await visitor.order<{ uri: string; rows: string[] }>({
+      kind: 'view',
+      requestId: facts.requestId,
+      token: 'SOL',
+    })
+    expect(view.uri).toContain(`memo=${facts.requestId}`)
+    expect(view.uri).not.toContain('spl-token')
+    expect(view.rows.every((row) => row.length === view.rows.length)).toBe(true)
+  })
+})

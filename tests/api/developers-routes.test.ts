@@ -1,0 +1,91 @@
+/** The addresses of developers, as they stand in the table of a service. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import * as answers from '../../src/api/answers.ts'
+import { openDevelopers } from '../../src/compose/developers.ts'
+import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { formatDeveloperText } from '../../src/core/payouts/developers.ts'
+import { createStand, type Stand } from '../harness/stand.ts'
+import { genesis, type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'
+import { openHouse } from './house.ts'
+import { createPerson } from './people.ts'
+
+const developer = createPerson()
+let stand: Stand
+let host: Host
+
+beforeAll(async () => {
+  stand = await createStand()
+  host = await openHost({ wallet: developer.address, service: origin })
+  stand.defer(host.close)
+})
+afterAll(() => stand.close())
+
+it('are there, in OpenAPI too, and answer as it says', async () => {
+  const stage = setUpDevelopers([host.name])
+  const house = await openHouse(stand, {}, { developers: stage.developers })
+  const post = (path: string, body: object) =>
+    house.visit(path, undefined, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const registered = await post('/developers', stage.bodyFor('register', developer, host.name))
+  expect(answers.developer.parse(await registered.json())).toMatchObject({ host: host.name, wallet: developer.address })
+  const list = answers.developers.parse(await (await house.visit('/developers')).json())
+  expect(list).toMatchObject({ service: origin, genesis, developers: [{ host: host.name }] })
+  expect(list.hosts).toBeUndefined()
+  expect(answers.developers.parse(await (await house.get('/developers')).json()).hosts).toEqual([host.name])
+  expect((await house.visit('/developers', undefined, { method: 'DELETE' })).status).toBe(405)
+  stage.clock.pass(1)
+  expect((await post('/developers/revoke', { host: host.name })).status).toBe(401)
+  const revoked = await post('/developers/revoke', stage.bodyFor('revoke', developer, host.name))
+  expect(answers.developerRevoked.parse(await revoked.json())).toMatchObject({ revoked: true })
+  const { paths } = (await (await house.get('/openapi.json')).json()) as { paths: Record<string, object> }
+  expect(Object.keys(paths['/developers'] ?? {})).toEqual(['get', 'post'])
+  expect(JSON.stringify(paths['/developers/revoke'])).toContain('signedMessage')
+  await house.close()
+  await stage.close()
+})
+
+it('are joined to the ledger, the clock and the chain of a service', async () => {
+  const house = await openHouse(stand)
+  const opened = openDevelopers(house.service, {
+    hosts: () => [host.name],
+    publicUrl: origin,
+    origins: [],
+    trustProxy: 0,
+  })
+  if (!opened) throw new Error('the ledger keeps no rewards')
+  const { clock, ledger } = house.service
+  const message = {
+    ...({ purpose: 'register', host: host.name, wallet: developer.address, origin } as const),
+    ...{ genesis: stand.world.localnet.genesisHash, issuedAt: clock.now() },
+  }
+  const body = {
+    ...{ host: host.name, wallet: developer.address, issuedAt: new Date(message.issuedAt).toISOString() },
+    signature: encodeBase58(developer.sign(formatDeveloperText(message))),
+  }
+  const request = new Request(`${origin}/developers`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer = await opened.developers.register(request, { isLoopback: false })
+  expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ wallet: developer.address })])
+  expect(await ledger.rewards?.verifications(host.name)).toEqual([
+    expect.objectContaining({ wallet: developer.address, isRevoked: false }),
+  ])
+  const before = host.asked.length
+  const checks = opened.startChecks()
+  await checks.run()
+  expect(host.asked.length).toBe(before + 1)
+  await checks.stop()
+  await opened.close()
+  await house.close()
+})
+
+it('are not there where nobody can be verified, and nothing else is', async () => {
+  const house = await openHouse(stand)
+  expect((await house.visit('/developers')).status).toBe(404)
+  await house.close()
+})

@@ -1,0 +1,124 @@
+/** `/pay/<requestId>`: for people whose programs ask them to pay, and for wallets on phones. */
+import { getBase64Encoder, getTransactionDecoder, getTransactionEncoder, partiallySignTransaction } from '@solana/kit'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { incomingOf } from '../../src/adapters/web.ts'
+import type { Routes } from '../../src/api/router.ts'
+import { openRoutes } from '../../src/compose/api.ts'
+import { openPaywall } from '../../src/compose/paywall.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { Shop } from '../harness/shop.ts'
+import { eventually } from '../harness/shop.ts'
+import type { Stand } from '../harness/stand.ts'
+import { createStand } from '../harness/stand.ts'
+
+let stand: Stand
+let shop: Shop
+let routes: Routes
+const publicUrl = 'https://shop.example'
+beforeAll(async () => {
+  stand = await createStand()
+  const { rpcUrl } = stand.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/pay.sqlite`, watch: true } as const
+  shop = await stand.open({ ...shared, publicUrl, description: 'A report', acceptedMints: ['USDC', 'SOL'] })
+  routes = openRoutes({ ...shared, publicUrl, log: stand.log })
+})
+afterAll(async () => {
+  await routes?.close()
+  await stand?.close()
+})
+
+function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  return routes.handle(new Request(`${publicUrl}${path}`, init), { peer: '192.0.2.7', isLoopback: false })
+}
+const pathOf = ({ payUrl }: Challenge) => new URL(payUrl ?? '').pathname
+const post = (path: string, body: unknown) =>
+  ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+
+it('is where payUrl leads from the first challenge on, which waits for the service to start', async () => {
+  const { rpcUrl } = stand.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/first.sqlite`, publicUrl } as const
+  const first = openRoutes({ ...shared, log: stand.log })
+  const recipient = stand.world.recipient.address
+  const paywall = openPaywall({ ...shared, price: 0.01, token: 'USDC', recipient, log: stand.log })
+  const entry = await paywall.enter(incomingOf(new Request(`${publicUrl}/data`)))
+  expect(JSON.parse(entry.kind === 'answer' ? entry.body : '{}').payUrl).toMatch(`${publicUrl}/pay/`)
+  await paywall.close()
+  await first.close()
+})
+
+it('is where payUrl leads, and shows the price to a person', async () => {
+  const challenge = await shop.challenge()
+  expect(challenge.payUrl).toBe(`${publicUrl}/pay/${challenge.requestId}`)
+  const page = await ask(pathOf(challenge), { headers: { Accept: 'text/html' } })
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(page.headers.getSetCookie()).toEqual([])
+  const text = await page.text()
+  for (const fact of [challenge.requestId, challenge.recipient, 'A report', 'shop.example'])
+    expect(text).toContain(fact)
+})
+
+it('drafts what a phone is to sign, whose payment then opens the door to the program', async () => {
+  const challenge = await shop.challenge()
+  const path = pathOf(challenge)
+  const about = await ask(path)
+  expect(about.headers.get('access-control-allow-origin')).toBe('*')
+  const { label, icon } = (await about.json()) as { label: string; icon: string }
+  expect([label, icon]).toEqual(['A report', `${publicUrl}/pay/icon.svg`])
+  expect((await ask('/pay/icon.svg')).headers.get('content-type')).toBe('image/svg+xml')
+  const drafted = await post(path, { account: stand.payer.address })
+  const { transaction } = (await drafted.json()) as { transaction: string }
+  const decoded = getTransactionDecoder().decode(getBase64Encoder().encode(transaction))
+  const signed = await partiallySignTransaction([stand.payer.keyPair], decoded)
+  const wire = Buffer.from(getTransactionEncoder().encode(signed)).toString('base64')
+  const tx = await stand.world.rpc<string>('sendTransaction', [
+    wire,
+    { encoding: 'base64', preflightCommitment: 'confirmed' },
+  ])
+  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${stand.payer.address}`
+  const served = await eventually(
+    () => shop.claim(proof),
+    ({ status }) => status === 200,
+  )
+  expect(await served.text()).toBe('the secret')
+  const again = await post(path, { account: stand.payer.address })
+  expect([again.status, Object.keys((await again.json()) as object)]).toEqual([409, ['message']])
+})
+
+it('does not tell strangers, who read the requestId on chain, whether it was delivered', async () => {
+  const challenge = await shop.challenge()
+  const path = pathOf(challenge)
+  const tx = await stand.world.pay(challenge, stand.payer)
+  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${stand.payer.address}`
+  const status = async () =>
+    (await ask(path, { headers: { 'Payment-Checkout': `status; requestId=${challenge.requestId}` } })).json()
+  await eventually(status, (told) => (told as { state: string }).state === 'paid')
+  const served = await eventually(
+    () => shop.claim(proof),
+    (response) => response.status === 200,
+  )
+  await served.text()
+  const again = await eventually(
+    () => shop.claim(proof),
+    (response) => response.status === 409,
+  )
+  await again.text()
+  expect(await status()).toEqual({ state: 'paid', tx })
+  const page = await (await ask(path, { headers: { Accept: 'text/html' } })).text()
+  expect(page).toContain('"state":"paid"')
+  expect(page).not.toContain('"state":"used"')
+})
+
+it('says what is wrong', async () => {
+  const challenge = await shop.challenge()
+  const path = pathOf(challenge)
+  const cases: readonly (readonly [Promise<Response>, number])[] = [
+    [ask('/pay/nothing'), 404],
+    [ask(path, { method: 'DELETE' }), 405],
+    [post(path, { account: 'nobody' }), 400],
+    [post(`${path}?token=EUR`, { account: stand.payer.address }), 400],
+    [post(path, { account: 'J2Yw5ebd47FLtuJVpjSkcoRBuFEBNJZxs63jAFVTjBjV' }), 409],
+    [ask(path, { method: 'OPTIONS' }), 204],
+  ]
+  for (const [answer, status] of cases) expect((await answer).status).toBe(status)
+  expect((await post(`${path}?token=SOL`, { account: stand.payer.address })).status).toBe(200)
+})
