@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * @typedef {import('../dist/server.js').Clock} Clock
- * @typedef {import('../dist/core/ports/index.js').PaymentRecord} Payment
+ * @typedef {import('../dist/core/ports/ledger.js').PaymentRecord} Payment
  */
 
 /** @type {Clock} */

@@ -9,7 +9,7 @@ import { identity } from '../payment.mjs'
 import { median, row } from '../statistics.mjs'
 
 /**
- * @typedef {import('../../dist/core/ports/index.js').Books} Books
+ * @typedef {import('../../dist/core/ports/reports.js').Books} Books
  * @typedef {{ place: string, bytes: number }} Filled
  * @typedef {{ few: number, many: number, warmUp: number, queries: number }} Size
  */

@@ -11,8 +11,8 @@ import { createSecret } from '../setting.mjs'
 import { row } from '../statistics.mjs'
 
 /**
- * @typedef {import('../../dist/core/payouts/ports.js').Rewards} Rewards
- * @typedef {import('../../dist/core/payouts/ports.js').Accrual} Accrual
+ * @typedef {import('../../dist/core/payouts/ports/rewards.js').Rewards} Rewards
+ * @typedef {import('../../dist/core/payouts/ports/rewards.js').Accrual} Accrual
  */
 
 /** Payouts that fit into one transaction, with some to spare. */

@@ -2,15 +2,14 @@
  * The service's own addresses, for every framework and the gateway: a table of what is where, and the rules that all of it
  * keeps. What is private is for owners; nothing is cached; what goes wrong is told by a stable code.
  */
-import type { MintTable } from '../core/money/tokens.ts'
+import type { DecimalsOf, MintTable } from '../core/money/tokens.ts'
 import { decimalsOf, knownMints } from '../core/money/tokens.ts'
-import type { Clock } from '../core/ports/index.ts'
-import { LedgerUnavailable } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/ledger.ts'
+import type { Clock } from '../core/runtime.ts'
 import type { Catalog } from '../paywall/runtime/catalog.ts'
 import { createBudget } from '../paywall/runtime/rate-limit.ts'
 import type { Service } from '../paywall/runtime/runtime.ts'
 import { createCursors } from './analytics/cursor.ts'
-import type { DecimalsOf } from './analytics/format.ts'
 import { outgoingOf } from './analytics/records.ts'
 import type { BooksParts } from './analytics/reports.ts'
 import { createStream } from './analytics/stream.ts'

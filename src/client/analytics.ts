@@ -1,7 +1,7 @@
 /** SPEC.md's `getAnalytics`: what a service earned, for its owner. Signs in with the wallet where it has to. */
 import { nearest } from '../core/encoding/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
-import type { Clock } from '../core/ports/index.ts'
+import type { Clock } from '../core/runtime.ts'
 import { readJson } from './read-json.ts'
 import type { SignedIn } from './sign-in.ts'
 import { signInWith } from './sign-in.ts'

@@ -7,7 +7,7 @@ import type { Rpc } from '../chain/rpc/rpc.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import type { Network } from '../core/money/tokens.ts'
 import { genesisHashes, publicNodes } from '../core/money/tokens.ts'
-import type { Transport } from '../core/ports/index.ts'
+import type { Transport } from '../core/runtime.ts'
 import { PaymentError } from './errors.ts'
 
 export interface NodesParts {

@@ -19,8 +19,9 @@ import {
   publicNodes,
   tokenCodes,
 } from '../core/money/tokens.ts'
-import type { Clock, Ledger } from '../core/ports/index.ts'
+import type { Ledger } from '../core/ports/ledger.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
+import type { Clock } from '../core/runtime.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet } from '../host/home.ts'
 import { createVerifier } from '../host/keys/ed25519.ts'

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { createMeter } from '../core/encoding/metrics.ts'
-import type { Books, Ledger, Trace } from '../core/ports/index.ts'
+import type { Ledger } from '../core/ports/ledger.ts'
+import type { Books } from '../core/ports/reports.ts'
+import type { Trace } from '../core/runtime.ts'
 import { observeLedger } from './instrument.ts'
 
 const trace: Trace = { span: (_name, _facts, work) => work(() => {}), isOn: () => false, headers: () => ({}) }

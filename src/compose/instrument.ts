@@ -1,6 +1,9 @@
 /** Ledger and chain with an eye on them: how long they take, how often they fail, and where in a trace they were asked. */
 import type { Meter } from '../core/encoding/metrics.ts'
-import type { Books, Chain, Clock, Ledger, Trace } from '../core/ports/index.ts'
+import type { Chain } from '../core/ports/chain.ts'
+import type { Ledger } from '../core/ports/ledger.ts'
+import type { Books } from '../core/ports/reports.ts'
+import type { Clock, Trace } from '../core/runtime.ts'
 
 export interface Observers {
   readonly meter: Meter

@@ -4,8 +4,8 @@ import type { Rpc } from '../chain/rpc/rpc.ts'
 import { readChainTime } from '../chain/rpc/time.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { genesisHashes } from '../core/money/tokens.ts'
-import type { Clock, Log } from '../core/ports/index.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
+import type { Clock, Log } from '../core/runtime.ts'
 import { createFollowingClock, createWallClock } from '../host/clock.ts'
 import {
   announceLocalnet,

@@ -1,5 +1,5 @@
 /** What is open in this process and holds a ledger and nodes, so that the end of a server can name what was forgotten. */
-import type { Log } from '../core/ports/index.ts'
+import type { Log } from '../core/runtime.ts'
 
 interface Open {
   /** For the operator. */

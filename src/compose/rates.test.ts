@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { usualRateLimits } from '../core/money/rate-feed.ts'
 import type { RateTable } from '../core/money/rates.ts'
-import type { Clock, RateJournal } from '../core/ports/index.ts'
+import type { RateJournal } from '../core/ports/journal.ts'
+import type { Clock } from '../core/runtime.ts'
 import { shareRates } from './rates.ts'
 
 const clock: Clock = { now: () => 5_000, monotonic: () => 5_000 }

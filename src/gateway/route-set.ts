@@ -1,6 +1,6 @@
 /** The routes of a plan, open for business: their paywalls, their connections, and the health of their upstreams. */
 import { openPaywall } from '../compose/paywall.ts'
-import type { Log } from '../core/ports/index.ts'
+import type { Log } from '../core/runtime.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import type { Plan, RoutePlan } from './config/plan.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'

@@ -1,7 +1,7 @@
 /**
  * The machine's time. This is the only file of the product that asks for it (the localnet, which makes time, has its own).
  */
-import type { Clock } from '../core/ports/index.ts'
+import type { Clock } from '../core/runtime.ts'
 
 export function createWallClock(): Clock {
   return { now: () => Date.now(), monotonic: () => performance.now() }

@@ -3,7 +3,7 @@
  * secrets are taken out wherever they stand.
  */
 import { createRedact, redactFacts } from '../core/encoding/redact.ts'
-import type { Facts, Log } from '../core/ports/index.ts'
+import type { Facts, Log } from '../core/runtime.ts'
 import { createWallClock } from './clock.ts'
 
 const longestValue = 256

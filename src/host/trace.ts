@@ -10,7 +10,7 @@ import {
   SpanStatusCode,
   trace as tracing,
 } from '@opentelemetry/api'
-import type { Facts, Trace } from '../core/ports/index.ts'
+import type { Facts, Trace } from '../core/runtime.ts'
 
 export function createTrace(): Trace {
   const isOn = (): boolean => {

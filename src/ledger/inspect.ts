@@ -1,5 +1,5 @@
 /** Looks at a ledger as somebody who must not touch it: nothing is made, changed or brought up to date. */
-import { LedgerUnavailable } from '../core/ports/index.ts'
+import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import type { KnownIdentity, LedgerInspection } from './inspection.ts'

@@ -1,6 +1,7 @@
 /** From the `ledger` option to a ledger. */
-import type { Clock, Ledger } from '../core/ports/index.ts'
+import type { Ledger } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
+import type { Clock } from '../core/runtime.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
 import { createMemoryLedger } from './memory/ledger.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RateLimits, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { usualRateLimits } from '../core/money/rate-feed.ts'
-import type { Facts, Log } from '../core/ports/index.ts'
+import type { Facts, Log } from '../core/runtime.ts'
 import { createRateFeed, type RateFeed } from './feed.ts'
 
 type Answer = readonly (RateReading | RateRefusal)[]

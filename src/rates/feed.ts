@@ -17,7 +17,7 @@ import {
 } from '../core/money/rate-feed.ts'
 import type { RateTable } from '../core/money/rates.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
-import type { Clock, Log } from '../core/ports/index.ts'
+import type { Clock, Log } from '../core/runtime.ts'
 import type { Readings } from './readings.ts'
 import { readReadings } from './readings.ts'
 

@@ -1,7 +1,7 @@
 /** One question to a price service over HTTP. What it answers is not trusted, and its address, which may hold a key, not told. */
 import { rateQuestionMs } from '../core/money/rate-feed.ts'
 import { rateDecimals } from '../core/money/rates.ts'
-import type { Get } from '../core/ports/index.ts'
+import type { Get } from '../core/runtime.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

@@ -9,7 +9,7 @@ import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/m
 import { ratedTokens } from '../core/money/rate-feed.ts'
 import type { MintTable } from '../core/money/tokens.ts'
 import { solDecimals } from '../core/money/tokens.ts'
-import type { Get } from '../core/ports/index.ts'
+import type { Get } from '../core/runtime.ts'
 import type { Decimal, Json } from './http-source.ts'
 import { askObject, isObject, worthOf } from './http-source.ts'
 

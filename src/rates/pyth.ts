@@ -6,7 +6,7 @@
  */
 import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
-import type { Get } from '../core/ports/index.ts'
+import type { Get } from '../core/runtime.ts'
 import type { Decimal } from './http-source.ts'
 import { askObject, isObject, worthOf } from './http-source.ts'
 

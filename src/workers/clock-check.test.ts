@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { createMeter } from '../core/encoding/metrics.ts'
-import type { ChainTime } from '../core/ports/index.ts'
+import type { ChainTime } from '../core/ports/chain.ts'
 import { measure, type RunningClockCheck, startClockCheck } from './clock-check.ts'
 
 const now = 1_800_000_000_000

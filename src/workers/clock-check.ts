@@ -3,7 +3,8 @@
  * whose clock is wrong must not sell: it would refuse the payments.
  */
 import type { Meter } from '../core/encoding/metrics.ts'
-import type { ChainTime, Clock, ClockCheck, Log } from '../core/ports/index.ts'
+import type { ChainTime } from '../core/ports/chain.ts'
+import type { Clock, ClockCheck, Log } from '../core/runtime.ts'
 
 export interface ClockCheckParts {
   /** The time of the node that is furthest ahead. Undefined where no node tells. */

@@ -5,8 +5,9 @@
  */
 import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/payouts/developers.ts'
 import { dayMs, verificationDays } from '../core/payouts/developers.ts'
-import type { Verification } from '../core/payouts/ports.ts'
-import type { Clock, Log, Shelf } from '../core/ports/index.ts'
+import type { Verification } from '../core/payouts/ports/rewards.ts'
+import type { Shelf } from '../core/ports/kv.ts'
+import type { Clock, Log } from '../core/runtime.ts'
 
 export interface DeveloperCheckParts {
   readonly book: Pick<DeveloperBook, 'all' | 'prolong' | 'end'>

@@ -4,7 +4,9 @@
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Meter } from '../core/encoding/metrics.ts'
-import type { Chain, Conclusion, Journal, Log } from '../core/ports/index.ts'
+import type { Chain } from '../core/ports/chain.ts'
+import type { Conclusion, Journal } from '../core/ports/journal.ts'
+import type { Log } from '../core/runtime.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 

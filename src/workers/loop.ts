@@ -1,5 +1,5 @@
 /** Work that is done again and again beside the requests: never twice at the same time, and ended cleanly. */
-import type { Log } from '../core/ports/index.ts'
+import type { Log } from '../core/runtime.ts'
 
 export interface LoopParts {
   /** Names it in the log when it fails. */

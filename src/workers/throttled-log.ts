@@ -1,5 +1,5 @@
 /** A log for work that is tried again every second: what goes wrong in the same way is told once an hour. */
-import type { Clock, Facts, Log } from '../core/ports/index.ts'
+import type { Clock, Facts, Log } from '../core/runtime.ts'
 
 const againMs = 3_600_000
 const mostTold = 1_000

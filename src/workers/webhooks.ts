@@ -7,7 +7,10 @@
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Meter } from '../core/encoding/metrics.ts'
-import type { Books, Capture, Clock, Log, Notice, Notices, Posted } from '../core/ports/index.ts'
+import type { Capture } from '../core/payment/history.ts'
+import type { Notice, Notices, Posted } from '../core/ports/outbox.ts'
+import type { Books } from '../core/ports/reports.ts'
+import type { Clock, Log } from '../core/runtime.ts'
 import type { Webhook, WebhookMessage } from '../core/service/webhooks.ts'
 import { formatWebhook, retryDelay } from '../core/service/webhooks.ts'
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isNamed } from '../../src/api/developers/developers.ts'
 import { createDeveloperBook } from '../../src/api/developers/registry.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { startDeveloperChecks } from '../../src/workers/developers.ts'
 import { type Shelf, stores } from '../ledger/stores.ts'
 import { type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'

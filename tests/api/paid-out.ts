@@ -1,6 +1,7 @@
 /** Writes into a ledger what a service has that shared out payments for a while: who is owed, what was sent and what waits. */
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Accrual, Dispatch, Dispatches, PayeeName, Rewards } from '../../src/core/payouts/ports.ts'
+import type { Dispatch, Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { Share } from '../../src/core/payouts/rewards.ts'
 import { signedBy } from '../ledger/dues.ts'
 

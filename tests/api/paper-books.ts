@@ -1,7 +1,8 @@
 /** Books on paper: sums are counted from the payments whenever somebody asks. What the real ones must agree with. */
 import { type TokenCode, tokenCodes } from '../../src/core/money/tokens.ts'
-import type { Books, Capture, CaptureMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports/index.ts'
-import { problemKinds } from '../../src/core/ports/index.ts'
+import type { Capture } from '../../src/core/payment/history.ts'
+import type { Books, CaptureMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports/reports.ts'
+import { problemKinds } from '../../src/core/ports/reports.ts'
 
 export interface PaperBooks extends Books {
   readonly payments: Capture[]

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { createSignIn, type SignInParts } from '../../src/api/auth/sign-in.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Facts } from '../../src/core/ports/index.ts'
+import type { Facts } from '../../src/core/runtime.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createHandClock, createShelf } from './stand-ins.ts'
 

@@ -1,5 +1,8 @@
 /** Small stand-ins of the ledger's ports, for what only reads captures and keeps things on the shelf. */
-import type { Books, Capture, Clock, Shelf } from '../../src/core/ports/index.ts'
+import type { Capture } from '../../src/core/payment/history.ts'
+import type { Shelf } from '../../src/core/ports/kv.ts'
+import type { Books } from '../../src/core/ports/reports.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 
 export interface HandClock extends Clock {
   pass(ms: number): void

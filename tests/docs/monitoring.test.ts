@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { type Metric, metrics } from '../../src/core/encoding/metrics.ts'
 import { refusals } from '../../src/core/payment/refusals.ts'
-import { usageEvents } from '../../src/core/ports/index.ts'
+import { usageEvents } from '../../src/core/ports/reports.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -1,7 +1,7 @@
 /** The faucet of a service, joined to a source of its own as a service does it. */
 import { createFaucet, type Faucet } from '../../src/api/public/faucet.ts'
 import { type FaucetSettings, openFaucetSource } from '../../src/compose/faucet.ts'
-import type { Log } from '../../src/core/ports/index.ts'
+import type { Log } from '../../src/core/runtime.ts'
 
 const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
 

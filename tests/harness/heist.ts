@@ -5,7 +5,7 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import { parseUnits } from '../../src/core/money/money.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
 import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'

@@ -1,7 +1,8 @@
 /** The port of notices in memory, with the clock in the test's hand, and a receiver of webhooks that behaves as told. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Clock, Notice, NoticeKind, Notices } from '../../src/core/ports/index.ts'
+import type { Notice, NoticeKind, Notices } from '../../src/core/ports/outbox.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 
 export interface Desk extends Notices {
   readonly rows: Map<string, Notice & { due: number }>

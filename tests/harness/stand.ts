@@ -2,7 +2,7 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { expect } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
-import type { Log } from '../../src/core/ports/index.ts'
+import type { Log } from '../../src/core/runtime.ts'
 import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'

@@ -1,7 +1,7 @@
 /** The books counted again: what does not add up is found, and a rebuild mends it. */
 import { describe, expect, it } from 'vitest'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
-import type { Ledger, PaymentRecord } from '../../src/core/ports/index.ts'
+import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { booksOf, useDesk } from './desk.ts'

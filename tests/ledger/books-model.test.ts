@@ -4,18 +4,10 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, it, onTestFinished } from 'vitest'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
-import type {
-  Books,
-  Capture,
-  Grant,
-  Journal,
-  Ledger,
-  PayerSum,
-  PaymentRecord,
-  Problem,
-  Sighting,
-  Sum,
-} from '../../src/core/ports/index.ts'
+import type { Capture } from '../../src/core/payment/history.ts'
+import type { Journal, Sighting } from '../../src/core/ports/journal.ts'
+import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
+import type { Books, PayerSum, Problem, Sum } from '../../src/core/ports/reports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
 import { bytes, dispatchesOf } from './dues.ts'

@@ -1,6 +1,6 @@
 /** What every store adds up: sums, endpoints, series, usage. */
 import { describe, expect, it } from 'vitest'
-import type { Books } from '../../src/core/ports/index.ts'
+import type { Books } from '../../src/core/ports/reports.ts'
 import { useDesk } from './desk.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'

@@ -1,6 +1,8 @@
 /** The list of payments in every store: what was registered, and what was only seen. */
 import { describe, expect, it } from 'vitest'
-import type { Capture, CaptureQuery, PaymentRecord } from '../../src/core/ports/index.ts'
+import type { Capture } from '../../src/core/payment/history.ts'
+import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
+import type { CaptureQuery } from '../../src/core/ports/reports.ts'
 import { useDesk } from './desk.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'

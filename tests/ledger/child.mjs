@@ -43,7 +43,7 @@ async function play(payment, number) {
   await ledger.take({ tx, request, payment: again, amount: 1n, leaseMs: 1 })
 }
 
-/** @returns {import('../../dist/core/ports/index.js').PaymentRecord} */
+/** @returns {import('../../dist/core/ports/ledger.js').PaymentRecord} */
 function paymentOf(name, number) {
   return {
     tx: new Uint8Array(createHash('sha512').update(name).digest()),

@@ -1,7 +1,7 @@
 /** What every ledger promises, whatever keeps it, when it is closed, lost in time, or asked nonsense. */
 import { describe, expect, it } from 'vitest'
-import type { Ledger, PaymentRecord, Take } from '../../src/core/ports/index.ts'
-import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import type { Ledger, PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { useDesk } from './desk.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'

@@ -1,7 +1,7 @@
 /** What every ledger promises, whatever keeps it, of files: each byte position is sent three times at the most. */
 import { describe, expect, it } from 'vitest'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import type { PaymentRecord, Take } from '../../src/core/ports/index.ts'
+import type { PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
 import { granted, useDesk } from './desk.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'

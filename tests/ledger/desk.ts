@@ -1,7 +1,9 @@
 /** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
 import { afterEach, beforeEach } from 'vitest'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import type { Books, Grant, Journal, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/index.ts'
+import type { Journal } from '../../src/core/ports/journal.ts'
+import type { Grant, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/ledger.ts'
+import type { Books } from '../../src/core/ports/reports.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, takeOf } from './payments.ts'
 import type { OpenShelf, Shelf } from './stores.ts'

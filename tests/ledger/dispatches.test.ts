@@ -1,6 +1,6 @@
 /** What goes out: reserved, signed, landed or given back, each step once. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Dispatch, DispatchPlan, SigningBudget } from '../../src/core/payouts/ports.ts'
+import type { Dispatch, DispatchPlan, SigningBudget } from '../../src/core/payouts/ports/outgoing.ts'
 import { useDesk } from './desk.ts'
 import {
   accrualOf,

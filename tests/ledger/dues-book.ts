@@ -1,6 +1,7 @@
 /** A model of what is owed that knows nothing of sums: it keeps every share, and where it is. */
 import { equal } from 'node:assert/strict'
-import type { Accrual, PayeeName, PayoutLine } from '../../src/core/payouts/ports.ts'
+import type { PayoutLine } from '../../src/core/payouts/ports/outgoing.ts'
+import type { Accrual, PayeeName } from '../../src/core/payouts/ports/rewards.ts'
 
 interface Share extends PayeeName {
   readonly number: number

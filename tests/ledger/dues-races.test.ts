@@ -1,8 +1,8 @@
 /** Several servers at once on one database, and several connections on one file: of two that want the same, one gets it. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/payouts/ports.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
-import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/payouts/ports/outgoing.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { PayeeName } from '../../src/core/payouts/ports.ts'
+import type { PayeeName } from '../../src/core/payouts/ports/rewards.ts'
 import { formatRefund } from '../../src/core/payouts/refunds.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import {
   accrualOf,
   accrue,

@@ -2,18 +2,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
 import type {
-  Accrual,
   Dispatch,
   Dispatches,
   DispatchPlan,
   KeptBytes,
-  PayeeName,
   PayoutLine,
   Planning,
-  Rewards,
-} from '../../src/core/payouts/ports.ts'
+} from '../../src/core/payouts/ports/outgoing.ts'
+import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { RewardRole } from '../../src/core/payouts/rewards.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { startOfTests } from './payments.ts'
 
 export const rates: FrozenRates = {

@@ -1,6 +1,8 @@
 /** What somebody outside is to be told: written with what it tells of, once, and given to one teller at a time. */
 import { describe, expect, it } from 'vitest'
-import type { Ledger, Notices, PaymentRecord, Sighting } from '../../src/core/ports/index.ts'
+import type { Sighting } from '../../src/core/ports/journal.ts'
+import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
+import type { Notices } from '../../src/core/ports/outbox.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'

@@ -1,7 +1,8 @@
 /** Ledgers as an earlier version left them: made by its steps of the schema, with rows written as it wrote them. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { onTestFinished } from 'vitest'
-import type { Ledger, PaymentRecord, Sighting } from '../../src/core/ports/index.ts'
+import type { Sighting } from '../../src/core/ports/journal.ts'
+import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'

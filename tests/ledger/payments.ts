@@ -1,6 +1,8 @@
 /** Payments, clocks and identities for the tests of the ledger. */
 import { randomBytes } from 'node:crypto'
-import type { Clock, PaymentRecord, Sighting, Take } from '../../src/core/ports/index.ts'
+import type { Sighting } from '../../src/core/ports/journal.ts'
+import type { PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 
 export interface TestClock extends Clock {

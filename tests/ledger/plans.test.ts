@@ -1,7 +1,8 @@
 /** How the databases find what the books are asked for: by an index, so that ten million payments take no longer than ten. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { captureStatuses, problemKinds } from '../../src/core/ports/index.ts'
+import { captureStatuses } from '../../src/core/payment/history.ts'
+import { problemKinds } from '../../src/core/ports/reports.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { accrualOf, planOf } from './dues.ts'

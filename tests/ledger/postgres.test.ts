@@ -1,7 +1,7 @@
 /** What is special about PostgreSQL: databases that must not be used, many servers on one, and outages that pass. */
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { LedgerConfigurationError, type LedgerIdentity } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres/database.ts'

@@ -1,7 +1,7 @@
 /** What somebody has to look after, and the course of one payment, in every store. */
 import { describe, expect, it } from 'vitest'
-import type { ProblemKind, ProblemQuery } from '../../src/core/ports/index.ts'
-import { problemKinds } from '../../src/core/ports/index.ts'
+import type { ProblemKind, ProblemQuery } from '../../src/core/ports/reports.ts'
+import { problemKinds } from '../../src/core/ports/reports.ts'
 import { useDesk } from './desk.ts'
 import { againOf, createPayment, createSighting, leaseMs, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'

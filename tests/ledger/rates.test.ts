@@ -1,7 +1,7 @@
 /** The journal of rates: which rates hold for a payment at a time. The same in every store. */
 import { describe, expect, it } from 'vitest'
 import type { RateTable } from '../../src/core/money/rates.ts'
-import { ratesKeptMs } from '../../src/core/ports/index.ts'
+import { ratesKeptMs } from '../../src/core/ports/journal.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'

@@ -1,7 +1,7 @@
 /** A payment that goes back: nothing can be taken of it any more, unless the refund is given up. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Dispatch, DispatchPlan } from '../../src/core/payouts/ports.ts'
-import type { PaymentRecord } from '../../src/core/ports/index.ts'
+import type { Dispatch, DispatchPlan } from '../../src/core/payouts/ports/outgoing.ts'
+import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { useDesk } from './desk.ts'
 import { bytes, dispatchesOf, plannedBy, planOf } from './dues.ts'
 import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'

@@ -2,7 +2,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import type { Allowance } from '../../src/core/payment/allowance.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { steps } from '../../src/ledger/sqlite/migrations.ts'
 import { granted } from './desk.ts'
 import { newPath, open } from './files.ts'

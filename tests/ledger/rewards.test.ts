@@ -1,7 +1,7 @@
 /** Who is owed what of the payments: ripened, shared out once, and added up to the last unit. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Accrual } from '../../src/core/payouts/ports.ts'
-import type { PaymentRecord } from '../../src/core/ports/index.ts'
+import type { Accrual } from '../../src/core/payouts/ports/rewards.ts'
+import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { useDesk } from './desk.ts'
 import { accrualOf, accrue, developer, lineOf, partner, planOf, rates, rewardsOf } from './dues.ts'
 import { againOf, createPayment, startOfTests, takeOf } from './payments.ts'

@@ -1,6 +1,6 @@
 /** Text under a name, for a while: the same over every store, and for every server on one. */
 import { describe, expect, it } from 'vitest'
-import type { Shelf } from '../../src/core/ports/index.ts'
+import type { Shelf } from '../../src/core/ports/kv.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { startOfTests } from './payments.ts'

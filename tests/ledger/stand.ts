@@ -7,7 +7,7 @@
 import { equal, ok } from 'node:assert/strict'
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import type { Grant } from '../../src/core/ports/index.ts'
+import type { Grant } from '../../src/core/ports/ledger.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { createPayment, createTestClock } from './payments.ts'
 

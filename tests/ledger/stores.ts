@@ -1,7 +1,8 @@
 /** Every store that keeps the ledger's contract. A new store is a new row here, and nothing else. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock, Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { postgresServer } from '../harness/database.ts'
 import { fastFolder } from '../harness/postgres.mjs'

@@ -7,7 +7,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/index.ts'
+import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/ledger.ts'
 
 interface Seen {
   readonly fence: bigint

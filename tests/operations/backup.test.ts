@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, expect, it } from 'vitest'
-import type { Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from '../ledger/payments.ts'
 import { createFolder } from '../ledger/stores.ts'

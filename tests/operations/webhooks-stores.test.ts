@@ -1,8 +1,8 @@
 /** Webhooks over every ledger: what becomes of a payment reaches the receiver, once for each server that could tell it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
-import type { Ledger } from '../../src/core/ports/index.ts'
-import { noticeKinds } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
+import { noticeKinds } from '../../src/core/ports/outbox.ts'
 import { nameWebhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks } from '../../src/workers/webhooks.ts'

@@ -3,8 +3,9 @@
  * leave and come back, and deaths, pauses and outages in between. Afterwards the story is judged from outside.
  */
 import { createHash } from 'node:crypto'
-import type { Clock, Grant, Ledger, PaymentRecord } from '../../src/core/ports/index.ts'
-import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 import { openPass } from '../../src/paywall/delivery/pass.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'

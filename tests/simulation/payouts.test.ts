@@ -1,6 +1,6 @@
 /** Thousands of stories about one promise: what is owed is paid once, whatever fails. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Dispatches } from '../../src/core/payouts/ports.ts'
+import type { Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
 import { size } from '../harness/length.ts'
 import { type Flaws, type PayoutStory, playPayouts } from './payouts.ts'
 import type { Schedule } from './schedule.ts'

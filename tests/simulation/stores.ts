@@ -1,5 +1,6 @@
 /** The store under simulation, and two that are broken on purpose, to prove that the simulation would notice. */
-import type { Clock, Ledger } from '../../src/core/ports/index.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
+import type { Clock } from '../../src/core/runtime.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Schedule } from './schedule.ts'
 

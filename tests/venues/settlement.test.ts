@@ -12,10 +12,11 @@ import {
   usualConversionLimits,
   usualSolKept,
 } from '../../src/core/payouts/conversion.ts'
-import type { Dispatch } from '../../src/core/payouts/ports.ts'
+import type { Dispatch } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../src/core/payouts/venue.ts'
-import type { Ledger, Shelf } from '../../src/core/ports/index.ts'
-import { LedgerUnavailable } from '../../src/core/ports/index.ts'
+import type { Shelf } from '../../src/core/ports/kv.ts'
+import type { Ledger } from '../../src/core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createSealer } from '../../src/host/keys/seal.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'

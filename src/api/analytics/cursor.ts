@@ -8,7 +8,7 @@
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
 import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
-import type { CaptureMark } from '../../core/ports/index.ts'
+import type { CaptureMark } from '../../core/ports/reports.ts'
 
 export interface Cursors {
   write(mark: CaptureMark): string

@@ -4,11 +4,13 @@
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
+import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type { Dispatch, SharedOut } from '../../core/payouts/ports.ts'
+import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
+import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { SharedOut } from '../../core/payouts/ports/rewards.ts'
 import { parseRefund, refundedWorth } from '../../core/payouts/refunds.ts'
-import type { Books, Capture, CaptureStatus } from '../../core/ports/index.ts'
+import type { Books } from '../../core/ports/reports.ts'
 
 /** SPEC.md's second spelling of a status, for the feed. */
 export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired: 'Expired' } as const satisfies Record<
@@ -87,9 +89,6 @@ const transactionColumns: readonly CaptureColumn[] = ['tx', 'refundTx']
 export const columnsWithoutTransactions: readonly CaptureColumn[] = captureColumns.filter(
   (column) => !transactionColumns.includes(column),
 )
-
-/** `decimalsOf(token, mints)` of core, with the service's mints at hand. */
-export type DecimalsOf = (token: TokenCode) => number | undefined
 
 export function formatCapture(
   capture: Capture,

@@ -1,5 +1,5 @@
 /** `GET /analytics/payers`: who paid, under pseudonyms, with what they paid in the period. */
-import type { PayerMark } from '../../core/ports/index.ts'
+import type { PayerMark } from '../../core/ports/reports.ts'
 import type { PayersQuery } from '../queries.ts'
 import type { Cursors } from './cursor.ts'
 import { revenueTokenOf } from './format.ts'

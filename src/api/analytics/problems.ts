@@ -1,9 +1,9 @@
 /** `GET /analytics/problems`: payments that somebody has to look after, each with what it means and what to do. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Dispatch } from '../../core/payouts/ports.ts'
+import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
 import { judgeRefund } from '../../core/payouts/refunds.ts'
-import type { Problem, ProblemKind } from '../../core/ports/index.ts'
+import type { Problem, ProblemKind } from '../../core/ports/reports.ts'
 import { pageOf } from '../http/paging.ts'
 import type { ProblemsQuery } from '../queries.ts'
 import type { RewardsParts } from '../rewards/view.ts'

@@ -1,6 +1,6 @@
 /** Which payments somebody asks for: the filter of the list and of every export, and its way back into an address. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Capture, CaptureStatus } from '../../core/ports/index.ts'
+import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
 import type { Input } from '../http/inputs.ts'
 import { readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from '../queries.ts'

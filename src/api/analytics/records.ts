@@ -1,11 +1,13 @@
 /** Payments as records, a page at a time: what went out of them is looked up for all of a page together. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Dispatches, Rewards } from '../../core/payouts/ports.ts'
+import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
+import type { Capture } from '../../core/payment/history.ts'
+import type { Dispatches } from '../../core/payouts/ports/outgoing.ts'
+import type { Rewards } from '../../core/payouts/ports/rewards.ts'
 import { refundLane } from '../../core/payouts/refunds.ts'
-import type { Capture, Ledger } from '../../core/ports/index.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Cursors } from './cursor.ts'
-import type { CaptureRecord, DecimalsOf, WentOut } from './format.ts'
+import type { CaptureRecord, WentOut } from './format.ts'
 import { formatCapture, withoutTransactions } from './format.ts'
 
 /** Where it is kept what went out. */

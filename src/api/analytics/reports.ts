@@ -4,22 +4,22 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
+import type { Capture } from '../../core/payment/history.ts'
+import type { Journal } from '../../core/ports/journal.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
 import type {
   Books,
-  Capture,
   CaptureQuery,
-  Clock,
   EndpointSum,
-  Journal,
-  Ledger,
   Period,
   Point,
   Sum,
   Usage,
   UsageEvent,
-} from '../../core/ports/index.ts'
-import { usageEvents } from '../../core/ports/index.ts'
+} from '../../core/ports/reports.ts'
+import { usageEvents } from '../../core/ports/reports.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { pageOf } from '../http/paging.ts'
 import type { PageQuery, SeriesQuery } from '../queries.ts'
 import type { Cursors } from './cursor.ts'

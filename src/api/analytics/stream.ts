@@ -3,7 +3,8 @@
  * it has changed; its `id` says which it is. The same records as in the list, so no transaction is named.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import type { CaptureMark, Log } from '../../core/ports/index.ts'
+import type { CaptureMark } from '../../core/ports/reports.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { Changes } from '../../paywall/runtime/changes.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
 import { revenueTokenOf } from './format.ts'

@@ -2,7 +2,8 @@
  * Who is signed in: by a cookie in browsers, by a bearer token in programs. Sessions are on the shelf, so that all servers
  * know them and the end of one is its end everywhere.
  */
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { createBearers } from './bearer.ts'
 import type { Sites } from './origins.ts'
 import { isPlainLoopback } from './origins.ts'

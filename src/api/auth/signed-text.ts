@@ -3,7 +3,7 @@
  * before everything that is no transaction.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import type { Verifier } from '../../core/ports/index.ts'
+import type { Verifier } from '../../core/runtime.ts'
 
 const domain = Uint8Array.from([0xff, ...new TextEncoder().encode('solana offchain')])
 const version = 0

@@ -4,8 +4,9 @@
  */
 import type { DeveloperBook } from '../../core/payouts/developers.ts'
 import { dayMs, verificationAt, verificationDays } from '../../core/payouts/developers.ts'
-import type { Rewards } from '../../core/payouts/ports.ts'
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Rewards } from '../../core/payouts/ports/rewards.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 export interface DeveloperBookParts {
   readonly rewards: Pick<Rewards, 'verify' | 'revoke' | 'verifications'>

@@ -1,5 +1,5 @@
 /** Downloads at the same time: only so many, each counted from its first page to its end, however it ends. */
-import type { Clock, Log } from '../../core/ports/index.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
 import { watchEnd } from './rows.ts'
 

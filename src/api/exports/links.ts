@@ -2,7 +2,8 @@
  * Links by which a spreadsheet fetches an export without signing in: for a while, for what was asked when it was made, and
  * until somebody revokes it.
  */
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { CaptureFilter } from '../analytics/query.ts'
 import { formatCaptureFilter, readCaptureFilter } from '../analytics/query.ts'
 import { createBearers } from '../auth/bearer.ts'

@@ -1,5 +1,5 @@
 /** `GET /api/rewards/export`: every line of every payout as CSV or JSON, the latest payout first, streamed. */
-import type { Dispatch } from '../../core/payouts/ports.ts'
+import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 import { formatLine } from '../rewards/view.ts'
 import { csvChunks } from './csv.ts'

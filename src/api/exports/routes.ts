@@ -2,8 +2,10 @@
  * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
  * into one. Who may read is decided before, but for a link, which speaks for itself.
  */
-import type { Books, Clock, Log, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Books } from '../../core/ports/reports.ts'
 import type { SheetsPort } from '../../core/ports/sheets.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 import type { CaptureColumn } from '../analytics/format.ts'
 import { captureColumns, columnsWithoutTransactions } from '../analytics/format.ts'
 import type { CaptureFilter } from '../analytics/query.ts'

@@ -1,5 +1,6 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
-import type { Books, Capture } from '../../core/ports/index.ts'
+import type { Capture } from '../../core/payment/history.ts'
+import type { Books } from '../../core/ports/reports.ts'
 import type { CaptureRecord } from '../analytics/format.ts'
 import { revenueTokenOf } from '../analytics/format.ts'
 import type { CaptureFilter } from '../analytics/query.ts'

@@ -1,6 +1,7 @@
 /** An export written into a spreadsheet that is configured. Sending it again gives the same sheet. */
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
 import type { SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { CaptureRecord } from '../analytics/format.ts'
 import type { Pages } from './rows.ts'
 

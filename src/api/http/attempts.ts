@@ -1,6 +1,6 @@
 /** How often a client's address may try something that costs us. */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Rate } from '../../paywall/runtime/token-bucket.ts'
 import { createCredits } from '../../paywall/runtime/token-bucket.ts'
 

@@ -7,7 +7,7 @@
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { MintTable, Network } from '../../core/money/tokens.ts'
 import { knownMints } from '../../core/money/tokens.ts'
-import type { Clock, Log } from '../../core/ports/index.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 import type { Portions } from '../../core/service/faucet-order.ts'
 import { localnetPortions, readFaucetOrder } from '../../core/service/faucet-order.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'

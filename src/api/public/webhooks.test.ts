@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Network } from '../../core/money/tokens.ts'
-import { noticeKinds } from '../../core/ports/index.ts'
+import { noticeKinds } from '../../core/ports/outbox.ts'
 import { readWebhooksOption } from './webhooks.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

@@ -2,8 +2,8 @@
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { nearest } from '../../core/encoding/suggest.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { NoticeKind } from '../../core/ports/index.ts'
-import { noticeKinds } from '../../core/ports/index.ts'
+import type { NoticeKind } from '../../core/ports/outbox.ts'
+import { noticeKinds } from '../../core/ports/outbox.ts'
 import type { Webhook } from '../../core/service/webhooks.ts'
 import { isWebhookSecret, nameWebhook } from '../../core/service/webhooks.ts'
 

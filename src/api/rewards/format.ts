@@ -1,8 +1,8 @@
 /** What went out, as others are told of it. */
 import { formatUnits } from '../../core/money/money.ts'
+import type { DecimalsOf } from '../../core/money/tokens.ts'
 import { isTokenCode } from '../../core/money/tokens.ts'
-import type { Dispatch, PayoutLine } from '../../core/payouts/ports.ts'
-import type { DecimalsOf } from '../analytics/format.ts'
+import type { Dispatch, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 
 /** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
 export function describeDispatch(

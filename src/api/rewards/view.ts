@@ -3,20 +3,13 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { decimalsOf, mintOf } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type {
-  Dispatch,
-  Dispatches,
-  DispatchMark,
-  Payee,
-  PayeeName,
-  PayoutLine,
-  Rewards,
-} from '../../core/payouts/ports.ts'
+import type { Dispatch, Dispatches, DispatchMark, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import type { RefundFacts } from '../../core/payouts/refunds.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
 import type { RewardRole, RewardRules } from '../../core/payouts/rewards.ts'
 import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { pageOf } from '../http/paging.ts'
 import type { RewardsConfig } from './option.ts'
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
-import type { Log } from '../../core/ports/index.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { Cursors } from '../analytics/cursor.ts'
 import { createDownloads } from '../exports/downloads.ts'
 import { exportRewards, rewardsExportFormats } from '../exports/payouts.ts'

@@ -1,5 +1,5 @@
 /** The payments to an address as a node lists them. What is listed is only a hint: it is read before it is believed. */
-import type { Mark } from '../../core/ports/index.ts'
+import type { Mark } from '../../core/ports/journal.ts'
 import { isFields, readCount } from '../rpc/json.ts'
 import type { Answer } from '../rpc/rpc.ts'
 import type { Witness } from './node-reader.ts'

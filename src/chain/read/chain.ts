@@ -3,7 +3,8 @@
  * With a watcher most payments are read before anybody asks.
  */
 import type { Meter } from '../../core/encoding/metrics.ts'
-import type { Chain, Clock, Commitment, Log, Reading, ReadOptions, Verifier } from '../../core/ports/index.ts'
+import type { Chain, Commitment, Reading, ReadOptions } from '../../core/ports/chain.ts'
+import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { readFates } from './finality.ts'
 import { createWitness, type Pin } from './node-reader.ts'

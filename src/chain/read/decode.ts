@@ -6,7 +6,7 @@
  * holds it against the library's own codecs.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Verifier } from '../../core/ports/index.ts'
+import type { Verifier } from '../../core/runtime.ts'
 
 export type Version = 'legacy' | 0 | 1
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Fate } from '../../core/ports/index.ts'
+import type { Fate } from '../../core/ports/chain.ts'
 import type { Call } from '../rpc/rpc.ts'
 import { readFates } from './finality.ts'
 import type { Witness } from './node-reader.ts'

@@ -4,7 +4,7 @@
  * A transaction is taken back only when as many nodes as agree on payments say that the finalized chain has gone on long
  * enough for its blockhash to be too old, that they remember so far back, and that they do not have it.
  */
-import type { Fate } from '../../core/ports/index.ts'
+import type { Fate } from '../../core/ports/chain.ts'
 import { isFields, readCount } from '../rpc/json.ts'
 import type { Call } from '../rpc/rpc.ts'
 import { readNumber } from '../send/signature-state.ts'

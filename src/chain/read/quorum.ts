@@ -5,7 +5,7 @@
  */
 import { exactText } from '../../core/encoding/canonical-json.ts'
 import type { Effect } from '../../core/payment/verify.ts'
-import type { Commitment } from '../../core/ports/index.ts'
+import type { Commitment } from '../../core/ports/chain.ts'
 import type { Testimony, Verified, Witness } from './node-reader.ts'
 
 export type Finding =

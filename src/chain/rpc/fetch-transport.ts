@@ -1,5 +1,5 @@
 /** The RPC transport for browsers, and for clients that have nothing better: the platform's own `fetch`. */
-import { longestAnswer, type Transport } from '../../core/ports/index.ts'
+import { longestAnswer, type Transport } from '../../core/runtime.ts'
 
 export const fetchTransport: Transport = async (url, body, { signal }) => {
   const response = await fetch(url, {

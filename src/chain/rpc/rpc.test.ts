@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Transport } from '../../core/ports/index.ts'
+import type { Transport } from '../../core/runtime.ts'
 import { type Answer, createRpc } from './rpc.ts'
 
 const secretUrl = 'https://node.example/?api-key=s3cret'

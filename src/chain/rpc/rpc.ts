@@ -5,8 +5,8 @@
  * said about the last never holds the node's address, which may carry an API key.
  */
 import type { Meter } from '../../core/encoding/metrics.ts'
-import type { Transport } from '../../core/ports/index.ts'
-import { longestAnswer } from '../../core/ports/index.ts'
+import type { Transport } from '../../core/runtime.ts'
+import { longestAnswer } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
 export type Answer =

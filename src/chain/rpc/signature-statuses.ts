@@ -5,7 +5,7 @@
  * there are of them, the longer the next waits: so a single customer waits for nobody, and a flood of proofs of nothing
  * costs a node a call every few seconds.
  */
-import type { Commitment } from '../../core/ports/index.ts'
+import type { Commitment } from '../../core/ports/chain.ts'
 import { isFields } from './json.ts'
 import type { Call } from './rpc.ts'
 

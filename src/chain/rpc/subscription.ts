@@ -1,6 +1,6 @@
 /** A WebSocket to one node after another that tells of transactions which mention the watched addresses. */
 import type { Meter } from '../../core/encoding/metrics.ts'
-import type { ConnectSocket, Log } from '../../core/ports/index.ts'
+import type { ConnectSocket, Log } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
 export interface ListenerParts {

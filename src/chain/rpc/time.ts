@@ -1,5 +1,5 @@
 /** What time a chain says it is: finely from our own localnet, in whole seconds from any other. */
-import type { ChainTime } from '../../core/ports/index.ts'
+import type { ChainTime } from '../../core/ports/chain.ts'
 import { isFields } from './json.ts'
 import type { Call, Rpc } from './rpc.ts'
 

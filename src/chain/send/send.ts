@@ -4,7 +4,7 @@
  * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
  * failed, or expired; anything else is unknown, and then nobody may pay again.
  */
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { isFields, readCount } from '../rpc/json.ts'
 import type { Answer, Rpc } from '../rpc/rpc.ts'
 import type { SignedPayment } from '../wallets/payment.ts'

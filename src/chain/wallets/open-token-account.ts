@@ -3,7 +3,7 @@
  * accounts and does nothing else with the key.
  */
 import type { Mint } from '../../core/money/tokens.ts'
-import type { Opening } from '../../core/ports/index.ts'
+import type { Opening } from '../../core/ports/chain.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import type { SendParts } from '../send/send.ts'
 import { confirm, readLifetime, submit } from '../send/send.ts'

@@ -6,8 +6,15 @@ import { getBase64Decoder } from '@solana/kit'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { maxUnits } from '../../core/money/money.ts'
 import type { Mint } from '../../core/money/tokens.ts'
-import type { Courier, Holdings, SignedBytes, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
-import type { Clock, Log, Posting, Verifier } from '../../core/ports/index.ts'
+import type {
+  Courier,
+  Holdings,
+  Posting,
+  SignedBytes,
+  Signing,
+  TransferOrder,
+} from '../../core/payouts/outgoing-wallet.ts'
+import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import { readOpeningCost, readStates } from '../accounts/destinations.ts'
 import type { Wallet } from '../keys/keypair.ts'

@@ -1,5 +1,5 @@
 /** What the demo says. */
-import type { Facts, Log } from '../../core/ports/index.ts'
+import type { Facts, Log } from '../../core/runtime.ts'
 import type { PaywallEvent } from '../../paywall/config/events.ts'
 import { paint, short, table } from '../output.ts'
 import { resources } from './resources.ts'

@@ -3,7 +3,7 @@ import { readGenesis } from '../../chain/rpc/genesis.ts'
 import { isFields, readCount } from '../../chain/rpc/json.ts'
 import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc/rpc.ts'
 import { genesisHashes, type Network } from '../../core/money/tokens.ts'
-import type { Transport } from '../../core/ports/index.ts'
+import type { Transport } from '../../core/runtime.ts'
 import { connectSocket, socketUrlsOf } from '../../host/net/sockets.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 

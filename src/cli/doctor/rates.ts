@@ -1,6 +1,6 @@
 /** Whether every accepted token has a rate now. */
 import { shareRates } from '../../compose/rates.ts'
-import type { Get } from '../../core/ports/index.ts'
+import type { Get } from '../../core/runtime.ts'
 import { createWallClock } from '../../host/clock.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'

@@ -1,7 +1,8 @@
 /** `paystile books`: whether the sums that the reports show are those of the payments, and how to reckon them anew. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { Books, Ledger } from '../../core/ports/index.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
+import type { Books } from '../../core/ports/reports.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import { readToken } from '../payment-options.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'

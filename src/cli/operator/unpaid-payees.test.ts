@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Payee } from '../../core/payouts/ports.ts'
+import type { Payee } from '../../core/payouts/ports/rewards.ts'
 import { findWaiting, waitingLines } from './unpaid-payees.ts'
 
 const payee = (name: string, more: Partial<Payee>): Payee => ({

@@ -1,6 +1,6 @@
 /** Who is owed something and is not paid now, and why: what the payouts would not even look at. */
 import { formatUnits } from '../../core/money/money.ts'
-import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports.ts'
+import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import { short, table } from '../output.ts'
 
 export interface Waiting extends PayeeName {

@@ -4,7 +4,7 @@
  */
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { settlementBeats } from '../../core/payouts/conversion.ts'
-import type { Log } from '../../core/ports/index.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import type { ConversionConfig } from '../../paywall/config/conversion.ts'
 import type { ServiceHandle } from '../../paywall/paywall.ts'

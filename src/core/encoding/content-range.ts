@@ -1,5 +1,4 @@
 /** `Range` and `Content-Range` for one span of bytes (RFC 9110, 14). */
-import type { Span } from '../payment/byte-ranges.ts'
 
 /** The span that a `Range` header asks for, of `size` bytes. Undefined for none, several, or one that cannot be read. */
 export function parseRange(header: string | undefined, size: bigint): Span | undefined {
@@ -30,4 +29,10 @@ export function parseContentRange(header: string | undefined): ContentRange | un
 
 export function formatContentRange({ from, to, size }: ContentRange): string {
   return `bytes ${from}-${to - 1n}/${size ?? '*'}`
+}
+
+/** Byte positions; `to` is the first one after it. */
+export interface Span {
+  readonly from: bigint
+  readonly to: bigint
 }

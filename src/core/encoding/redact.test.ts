@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Facts } from '../ports/index.ts'
+import type { Facts } from '../runtime.ts'
 import { createRedact, redactLog } from './redact.ts'
 
 const redact = createRedact()

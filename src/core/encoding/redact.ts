@@ -5,7 +5,7 @@
  * It goes by what secrets look like, so it may take out too much. A private key in base58 looks like a transaction's
  * signature and is not found: key files are arrays of numbers.
  */
-import type { Facts, Log } from '../ports/index.ts'
+import type { Facts, Log } from '../runtime.ts'
 
 const gone = '[redacted]'
 

@@ -6,7 +6,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import type { Clock } from '../ports/index.ts'
+import type { Clock } from '../runtime.ts'
 import { formatUnits } from './money.ts'
 import { parseRate, rateDecimals } from './rates.ts'
 import type { TokenCode } from './tokens.ts'

@@ -1,9 +1,8 @@
 /**
  * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
  */
-import type { Amounts } from '../protocol/request-id.ts'
 import { maxUnits, parseDecimal } from './money.ts'
-import type { MintTable, TokenCode } from './tokens.ts'
+import type { Amounts, MintTable, TokenCode } from './tokens.ts'
 import { decimalsOf, tokenCodes } from './tokens.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>

@@ -4,12 +4,11 @@
  * A quote holds for minutes while rates move. Somebody who collects quotes and pays in whichever token fell would win
  * what the provider loses; the spread is the fee for that option.
  */
-import type { Amounts } from '../protocol/request-id.ts'
 import { maxUnits } from './money.ts'
 import { millionths } from './rate-feed.ts'
 import type { Amount, RateTable } from './rates.ts'
 import { convert } from './rates.ts'
-import type { MintTable, TokenCode } from './tokens.ts'
+import type { Amounts, MintTable, TokenCode } from './tokens.ts'
 import { decimalsOf } from './tokens.ts'
 
 const million = 1_000_000n

@@ -134,3 +134,8 @@ function isMint(value: unknown): value is Mint {
     (tokenProgram === splTokenProgram || tokenProgram === token2022Program)
   )
 }
+
+export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+
+/** `decimalsOf(token, mints)` of core, with the service's mints at hand. */
+export type DecimalsOf = (token: TokenCode) => number | undefined

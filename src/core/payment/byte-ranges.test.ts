@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import type { Positions, Span } from './byte-ranges.ts'
+import type { Span } from '../encoding/content-range.ts'
+import type { Positions } from './byte-ranges.ts'
 import { formatPositions, isWornOut, missingOf, parsePositions, reach, sendAgain } from './byte-ranges.ts'
 
 const span = (from: number, to: number): Span => ({ from: BigInt(from), to: BigInt(to) })

@@ -1,3 +1,4 @@
+import type { Span } from '../encoding/content-range.ts'
 /**
  * Which bytes of a file were sent how often, and which of them went out in a response that ended as it should.
  *
@@ -10,12 +11,6 @@ export interface Stretch {
   readonly arrived: boolean
 }
 export type Positions = readonly Stretch[]
-
-/** Byte positions; `to` is the first one after it. */
-export interface Span {
-  readonly from: bigint
-  readonly to: bigint
-}
 
 /** More than anybody needs who breaks off by accident. Beyond it neighbours become one, at the higher count. */
 const mostStretches = 1_000

@@ -5,7 +5,7 @@
 import { decodeAddress } from '../encoding/base58.ts'
 import { isLocalName } from '../encoding/http.ts'
 import type { Network } from '../money/tokens.ts'
-import type { Verification } from './ports.ts'
+import type { Verification } from './ports/rewards.ts'
 
 export const developerDocumentPath = '/.well-known/paystile-developer.json'
 

@@ -1,7 +1,6 @@
 /** What a worker needs of the chain to send money out: signed once, kept, sent as often as it takes, and its fate known. */
 import type { Mint } from '../money/tokens.ts'
 import type { Effect } from '../payment/verify.ts'
-import type { Posting } from '../ports/index.ts'
 
 /** One of several transfers in a transaction. */
 export interface Transfer {
@@ -84,3 +83,5 @@ export interface Courier {
   /** What a final transaction did, as two nodes say where there are two. `missing`: they have none of that name, or none any more. */
   read(signature: string): Promise<Effect | 'missing' | undefined>
 }
+
+export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }

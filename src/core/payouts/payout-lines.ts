@@ -1,6 +1,7 @@
 /** From what somebody is owed to one line of a payout, or the reason why there is none yet. */
 import type { AccountState } from './outgoing-wallet.ts'
-import type { Owed, PayeeName, PayoutLine } from './ports.ts'
+import type { PayoutLine } from './ports/outgoing.ts'
+import type { Owed, PayeeName } from './ports/rewards.ts'
 import { payable, restRoles } from './rewards.ts'
 
 export interface PayoutTerms {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Capture, History } from '../ports/index.ts'
+import type { Capture, History } from '../payment/history.ts'
 import { formatRefund, judgeRefund, parseRefund } from './refunds.ts'
 
 const capture: Capture = {

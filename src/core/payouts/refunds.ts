@@ -1,5 +1,5 @@
 /** What of a payment can be sent back: what bought nothing, and what was paid too much. Nothing of it was ever shared out. */
-import type { History } from '../ports/index.ts'
+import type { History } from '../payment/history.ts'
 
 export const refundReasons = ['late', 'unmatched', 'underpaid', 'unclaimed', 'undelivered', 'surplus'] as const
 export type RefundReason = (typeof refundReasons)[number]

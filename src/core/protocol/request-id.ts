@@ -9,7 +9,7 @@ import type { Mac } from '../encoding/hmac.ts'
 import { equalBytes, padToBlock } from '../encoding/hmac.ts'
 import { writeNonce } from '../encoding/nonce.ts'
 import { maxUnits } from '../money/money.ts'
-import type { TokenCode } from '../money/tokens.ts'
+import type { Amounts, TokenCode } from '../money/tokens.ts'
 import { tokenCodes } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
 import { units } from '../payment/allowance.ts'
@@ -25,8 +25,6 @@ const longestTtlSeconds = 2 ** 31
 /** What a proof must carry besides transaction, requestId and payer. */
 export const proofKinds = ['bare', 'claim', 'sig'] as const
 export type ProofKind = (typeof proofKinds)[number]
-
-export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
 
 export interface Seal {
   readonly keyId: number

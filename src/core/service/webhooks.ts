@@ -4,7 +4,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import type { Notice, NoticeKind } from '../ports/index.ts'
+import type { Notice, NoticeKind } from '../ports/outbox.ts'
 
 /** An address that is told of payments. */
 export interface Webhook {

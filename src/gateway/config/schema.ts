@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { networks, tokenCodes } from '../../core/money/tokens.ts'
-import { noticeKinds } from '../../core/ports/index.ts'
+import { noticeKinds } from '../../core/ports/outbox.ts'
 import { envelopes } from '../../paywall/config/envelope.ts'
 import type { Place } from './problems.ts'
 

@@ -1,5 +1,5 @@
 /** Forwarding as part of a trace, where somebody collects them: a span up to the end of the response, and its name for the upstream. */
-import type { Trace } from '../../core/ports/index.ts'
+import type { Trace } from '../../core/runtime.ts'
 import type { Errand } from './forward.ts'
 import { forward } from './forward.ts'
 import type { Outgoing } from './request-head.ts'

@@ -1,5 +1,5 @@
 /** Which routes cannot deliver at this moment, by the breakers of their upstreams and their own. */
-import type { Log } from '../../core/ports/index.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
 import { type Breaker, createBreaker, createFailureWindow } from './breaker.ts'

@@ -6,7 +6,7 @@
  * rest itself (a scalar beyond the group's order, which would give a signature two spellings); the tests hold it to that.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import type { Identity, Verifier } from '../../core/ports/index.ts'
+import type { Identity, Verifier } from '../../core/runtime.ts'
 
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')

@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
-import type { Sealer } from '../../core/payouts/ports.ts'
+import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 
 const algorithm = 'aes-256-gcm'
 const version = 1

@@ -6,8 +6,8 @@
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Clock } from '../../core/ports/index.ts'
 import type { Post, SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 export interface SheetsOptions {
   /** The JSON file that Google gives for a service account, or its content. */

@@ -1,6 +1,6 @@
 /** WebSockets of servers: `ws`, with a heartbeat, because a dead connection says nothing. */
 import { WebSocket } from 'ws'
-import type { ConnectSocket } from '../../core/ports/index.ts'
+import type { ConnectSocket } from '../../core/runtime.ts'
 
 const heartbeatMs = 10_000
 const longestMessage = 1_000_000

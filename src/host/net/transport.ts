@@ -7,9 +7,9 @@
  */
 import '../supported-runtime.ts'
 import { Agent } from 'undici'
-import type { Get, Transport } from '../../core/ports/index.ts'
-import { longestAnswer } from '../../core/ports/index.ts'
 import type { Post } from '../../core/ports/sheets.ts'
+import type { Get, Transport } from '../../core/runtime.ts'
+import { longestAnswer } from '../../core/runtime.ts'
 import { createLookup, type Reach } from './allowed-addresses.ts'
 
 export interface HttpTransport {

@@ -5,7 +5,7 @@
 import { Webhook as Signer } from 'standardwebhooks'
 import { Agent } from 'undici'
 import type { Network } from '../../core/money/tokens.ts'
-import type { Posted } from '../../core/ports/index.ts'
+import type { Posted } from '../../core/ports/outbox.ts'
 import type { Webhook, WebhookMessage } from '../../core/service/webhooks.ts'
 import { createWallClock } from '../clock.ts'
 import { createLookup, isWithin, literalOf, type Reach } from './allowed-addresses.ts'

@@ -1,5 +1,6 @@
 /** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
-import type { Books, Capture, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../../core/ports/index.ts'
+import type { Capture } from '../../core/payment/history.ts'
+import type { Books, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../../core/ports/reports.ts'
 import { readPayers } from '../rules/payers.ts'
 import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from '../rules/payment-list.ts'
 import { checkCount, checkPeriod } from '../rules/periods.ts'

@@ -1,5 +1,6 @@
 /** What goes out, in the ledger in memory: the reference for the other stores. */
-import type { Dispatch, Dispatches, DispatchPlan, PayeeName, PayoutLine, Planning } from '../../core/payouts/ports.ts'
+import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports/outgoing.ts'
+import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
 import { landingNotice } from '../rules/events.ts'
 import type { Step } from '../rules/payables.ts'
 import {

@@ -1,5 +1,5 @@
 /** The journal of the ledger in memory: what was seen on chain, up to where, and what is not final yet. */
-import type { Exposure, Journal, Mark } from '../../core/ports/index.ts'
+import type { Exposure, Journal, Mark } from '../../core/ports/journal.ts'
 import { mostUnproven } from '../rules/observations.ts'
 import { compareMarks } from '../rules/payment-list.ts'
 import { concluded } from '../rules/timeline.ts'

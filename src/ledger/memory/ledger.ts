@@ -1,6 +1,7 @@
 /** The ledger in plain memory: the reference for the others, and for tests. It forgets everything with the process. */
-import type { Clock, Grant, Ledger, PaymentRecord, Take } from '../../core/ports/index.ts'
-import { LedgerUnavailable } from '../../core/ports/index.ts'
+import type { Grant, Ledger, PaymentRecord, Take } from '../../core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
 import { becomesFinal, noticesOf } from '../rules/events.ts'
 import type { Holding, Lease } from '../rules/grants.ts'

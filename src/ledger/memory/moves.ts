@@ -1,5 +1,5 @@
 /** What the books of the ledger in memory are made of, one by one: payments that count, and what was sent back of payments. */
-import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Booked, Counts } from '../rules/totals.ts'
 import { changeOf, isCounted, isRefundCounted, refundChange } from '../rules/totals.ts'
 import type { Entry, Room } from './room.ts'

@@ -1,6 +1,7 @@
 /** What is to be told of the ledger in memory, and its shelf. */
 import { randomUUID } from 'node:crypto'
-import type { Notice, NoticeKind, Notices, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Notice, NoticeKind, Notices } from '../../core/ports/outbox.ts'
 import { chooseLapsed, keptMs, settlingMs } from '../rules/events.ts'
 import { captureOfPayment } from '../rules/payment-list.ts'
 import { isCounted } from '../rules/totals.ts'

@@ -1,5 +1,5 @@
 /** The payers of the ledger in memory, counted when somebody asks. */
-import type { Period } from '../../core/ports/index.ts'
+import type { Period } from '../../core/ports/reports.ts'
 import type { PayerSource, Step } from '../rules/payers.ts'
 import { compareMarks } from '../rules/payment-list.ts'
 import { added, dayMs, isCounted, noCounts, startOf } from '../rules/totals.ts'

@@ -1,5 +1,7 @@
 /** What somebody has to look after in the ledger in memory, and the course of one payment. */
-import type { History, Problem, Sighting } from '../../core/ports/index.ts'
+import type { History } from '../../core/payment/history.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
+import type { Problem } from '../../core/ports/reports.ts'
 import { captureOfPayment, captureOfSighting, compareMarks } from '../rules/payment-list.ts'
 import type { RegisteredKind } from '../rules/problems.ts'
 import { faultOf, problemOfSighting } from '../rules/problems.ts'

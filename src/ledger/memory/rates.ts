@@ -1,8 +1,8 @@
 /** The rate journal of the ledger in memory: the reference for the other stores. */
 import type { JournaledRates } from '../../core/money/rates.ts'
 import { hasRates } from '../../core/money/rates.ts'
-import type { RateJournal } from '../../core/ports/index.ts'
-import { ratesKeptMs } from '../../core/ports/index.ts'
+import type { RateJournal } from '../../core/ports/journal.ts'
+import { ratesKeptMs } from '../../core/ports/journal.ts'
 import type { RateScope, RateSteps } from '../rules/rates.ts'
 import { chooseRates, rateValues } from '../rules/rates.ts'
 

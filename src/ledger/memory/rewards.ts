@@ -1,5 +1,5 @@
 /** Who is owed what, in the ledger in memory: the reference for the other stores. */
-import type { Payee, Rewards, Ripening, RoleSum } from '../../core/payouts/ports.ts'
+import type { Payee, Rewards, Ripening, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { checkTx } from '../rules/grants.ts'
 import {
   accruedBy,

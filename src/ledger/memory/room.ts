@@ -1,6 +1,9 @@
 /** Everything that the ledger in memory holds, for the parts of it to look at and change. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Notice, PaymentRecord, Sighting, Usage } from '../../core/ports/index.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
+import type { Notice } from '../../core/ports/outbox.ts'
+import type { Usage } from '../../core/ports/reports.ts'
 import type { Account, Lease } from '../rules/grants.ts'
 import type { Till } from './till.ts'
 import { createTill } from './till.ts'

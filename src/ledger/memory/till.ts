@@ -1,13 +1,6 @@
 /** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
-import type {
-  Dispatch,
-  DispatchPlan,
-  NumberedAccrual,
-  Payee,
-  PayeeName,
-  PayoutLine,
-  Verification,
-} from '../../core/payouts/ports.ts'
+import type { Dispatch, DispatchPlan, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { NumberedAccrual, Payee, PayeeName, Verification } from '../../core/payouts/ports/rewards.ts'
 import type { Delta } from '../rules/payables.ts'
 import { added, keyOfPayee } from '../rules/payables.ts'
 

@@ -1,7 +1,7 @@
 /** The books in PostgreSQL, counted again and, if so asked, written anew. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { CaptureMark } from '../../core/ports/index.ts'
+import type { CaptureMark } from '../../core/ports/reports.ts'
 import { compareBooks, recount } from '../rules/audit.ts'
 import { revalued } from '../rules/revaluation.ts'
 import type { Grain, Line } from '../rules/totals.ts'

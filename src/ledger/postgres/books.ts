@@ -1,6 +1,7 @@
 /** The books in the ledger's PostgreSQL database: sums are read from the rollups, and the list by its indexes. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Books, Clock, UsageEvent } from '../../core/ports/index.ts'
+import type { Books, UsageEvent } from '../../core/ports/reports.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { checkTx, timeOf } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'

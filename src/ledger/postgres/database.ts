@@ -1,9 +1,9 @@
 /** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import type { Clock } from '../../core/ports/index.ts'
-import { LedgerUnavailable } from '../../core/ports/index.ts'
+import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { parsePostgresUrl } from '../../core/ports/ledger-url.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { LedgerConfigurationError } from '../identity.ts'
 import type { Connection } from './hosts.ts'
 import { createHosts, NoHost } from './hosts.ts'

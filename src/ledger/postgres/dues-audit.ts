@@ -1,6 +1,6 @@
 /** What is owed, added up again in one transaction, which sees everything as it was at one moment. */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { PayeeName, RoleSum } from '../../core/payouts/ports.ts'
+import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { auditPayees } from '../rules/payables-audit.ts'
 import type { SumsRow } from '../sql/payables.ts'
 import { readSums } from '../sql/payables.ts'

@@ -6,7 +6,7 @@
  * last, each in one order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { NoticeKind } from '../../core/ports/index.ts'
+import type { NoticeKind } from '../../core/ports/outbox.ts'
 import type { Change, LineKey } from '../rules/totals.ts'
 import { nameOf } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'

@@ -1,6 +1,8 @@
 /** The journal in the ledger's PostgreSQL database: what was seen on chain, up to where, and what is not final yet. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Clock, Conclusion, Journal, NoticeKind, Sighting } from '../../core/ports/index.ts'
+import type { Conclusion, Journal, Sighting } from '../../core/ports/journal.ts'
+import type { NoticeKind } from '../../core/ports/outbox.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { timeOf } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import {

@@ -7,7 +7,9 @@
  */
 import { randomInt } from 'node:crypto'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Clock, Ledger, NoticeKind, PaymentRecord, Taken } from '../../core/ports/index.ts'
+import type { Ledger, PaymentRecord, Taken } from '../../core/ports/ledger.ts'
+import type { NoticeKind } from '../../core/ports/outbox.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
 import { noticesOf } from '../rules/events.ts'
 import type { Lease } from '../rules/grants.ts'

@@ -1,5 +1,6 @@
 /** What is to be told, in the ledger's PostgreSQL database, written in the transaction of what it tells of. */
-import type { Clock, NoticeKind, Notices } from '../../core/ports/index.ts'
+import type { NoticeKind, Notices } from '../../core/ports/outbox.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { NoticeRow } from '../rules/events.ts'
 import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from '../rules/events.ts'
 import { timeOf } from '../rules/grants.ts'

@@ -2,7 +2,7 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
-import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Account, Finality, Holding, Lease } from '../rules/grants.ts'
 import { openAccount } from '../rules/grants.ts'
 import type { Booked } from '../rules/totals.ts'

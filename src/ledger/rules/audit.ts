@@ -3,7 +3,7 @@
  * those that have no time, however many payments there are.
  */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { CaptureMark } from '../../core/ports/index.ts'
+import type { CaptureMark } from '../../core/ports/reports.ts'
 import type { Booked, BookedRefund, Change, Counts, Line, LineKey } from './totals.ts'
 import {
   added,

@@ -1,6 +1,6 @@
 /** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
-import type { Dispatch } from '../../core/payouts/ports.ts'
-import type { Notice, NoticeKind } from '../../core/ports/index.ts'
+import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { Notice, NoticeKind } from '../../core/ports/outbox.ts'
 import { parseText } from '../stored-text.ts'
 import type { Ruling } from './grants.ts'
 import { dayMs, hourMs } from './totals.ts'

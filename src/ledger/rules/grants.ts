@@ -4,15 +4,17 @@
  * It is pure, so that every store keeps the same rule and differs only in how it keeps the rows. A store runs each of
  * these functions inside one transaction: what it read may not change before what was decided is written.
  */
+import type { Span } from '../../core/encoding/content-range.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
 import type { Allowance, Unit } from '../../core/payment/allowance.ts'
-import type { Positions, Span } from '../../core/payment/byte-ranges.ts'
+import type { Positions } from '../../core/payment/byte-ranges.ts'
 import { isWornOut, missingOf, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
 import type { Consequence } from '../../core/payment/delivery.ts'
 import { maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
-import type { Clock, PaymentRecord, Standing, Take, Taken } from '../../core/ports/index.ts'
-import { LedgerUnavailable } from '../../core/ports/index.ts'
+import type { PaymentRecord, Standing, Take, Taken } from '../../core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Trace } from './timeline.ts'
 import { traceOf } from './timeline.ts'
 

@@ -1,5 +1,5 @@
 /** What the stores agree on about payments that were only seen. */
-import type { Sighting } from '../../core/ports/index.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
 import { parseText } from '../stored-text.ts'
 
 /**

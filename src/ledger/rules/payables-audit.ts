@@ -1,6 +1,6 @@
 /** What is owed, added up again: whatever was shared is owed, reserved or settled, and nothing of it twice. */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { PayeeName, RoleSum } from '../../core/payouts/ports.ts'
+import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import type { Delta } from './payables.ts'
 import { added, byRole, emptySum } from './payables.ts'
 

@@ -3,17 +3,8 @@
  * stores keep the same. A store runs each step inside one transaction, while nobody else changes what it read.
  */
 import { maxUnits } from '../../core/money/money.ts'
-import type {
-  Accrual,
-  Dispatch,
-  DispatchPlan,
-  KeptBytes,
-  NumberedAccrual,
-  Payee,
-  PayeeName,
-  PayoutLine,
-  RoleSum,
-} from '../../core/payouts/ports.ts'
+import type { Dispatch, DispatchPlan, KeptBytes, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { Accrual, NumberedAccrual, Payee, PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { checkTx } from './grants.ts'
 import { startOf } from './totals.ts'
 

@@ -2,7 +2,7 @@
  * Who paid, page by page. What is looked at for a page is bounded, however many payments and payers there are: stores answer
  * small questions by their indexes, and this puts the answers together.
  */
-import type { CaptureMark, PayerPage, PayerQuery, PayerSum, Period, Sum } from '../../core/ports/index.ts'
+import type { CaptureMark, PayerPage, PayerQuery, PayerSum, Period, Sum } from '../../core/ports/reports.ts'
 import { checkCount, checkDays } from './periods.ts'
 import { dayMs } from './totals.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Sighting } from '../../core/ports/index.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
 import { captureOfPayment, captureOfSighting, mergeCaptures } from './payment-list.ts'
 
 const seen = (at: number, last: number): Sighting => ({

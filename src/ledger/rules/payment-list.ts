@@ -2,7 +2,10 @@
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import { missingOf } from '../../core/payment/byte-ranges.ts'
-import type { Capture, CaptureMark, CaptureQuery, PaymentRecord, Sighting } from '../../core/ports/index.ts'
+import type { Capture } from '../../core/payment/history.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
+import type { CaptureMark, CaptureQuery } from '../../core/ports/reports.ts'
 import type { Finality, Tally } from './grants.ts'
 
 /** What a registered payment is listed by. */

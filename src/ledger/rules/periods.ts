@@ -1,5 +1,5 @@
 /** Which lines of the books are read for a period: few, however long it is. */
-import type { Period } from '../../core/ports/index.ts'
+import type { Period } from '../../core/ports/reports.ts'
 import type { Grain } from './totals.ts'
 import { dayMs, hourMs, startOf } from './totals.ts'
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Problem, Sighting } from '../../core/ports/index.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
+import type { Problem } from '../../core/ports/reports.ts'
 import { mergeProblems, problemOfSighting } from './problems.ts'
 
 const seen = (at: number, last: number): Sighting => ({

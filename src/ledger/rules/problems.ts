@@ -1,6 +1,7 @@
 /** What is wrong with a payment that was only seen, and the lists of what is wrong put together: the same in every store. */
-import type { CaptureMark, Problem, ProblemKind, Sighting } from '../../core/ports/index.ts'
-import { problemKinds } from '../../core/ports/index.ts'
+import type { Sighting } from '../../core/ports/journal.ts'
+import type { CaptureMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
+import { problemKinds } from '../../core/ports/reports.ts'
 import { captureOfSighting, compareMarks } from './payment-list.ts'
 
 /** So long after it was paid nobody wonders that a payment is not claimed yet. */

@@ -2,7 +2,7 @@
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import { hasRates } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { RateQuery } from '../../core/ports/index.ts'
+import type { RateQuery } from '../../core/ports/journal.ts'
 
 /** One feed, or all of a use: those whose names begin so. */
 export type RateScope = { readonly feed: string } | { readonly use: string }

@@ -1,7 +1,7 @@
 /** What a payment is worth in another report token, by the rates that were frozen with it. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { worthOf } from '../../core/money/valuation.ts'
-import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
 /**
  * Without rates nothing can be reckoned anew: then what was reckoned stays as long as the report token does, and is given

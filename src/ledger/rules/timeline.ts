@@ -2,7 +2,7 @@
 import type { Allowance } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import type { Consequence } from '../../core/payment/delivery.ts'
-import type { PaymentRecord } from '../../core/ports/index.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
 /** In milliseconds since 1970; undefined for what did not happen. */
 export interface Trace {

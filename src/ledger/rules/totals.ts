@@ -4,7 +4,7 @@
  */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { refundedWorth } from '../../core/payouts/refunds.ts'
-import type { Sum } from '../../core/ports/index.ts'
+import type { Sum } from '../../core/ports/reports.ts'
 import type { Finality } from './grants.ts'
 
 /** What the books go by. */

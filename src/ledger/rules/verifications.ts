@@ -1,5 +1,5 @@
 /** Who was verified for a host, and until when: the same in every store. */
-import type { Verification } from '../../core/payouts/ports.ts'
+import type { Verification } from '../../core/payouts/ports/rewards.ts'
 
 /** With one that begins: what holds of the host by then ends, and what would begin only then or later never holds. */
 export function nextVerifications(

@@ -1,18 +1,14 @@
 /** What is owed and what goes out, as both databases keep it. Money is text in either. */
 import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Dispatch, DispatchKind, DispatchState, KeptBytes, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type {
   Accrual,
-  Dispatch,
-  DispatchKind,
-  DispatchState,
-  KeptBytes,
   NumberedAccrual,
   Payee,
-  PayoutLine,
   Ripening,
   RoleSum,
   Verification,
-} from '../../core/payouts/ports.ts'
+} from '../../core/payouts/ports/rewards.ts'
 import type { NothingWhy, RewardRole, Share } from '../../core/payouts/rewards.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
 import { shownPayee } from '../rules/payables.ts'

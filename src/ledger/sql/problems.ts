@@ -2,7 +2,8 @@
  * What somebody has to look after, as SQL: payments by partial indexes that hold nothing else, and what was only seen by the
  * small table of it. The latest first.
  */
-import type { Capture, CaptureMark, History, Problem, ProblemKind } from '../../core/ports/index.ts'
+import type { Capture, History } from '../../core/payment/history.ts'
+import type { CaptureMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'
 import { captureOfSighting } from '../rules/payment-list.ts'

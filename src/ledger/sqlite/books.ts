@@ -1,7 +1,8 @@
 /** The books in the ledger's SQLite file: sums are read from the rollups, and the list by its indexes. */
 import type { StatementSyncInstance } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Books, Clock, Point, UsageEvent } from '../../core/ports/index.ts'
+import type { Books, Point, UsageEvent } from '../../core/ports/reports.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { checkTx, timeOf } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'

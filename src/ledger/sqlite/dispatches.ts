@@ -1,7 +1,7 @@
 /** What goes out, in the ledger's SQLite file. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports.ts'
-import type { Clock } from '../../core/ports/index.ts'
+import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports/outgoing.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { landingNotice } from '../rules/events.ts'
 import { timeOf } from '../rules/grants.ts'
 import type { Step } from '../rules/payables.ts'

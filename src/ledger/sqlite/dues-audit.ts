@@ -2,7 +2,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { PayeeName, RoleSum } from '../../core/payouts/ports.ts'
+import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { keyOfPayee } from '../rules/payables.ts'
 import type { PayeeCount } from '../rules/payables-audit.ts'
 import { auditPayees, noCount } from '../rules/payables-audit.ts'

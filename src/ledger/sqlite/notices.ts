@@ -1,6 +1,7 @@
 /** What is to be told, in the ledger's SQLite file, in the transaction of what it tells of. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Clock, NoticeKind, Notices } from '../../core/ports/index.ts'
+import type { NoticeKind, Notices } from '../../core/ports/outbox.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Lapsed, NoticeRow } from '../rules/events.ts'
 import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from '../rules/events.ts'
 import { timeOf } from '../rules/grants.ts'

@@ -1,8 +1,9 @@
 /** The rate journal in the ledger's SQLite file. */
 import type { StatementSyncInstance } from '@photostructure/sqlite'
 import type { JournaledRates } from '../../core/money/rates.ts'
-import type { Clock, RateJournal } from '../../core/ports/index.ts'
-import { ratesKeptMs } from '../../core/ports/index.ts'
+import type { RateJournal } from '../../core/ports/journal.ts'
+import { ratesKeptMs } from '../../core/ports/journal.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { timeOf } from '../rules/grants.ts'
 import type { RateRow, RateScope, RateSteps } from '../rules/rates.ts'
 import { chooseRates, nameOfScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'

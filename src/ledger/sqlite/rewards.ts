@@ -1,7 +1,7 @@
 /** Who is owed what, in the ledger's SQLite file. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports.ts'
-import type { Clock } from '../../core/ports/index.ts'
+import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports/rewards.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { checkTx, timeOf } from '../rules/grants.ts'
 import { accruedBy, checkAccruals, hourOf, numbered, reachOf, spendingSpan } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'

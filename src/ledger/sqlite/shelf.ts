@@ -1,5 +1,6 @@
 /** The shelf in the ledger's SQLite file. */
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 import { clearedAtOnce } from '../rules/events.ts'
 import { timeOf } from '../rules/grants.ts'
 import { formatText, parseText } from '../stored-text.ts'

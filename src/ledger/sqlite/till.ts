@@ -1,6 +1,6 @@
 /** The sums of payees and of their roles, in the ledger's SQLite file. To be changed inside a transaction. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { PayeeName } from '../../core/payouts/ports.ts'
+import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
 import type { Delta } from '../rules/payables.ts'
 import { added, byRole } from '../rules/payables.ts'
 import type { PayeeRow, SumsRow } from '../sql/payables.ts'

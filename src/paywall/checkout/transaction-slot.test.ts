@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Cashier, Shelf, SignedDraft } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Cashier, SignedDraft } from '../../core/ports/payment-drafts.ts'
 import { createGates } from './transaction-slot.ts'
 
 const purchase = { name: 'n', claimableUntil: 1 }

@@ -2,7 +2,9 @@
  * One transaction at a time for a purchase: the next goes out only when the one before can no longer land. All servers
  * agree on it, since each has to put its own on the shelf under the next number, and only one can.
  */
-import type { Cashier, Clock, Shelf, SignedDraft } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Cashier, SignedDraft } from '../../core/ports/payment-drafts.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 interface Subject {
   readonly name: string

@@ -2,9 +2,8 @@
 import { readPrice } from '../../core/money/price.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/rates.ts'
-import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
+import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { decimalsOf, tokenCodes } from '../../core/money/tokens.ts'
-import type { Amounts } from '../../core/protocol/request-id.ts'
 import type { RiskLimit } from '../runtime/unfinalized.ts'
 
 /** What is asked of a payment before it is accepted. */

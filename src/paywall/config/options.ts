@@ -3,7 +3,8 @@
  */
 import type { Network, TokenCode } from '../../core/money/tokens.ts'
 import type { DoubtfulTrait } from '../../core/payment/token-rules.ts'
-import type { Ledger, Log } from '../../core/ports/index.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { PriceFunction, SizeFunction } from '../quote/pricing.ts'
 import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'

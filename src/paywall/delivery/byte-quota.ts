@@ -4,7 +4,8 @@
  * A file's grant says it at once. Bytes that were sold ahead are held a slice at a time, so that parallel responses can
  * share them and a process that dies takes little with it; the next slice is fetched while the last one is being sent.
  */
-import type { Grant, Ledger, Log } from '../../core/ports/index.ts'
+import type { Grant, Ledger } from '../../core/ports/ledger.ts'
+import type { Log } from '../../core/runtime.ts'
 
 export interface Gauge {
   /** Takes bytes for sending; fewer where that is all that is held at this moment. */

@@ -1,5 +1,6 @@
 /** A lease that is renewed while a response runs, and whose loss is told at its deadline, whatever else stands still. */
-import type { Clock, Grant, Ledger, Log } from '../../core/ports/index.ts'
+import type { Grant, Ledger } from '../../core/ports/ledger.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface HeldLease {
   isAlive(): boolean

@@ -1,6 +1,6 @@
 /** From an admission to the pass of a response, and the mark that it leaves on its request. */
 import { refuse } from '../../core/payment/refusals.ts'
-import type { Grant } from '../../core/ports/index.ts'
+import type { Grant } from '../../core/ports/ledger.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Case } from '../claim/verify-on-chain.ts'
 import { corsHeaders } from '../quote/cors.ts'

@@ -4,8 +4,8 @@
  * is looked at every time, or that the chain took its payment back, which is heard at once here and elsewhere a second later.
  */
 import type { Incoming } from '../../core/encoding/http.ts'
-import type { Clock } from '../../core/ports/index.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { HeaderPairs, PaymentFacts } from './pass.ts'

@@ -2,7 +2,7 @@
  * Requests that cost nothing, counted by client address, before the 402 begins. Each server counts for itself, in memory
  * that is bounded: when too many addresses came by, the next ones are asked to pay.
  */
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 export interface FreeQuota {
   readonly requests: number

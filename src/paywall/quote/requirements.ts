@@ -1,8 +1,8 @@
 /** From a requestId to what had to be paid for it, and until when. */
-import type { Mint, MintTable } from '../../core/money/tokens.ts'
+import type { Amounts, Mint, MintTable } from '../../core/money/tokens.ts'
 import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
-import type { Amounts, OpenedRequest } from '../../core/protocol/request-id.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 
 /** Chain time and our own may differ by this much. */
 const driftSeconds = 60

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Inspection, TokenReading } from '../../core/payment/token-rules.ts'
-import type { Facts } from '../../core/ports/index.ts'
+import type { Facts } from '../../core/runtime.ts'
 import { type RouteConfig, readConfig } from '../config/config.ts'
 import { parseEndpoint } from '../config/endpoint.ts'
 import type { ProviderOptions } from '../config/options.ts'

@@ -2,7 +2,7 @@
  * Times at which something that runs has to be over. One timer stands for all of them: thousands a second begin in a
  * window that ends in an hour, and each is over long before.
  */
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 export interface Deadlines {
   /** Calls back once, when that time has come (in milliseconds since 1970). The function returned calls it off. */

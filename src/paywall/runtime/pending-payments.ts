@@ -1,5 +1,6 @@
 /** Payments that genuine proofs name and nobody can verify yet, on their way to the list that people look at. */
-import type { Journal, Log, Sighting } from '../../core/ports/index.ts'
+import type { Journal, Sighting } from '../../core/ports/journal.ts'
+import type { Log } from '../../core/runtime.ts'
 
 export interface PendingBook {
   note(sighting: Sighting): void

@@ -4,7 +4,7 @@
  * stranger could lock the payer out.
  */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Rate } from './token-bucket.ts'
 import { createCredits } from './token-bucket.ts'
 

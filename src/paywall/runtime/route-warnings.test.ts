@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Facts } from '../../core/ports/index.ts'
+import type { Facts } from '../../core/runtime.ts'
 import { createRouteNews } from './route-warnings.ts'
 
 function setUp() {

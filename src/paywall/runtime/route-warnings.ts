@@ -3,7 +3,7 @@
  * is one line that names them all.
  */
 import { exactText } from '../../core/encoding/canonical-json.ts'
-import type { Facts, Log } from '../../core/ports/index.ts'
+import type { Facts, Log } from '../../core/runtime.ts'
 
 export interface RouteNews {
   /** A route begins to look. */

@@ -11,20 +11,11 @@ import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
 import type { Courier, CourierLimits } from '../../core/payouts/outgoing-wallet.ts'
-import type { Sealer } from '../../core/payouts/ports.ts'
+import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
-import type {
-  Cashier,
-  Chain,
-  Clock,
-  ClockCheck,
-  Identity,
-  Ledger,
-  Log,
-  Opening,
-  Trace,
-  Verifier,
-} from '../../core/ports/index.ts'
+import type { Chain, Opening } from '../../core/ports/chain.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
+import type { Cashier } from '../../core/ports/payment-drafts.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import type { Pseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
@@ -32,6 +23,7 @@ import type { Encode, OpenedRequest } from '../../core/protocol/request-id.ts'
 import { isAuthentic, sealContext } from '../../core/protocol/request-id.ts'
 import type { Tags } from '../../core/protocol/tags.ts'
 import { createTags } from '../../core/protocol/tags.ts'
+import type { Clock, ClockCheck, Identity, Log, Trace, Verifier } from '../../core/runtime.ts'
 import type { ServiceConfig } from '../config/config.ts'
 import type { VenueConfig } from '../config/conversion.ts'
 import type { PaywallEvent } from '../config/events.ts'

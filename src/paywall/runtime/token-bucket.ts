@@ -2,7 +2,7 @@
  * Credit that comes back with time, by name: what a stranger may ask of us. Bounded, however many names there are; the
  * longest unused is forgotten first.
  */
-import type { Clock } from '../../core/ports/index.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 export interface Rate {
   readonly most: number

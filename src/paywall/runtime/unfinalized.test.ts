@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Exposure } from '../../core/ports/index.ts'
+import type { Exposure } from '../../core/ports/journal.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import { createExposureBook } from './unfinalized.ts'
 

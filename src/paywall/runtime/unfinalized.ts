@@ -5,8 +5,9 @@
  * The sum of all servers is read again every second; what this one lets in meanwhile is added. So several servers
  * together may go past the limit by what they let in within a second.
  */
-import type { Exposure, Journal, Log } from '../../core/ports/index.ts'
-import type { Amounts } from '../../core/protocol/request-id.ts'
+import type { Amounts } from '../../core/money/tokens.ts'
+import type { Exposure, Journal } from '../../core/ports/journal.ts'
+import type { Log } from '../../core/runtime.ts'
 
 /** The most that may be at risk, in each token by itself. */
 export interface RiskLimit {

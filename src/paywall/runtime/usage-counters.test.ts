@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Usage } from '../../core/ports/index.ts'
+import type { Usage } from '../../core/ports/reports.ts'
 import { createUsageBook } from './usage-counters.ts'
 
 const hour = 3_600_000

@@ -2,7 +2,8 @@
  * What requests come to besides payments: counted in memory, written behind every second in one small batch, so that no
  * request waits for it. A process that is killed loses the last second of it; payments are never in it.
  */
-import type { Books, Clock, Log, Usage, UsageEvent } from '../../core/ports/index.ts'
+import type { Books, Usage, UsageEvent } from '../../core/ports/reports.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface UsageBook {
   /** One look into a map: this is on the path of every unpaid request. */

@@ -2,7 +2,7 @@
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
 import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatches, PayoutLine, SigningBudget } from '../../core/payouts/ports.ts'
+import type { Dispatches, PayoutLine, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
 import { takeTurns } from './order.ts'
 import type { DispatchingParts } from './outgoing-transactions.ts'
 import { feesSpent as whySpent } from './outgoing-transactions.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createMeter } from '../../core/encoding/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Outcome, SignedBytes } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, KeptBytes } from '../../core/payouts/ports.ts'
+import type { Dispatch, KeptBytes } from '../../core/payouts/ports/outgoing.ts'
 import { advance, createDispatchId, type DispatchingParts, dispatchMemo, type Errand } from './outgoing-transactions.ts'
 
 const effectOf = (failed: boolean): Effect => ({

@@ -10,9 +10,9 @@ import type { Meter } from '../../core/encoding/metrics.ts'
 import { writeNonce } from '../../core/encoding/nonce.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Courier, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../../core/payouts/ports.ts'
-import type { Clock, Log } from '../../core/ports/index.ts'
-import { LedgerUnavailable } from '../../core/ports/index.ts'
+import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
+import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface DispatchingParts {
   readonly dispatches: Pick<Dispatches, 'sign' | 'unsign' | 'land' | 'drop'>

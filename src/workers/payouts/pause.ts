@@ -1,6 +1,7 @@
 /** The switch that stops payouts, conversions and refunds on all servers. What was sent before is followed all the same. */
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 
 const name = 'rewards/paused'
 /** Until somebody says otherwise. */

@@ -1,8 +1,9 @@
 /** Who is behind the name under which somebody is owed. Payers are stored as pseudonyms, and found on the chain again. */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { type Asset, creditOf, type Effect } from '../../core/payment/verify.ts'
-import type { PayeeName, PayoutLine, Rewards } from '../../core/payouts/ports.ts'
-import type { Chain } from '../../core/ports/index.ts'
+import type { PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
+import type { Chain } from '../../core/ports/chain.ts'
 
 export type Finding =
   | { readonly kind: 'found'; readonly address: string }

@@ -6,7 +6,8 @@
  */
 import { mapAtOnce } from '../../core/encoding/map-limit.ts'
 import type { Transfer } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, PayeeName, PayoutLine } from '../../core/payouts/ports.ts'
+import type { Dispatch, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
 import { calmLog } from '../throttled-log.ts'

@@ -21,9 +21,10 @@ import {
   settlementBeats,
 } from '../../core/payouts/conversion.ts'
 import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, Dispatches } from '../../core/payouts/ports.ts'
+import type { Dispatch, Dispatches } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue, VenueQuote } from '../../core/payouts/venue.ts'
-import type { Clock, Shelf } from '../../core/ports/index.ts'
+import type { Shelf } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
 import { calmLog } from '../throttled-log.ts'
