@@ -1,8 +1,8 @@
 /** What a desk and its customers have, asked of the nodes: nobody is promised what is not there. */
 import { readFunds } from '../chain/accounts/balances.ts'
 import { readGenesis } from '../chain/rpc/genesis.ts'
+import { readNumber } from '../chain/rpc/results.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
-import { readNumber } from '../chain/send/signature-state.ts'
 import type { ExchangeTerms } from '../chain/wallets/rfq-swap.ts'
 
 export interface StockParts {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { submit } from '../../src/chain/send/send.ts'
-import type { SignedPayment } from '../../src/chain/wallets/payment.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { createWorld, honest, NodeError, type NodeScript, type World } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SignedPayment } from '../../src/chain/wallets/payment.ts'
+import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { createWorld, honest, lying, type NodeScript, type World } from './world.ts'
 
 let world: World

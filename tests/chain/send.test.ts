@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readFunds } from '../../src/chain/accounts/balances.ts'
 import { findTokenAccount } from '../../src/chain/accounts/programs.ts'
+import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { confirm, fateOf, readLifetime, submit } from '../../src/chain/send/send.ts'
-import type { SignedPayment } from '../../src/chain/wallets/payment.ts'
 import { signerOf } from './sender.ts'
 import { createWorld, honest, lying, NodeError, type NodeScript, type World } from './world.ts'
 

@@ -6,8 +6,8 @@
  */
 import type { Fate } from '../../core/ports/chain.ts'
 import { isFields, readCount } from '../rpc/json.ts'
+import { readNumber } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
-import { readNumber } from '../send/signature-state.ts'
 import type { Witness } from './node-reader.ts'
 
 export interface Landed {

@@ -3,7 +3,6 @@ import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { readAccounts } from '../accounts/destinations.ts'
 import type { Call } from '../rpc/rpc.ts'
-import type { LookupTable } from '../send/message.ts'
 
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'
 const headBytes = 56
@@ -31,4 +30,10 @@ function readTable({ owner, data }: Account, address: string): LookupTable | und
     return encodeBase58(data.subarray(from, from + entryBytes))
   })
   return { address, entries }
+}
+
+/** A list of addresses on the chain, which a message may name by their places. */
+export interface LookupTable {
+  readonly address: string
+  readonly entries: readonly string[]
 }

@@ -63,3 +63,8 @@ export function readList<T>(value: unknown, read: (item: unknown) => T | undefin
 export function readAddress(value: unknown): string | undefined {
   return typeof value === 'string' && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value) ? value : undefined
 }
+
+export function describeError(error: unknown): string {
+  if (error === undefined || error === null) return ''
+  return (typeof error === 'string' ? error : JSON.stringify(error)).slice(0, 300)
+}

@@ -22,6 +22,7 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import { decodeTransaction, openTransaction, placeOf, signatureOf } from '../read/decode.ts'
+import type { LookupTable } from '../read/lookup-tables.ts'
 
 /** Until when a transaction can land. */
 export interface Lifetime {
@@ -29,12 +30,6 @@ export interface Lifetime {
   readonly lastValidBlockHeight: number
   /** A slot at which a node knew the block. */
   readonly slot: number
-}
-
-/** A list of addresses on the chain, which a message may name by their places. */
-export interface LookupTable {
-  readonly address: string
-  readonly entries: readonly string[]
 }
 
 /** The message bytes that its signers have to sign, of version 0. */
@@ -133,4 +128,12 @@ export async function attachSignature(
   const signed = transaction.slice()
   signed.set(signature, 1 + place * signatureBytes)
   return signed
+}
+
+export interface SignedPayment {
+  /** The whole transaction, base64. */
+  readonly wire: string
+  readonly signature: string
+  /** A slot at which a node knew the block that it is built on. */
+  readonly slot: number
 }

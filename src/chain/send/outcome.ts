@@ -6,7 +6,7 @@
  */
 import type { Outcome } from '../../core/payouts/outgoing-wallet.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import type { SignedPayment } from '../wallets/payment.ts'
+import type { SignedPayment } from './message.ts'
 import { lookAt, type Sight } from './signature-state.ts'
 
 export interface OutcomeParts {

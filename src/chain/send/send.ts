@@ -5,11 +5,11 @@
  * failed, or expired; anything else is unknown, and then nobody may pay again.
  */
 import type { Clock } from '../../core/runtime.ts'
-import { isFields, readCount } from '../rpc/json.ts'
+import { describeError, isFields, readCount } from '../rpc/json.ts'
+import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Answer, Rpc } from '../rpc/rpc.ts'
-import type { SignedPayment } from '../wallets/payment.ts'
-import type { Lifetime } from './message.ts'
-import { describeError, lookAt, readStatus, resultSlot, resultValue } from './signature-state.ts'
+import type { Lifetime, SignedPayment } from './message.ts'
+import { lookAt, readStatus } from './signature-state.ts'
 
 export type Submission =
   | { readonly kind: 'sent' }

@@ -12,9 +12,10 @@ import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { openTransaction } from '../read/decode.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields, readCount } from '../rpc/json.ts'
-import type { Answer, Call } from '../rpc/rpc.ts'
-import type { SignedPayment } from '../wallets/payment.ts'
+import { describeError, isFields, readCount } from '../rpc/json.ts'
+import { readNumber, resultSlot, resultValue } from '../rpc/results.ts'
+import type { Call } from '../rpc/rpc.ts'
+import type { SignedPayment } from './message.ts'
 
 type Found =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
@@ -121,27 +122,6 @@ function statusIn(value: unknown): Status {
   return status['err'] === null
     ? { kind: 'landed', slot, finalized }
     : { kind: 'failed', slot, error: describeError(status['err']), finalized }
-}
-
-/** A slot or a height; undefined when the node does not tell. */
-export async function readNumber(call: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
-  const answer = await call(method, params)
-  return answer.kind === 'answered' ? readCount(answer.result) : undefined
-}
-
-/** Many results stand beside the slot they were read at. */
-export function resultValue(answer: Answer): unknown {
-  return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
-}
-
-export function resultSlot(answer: Answer): number | undefined {
-  const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
-  return isFields(context) ? readCount(context['slot']) : undefined
-}
-
-export function describeError(error: unknown): string {
-  if (error === undefined || error === null) return ''
-  return (typeof error === 'string' ? error : JSON.stringify(error)).slice(0, 300)
 }
 
 function blockhashOf({ wire }: SignedPayment): string {

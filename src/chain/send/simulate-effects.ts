@@ -12,9 +12,9 @@ import { type Account, absent, isEmpty, readAccount } from '../accounts/account.
 import { tokenPrograms, wrappedSol } from '../accounts/programs.ts'
 import type { Transaction } from '../read/decode.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields, readList } from '../rpc/json.ts'
+import { describeError, isFields, readList } from '../rpc/json.ts'
+import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Answer, Call, Rpc } from '../rpc/rpc.ts'
-import { describeError, resultSlot, resultValue } from './signature-state.ts'
 
 /** An account before and after. */
 export interface Change {

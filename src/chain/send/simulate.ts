@@ -4,9 +4,9 @@
  */
 import { getBase64Decoder } from '@solana/kit'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields } from '../rpc/json.ts'
+import { describeError, isFields } from '../rpc/json.ts'
+import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
-import { describeError, resultSlot, resultValue } from './signature-state.ts'
 
 export type Trial =
   /** The slot up to which the node knew the chain. */

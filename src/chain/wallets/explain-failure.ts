@@ -9,9 +9,8 @@ import { solDecimals } from '../../core/money/tokens.ts'
 import type { AccountState, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
 import { type Account, absent } from '../accounts/account.ts'
 import { readAccounts, stateOf } from '../accounts/destinations.ts'
-import { isFields, readCount } from '../rpc/json.ts'
+import { describeError, isFields, readCount } from '../rpc/json.ts'
 import type { Call } from '../rpc/rpc.ts'
-import { describeError } from '../send/signature-state.ts'
 import type { Batch } from './transfer-batch.ts'
 
 type Impossible = Extract<Signing, { kind: 'impossible' }>

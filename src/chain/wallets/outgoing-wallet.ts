@@ -23,12 +23,12 @@ import { createWitness } from '../read/node-reader.ts'
 import { createInquiry, type Finding, inquire } from '../read/quorum.ts'
 import { gatherCalls } from '../rpc/coalesce.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import type { SignedPayment } from '../send/message.ts'
 import { composeMessage, signDraft, unsigned } from '../send/message.ts'
 import { outcomeOf } from '../send/outcome.ts'
 import { readLifetime, submit } from '../send/send.ts'
 import { createTrial } from '../send/simulate.ts'
 import { diagnose } from './explain-failure.ts'
-import type { SignedPayment } from './payment.ts'
 import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './transfer-batch.ts'
 
 export interface CourierParts extends FeeTerms {

@@ -15,6 +15,7 @@ import type { Asset } from '../../core/payment/verify.ts'
 import { findTokenAccount, memoProgram } from '../accounts/programs.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import { decodeTransaction } from '../read/decode.ts'
+import type { SignedPayment } from '../send/message.ts'
 import { composeMessage, type Lifetime, unsigned } from '../send/message.ts'
 
 /** The token to pay in, and how much of it. */
@@ -35,14 +36,6 @@ export interface PaymentOrder extends Lifetime {
   readonly createAccount?: boolean
   /** An address that the transfer only mentions, as Solana Pay has it, so that it can be found by it. */
   readonly reference?: string
-}
-
-export interface SignedPayment {
-  /** The whole transaction, base64. */
-  readonly wire: string
-  readonly signature: string
-  /** A slot at which a node knew the block that it is built on. */
-  readonly slot: number
 }
 
 /** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */

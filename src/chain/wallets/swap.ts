@@ -9,7 +9,8 @@ import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { findTokenAccount, wrappedSol } from '../accounts/programs.ts'
 import { openTransaction } from '../read/decode.ts'
-import { composeMessage, type LookupTable, unsigned } from '../send/message.ts'
+import type { LookupTable } from '../read/lookup-tables.ts'
+import { composeMessage, unsigned } from '../send/message.ts'
 import { budgetOf, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 
 /** An instruction that somebody else wrote. */

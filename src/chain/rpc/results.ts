@@ -1,0 +1,19 @@
+/** Reads the parts of a node's answer that many methods share. */
+import { isFields, readCount } from './json.ts'
+import type { Answer, Call } from './rpc.ts'
+
+/** A slot or a height; undefined when the node does not tell. */
+export async function readNumber(call: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
+  const answer = await call(method, params)
+  return answer.kind === 'answered' ? readCount(answer.result) : undefined
+}
+
+/** Many results stand beside the slot they were read at. */
+export function resultValue(answer: Answer): unknown {
+  return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
+}
+
+export function resultSlot(answer: Answer): number | undefined {
+  const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
+  return isFields(context) ? readCount(context['slot']) : undefined
+}
