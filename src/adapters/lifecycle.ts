@@ -1,6 +1,6 @@
 /** What every adapter's middleware carries besides its own call: when it is ready, and how it ends. */
 import type { Paywall } from '../paywall/paywall.ts'
-import type { Readiness, ReadinessReport } from '../paywall/quote/readiness-report.ts'
+import type { Readiness, ReadinessReport } from '../paywall/runtime/catalog.ts'
 
 export interface Lifecycle {
   /**

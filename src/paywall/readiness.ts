@@ -1,9 +1,9 @@
 /** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
-import type { Readiness, ReadinessReport } from './quote/readiness-report.ts'
 import type { Route } from './quote/route.ts'
 import type { Probe } from './quote/token-probe.ts'
+import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
 
 type Stand = { readonly route: Route; readonly probe: Probe }
 

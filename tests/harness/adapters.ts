@@ -14,7 +14,7 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import type { Readiness, ReadinessReport } from '../../src/paywall/quote/readiness-report.ts'
+import type { Readiness, ReadinessReport } from '../../src/paywall/runtime/catalog.ts'
 
 /** What the protected handler answers. */
 export interface Content {

@@ -1,7 +1,7 @@
 /** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
 import { signatureBytes } from '../../core/encoding/base58.ts'
-import type { Readiness, ReadinessReport } from '../../paywall/quote/readiness-report.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
+import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
 import type { Service } from '../../paywall/runtime/runtime.ts'
 import type { Access, Visitor } from '../http/access.ts'
 import { isLocalVisit, mayRead } from '../http/access.ts'

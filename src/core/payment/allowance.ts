@@ -77,3 +77,5 @@ export function readOffered(
 function isUnit(text: string | undefined): text is Unit {
   return units.includes(text as Unit)
 }
+
+export const firstSlice = 65_536n

@@ -163,3 +163,6 @@ function isKnown(key: string): key is ProofKey {
 function malformed(why: string): ProofReading {
   return { kind: 'malformed', why }
 }
+
+/** How long after the challenge's end a payment can be claimed, where the provider does not say. */
+export const usualProofTtlSeconds = 86_400

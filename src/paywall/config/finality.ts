@@ -4,7 +4,6 @@ import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { decimalsOf, tokenCodes } from '../../core/money/tokens.ts'
-import type { RiskLimit } from '../runtime/unfinalized.ts'
 
 /** What is asked of a payment before it is accepted. */
 export interface FinalityRule {
@@ -64,4 +63,10 @@ function readLimit(option: string, value: unknown, token: TokenCode, decimals: n
 
 function isNothing(value: unknown): boolean {
   return value === 0 || value === '0'
+}
+
+/** The most that may be at risk, in each token by itself. */
+export interface RiskLimit {
+  readonly recipient: Amounts | undefined
+  readonly payer: Amounts | undefined
 }

@@ -5,10 +5,10 @@ import type { Network, TokenCode } from '../../core/money/tokens.ts'
 import type { DoubtfulTrait } from '../../core/payment/token-rules.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Log } from '../../core/runtime.ts'
-import type { PriceFunction, SizeFunction } from '../quote/pricing.ts'
 import type { Bind } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
+import type { PriceFunction, SizeFunction } from './pricing.ts'
 import type { RatesOption } from './rates.ts'
 
 export interface ProviderOptions {

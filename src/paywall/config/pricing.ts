@@ -2,9 +2,9 @@
 import { readPrice } from '../../core/money/price.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { decimalsOf } from '../../core/money/tokens.ts'
+import type { Allowance } from '../../core/payment/allowance.ts'
 import { isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
-import type { FreeQuota } from '../quote/free-quota.ts'
-import type { Per, PriceFunction, Pricing, SizeFunction } from '../quote/pricing.ts'
+import type { PricedRequest } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 
 export interface PricingOptions {
@@ -113,4 +113,28 @@ export function readFree(value: unknown, problems: string[]): FreeQuota | undefi
   if (!isWhole(seconds) || seconds > mostSeconds)
     problems.push("free.per: must be 'minute', 'hour', 'day' or { seconds }")
   return isWhole(requests) && isWhole(seconds) ? { requests, seconds } : undefined
+}
+
+export interface FreeQuota {
+  readonly requests: number
+  readonly seconds: number
+}
+
+/** Tells the price of a request, in units of `token`. */
+export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
+/** Tells how many bytes a request would bring; undefined where nobody knows. */
+export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
+
+/** What the price is for. */
+export type Per =
+  | { readonly kind: 'allowance'; readonly allowance: Allowance }
+  /** So many bytes ahead, or the size of what is asked for where that is known. */
+  | { readonly kind: 'bytes'; readonly ahead: bigint; readonly size: bigint | SizeFunction | undefined }
+
+export interface Pricing {
+  /** In base units of `token`. */
+  readonly price: bigint | PriceFunction
+  readonly token: TokenCode
+  readonly decimals: number
+  readonly per: Per
 }

@@ -16,7 +16,6 @@ export interface Gauge {
   sent(): number
 }
 
-export const firstSlice = 65_536n
 /** Each costs a durable write, so a fast stream wants them large. */
 const largestSlice = 67_108_864
 const growth = 4

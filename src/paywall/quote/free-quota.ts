@@ -3,11 +3,7 @@
  * that is bounded: when too many addresses came by, the next ones are asked to pay.
  */
 import type { Clock } from '../../core/runtime.ts'
-
-export interface FreeQuota {
-  readonly requests: number
-  readonly seconds: number
-}
+import type { FreeQuota } from '../config/pricing.ts'
 
 export interface FreeCounter {
   /** Counts a request; false when the address has had its share. */

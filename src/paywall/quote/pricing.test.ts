@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { megabyte, oneRequest, priceOfBytes } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from '../config/binding.ts'
-import type { PricingOptions } from '../config/pricing.ts'
+import type { Pricing, PricingOptions } from '../config/pricing.ts'
 import { readFree, readPricing } from '../config/pricing.ts'
-import type { Pricing } from './pricing.ts'
 import { createDeals } from './pricing.ts'
 
 const mints = { USDC: { address: 'mint', decimals: 6, tokenProgram: 'program' } }

@@ -6,25 +6,7 @@ import type { Allowance } from '../../core/payment/allowance.ts'
 import { priceOfBytes } from '../../core/payment/allowance.ts'
 import type { Accept } from '../../core/protocol/proof.ts'
 import type { PricedRequest } from '../config/binding.ts'
-
-/** Tells the price of a request, in units of `token`. */
-export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
-/** Tells how many bytes a request would bring; undefined where nobody knows. */
-export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
-
-/** What the price is for. */
-export type Per =
-  | { readonly kind: 'allowance'; readonly allowance: Allowance }
-  /** So many bytes ahead, or the size of what is asked for where that is known. */
-  | { readonly kind: 'bytes'; readonly ahead: bigint; readonly size: bigint | SizeFunction | undefined }
-
-export interface Pricing {
-  /** In base units of `token`. */
-  readonly price: bigint | PriceFunction
-  readonly token: TokenCode
-  readonly decimals: number
-  readonly per: Per
-}
+import type { Pricing } from '../config/pricing.ts'
 
 /** A price in base units, and what it buys. */
 export interface Deal {

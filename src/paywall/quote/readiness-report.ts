@@ -1,21 +1,7 @@
 /** How a paywall says what it can sell for, and why not for more. */
-import type { TokenCode } from '../../core/money/tokens.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { refuse } from '../../core/payment/refusals.ts'
-
-export interface Readiness {
-  readonly offered: readonly TokenCode[]
-  /** Why a token is not offered, one sentence each. */
-  readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
-}
-
-export interface ReadinessReport extends Readiness {
-  readonly ready: boolean
-  /** Why it is not ready, for the operator. */
-  readonly why?: string
-  /** True where the owner of the handler has said so; the service itself is well. */
-  readonly isPaused?: boolean
-}
+import type { ReadinessReport } from '../runtime/catalog.ts'
 
 /**
  * All have to be for sale, but for those that are paused beside others that are not: a server with one dead upstream goes on

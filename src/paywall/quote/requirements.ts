@@ -1,16 +1,12 @@
 /** From a requestId to what had to be paid for it, and until when. */
-import type { Amounts, Mint, MintTable } from '../../core/money/tokens.ts'
+import type { Amounts, MintTable } from '../../core/money/tokens.ts'
 import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import type { TokenAccountOf } from '../runtime/runtime.ts'
 
 /** Chain time and our own may differ by this much. */
 const driftSeconds = 60
-
-/** How long after the challenge's end a payment can be claimed, where the provider does not say. */
-export const usualProofTtlSeconds = 86_400
-
-export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>
 
 /** The ways to pay: as sealed into the quote, whatever the configuration says today. */
 export async function paymentOptions(

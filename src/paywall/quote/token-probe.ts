@@ -10,9 +10,9 @@ import { isSameMint, knownMints, mintOf, pickMints } from '../../core/money/toke
 import type { Inspection, Offering, TokenTerms } from '../../core/payment/token-rules.ts'
 import { judgeToken } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
+import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'
 import type { Service } from '../runtime/runtime.ts'
-import type { Readiness } from './readiness-report.ts'
 
 export interface Probe {
   /** Tokens that can be sold for now, with what the quote has to mind. The same object as long as nothing changed. */

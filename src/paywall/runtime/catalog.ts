@@ -4,7 +4,6 @@ import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { pickMints } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { RouteConfig } from '../config/config.ts'
-import type { ReadinessReport } from '../quote/readiness-report.ts'
 
 export interface CatalogEntry {
   readonly methods: readonly string[]
@@ -71,4 +70,18 @@ export function entryOf({
     description,
     scope,
   }
+}
+
+export interface Readiness {
+  readonly offered: readonly TokenCode[]
+  /** Why a token is not offered, one sentence each. */
+  readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
+}
+
+export interface ReadinessReport extends Readiness {
+  readonly ready: boolean
+  /** Why it is not ready, for the operator. */
+  readonly why?: string
+  /** True where the owner of the handler has said so; the service itself is well. */
+  readonly isPaused?: boolean
 }

@@ -29,7 +29,6 @@ import type { VenueConfig } from '../config/conversion.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import type { AccountKey } from '../config/options.ts'
 import type { RatesConfig } from '../config/rates.ts'
-import type { TokenAccountOf } from '../quote/requirements.ts'
 import type { Catalog } from './catalog.ts'
 import { createCatalog } from './catalog.ts'
 import type { Changes } from './changes.ts'
@@ -256,3 +255,5 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     routeOf: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }
 }
+
+export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>

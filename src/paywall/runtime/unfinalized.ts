@@ -8,12 +8,7 @@
 import type { Amounts } from '../../core/money/tokens.ts'
 import type { Exposure, Journal } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
-
-/** The most that may be at risk, in each token by itself. */
-export interface RiskLimit {
-  readonly recipient: Amounts | undefined
-  readonly payer: Amounts | undefined
-}
+import type { RiskLimit } from '../config/finality.ts'
 
 export interface ExposureBook {
   /** Whether one more payment would be more than the limit. True as long as the sum is not known. */
