@@ -1,23 +1,26 @@
 /** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
 import type { Cursors } from './analytics/cursor.ts'
+import { filterQuery } from './analytics/queries.ts'
 import type { BooksParts } from './analytics/reports.ts'
 import type { PaymentStream } from './analytics/stream.ts'
-import * as answers from './answers.ts'
+import * as authAnswers from './auth/answers.ts'
+import { signInBodies } from './auth/bodies.ts'
 import type { Exports } from './exports/routes.ts'
 import type { Access } from './http/access.ts'
 import { mayRead, turnAway } from './http/access.ts'
 import { answer, respond } from './http/errors.ts'
 import { endpoints } from './http/paths.ts'
-import type { Documented } from './openapi.ts'
+import type { Documented, Row } from './http/route.ts'
 import { openapiDocument } from './openapi.ts'
-import type { RoutesParts, Row } from './parts.ts'
+import type { RoutesParts } from './parts.ts'
+import * as publicAnswers from './public/answers.ts'
+import { verifyBody } from './public/bodies.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
 import { llmsText, wellKnownDocument } from './public/discovery.ts'
 import type { Health } from './public/health.ts'
 import { metricsEndpoint } from './public/health.ts'
 import type { VerificationParts } from './public/verification.ts'
 import { verifyEndpoint } from './public/verification.ts'
-import { filterQuery, signInBodies, verifyBody } from './queries.ts'
 import type { RewardsParts } from './rewards/view.ts'
 import { analyticsRows } from './routes/analytics.ts'
 import { developerRows } from './routes/developers.ts'
@@ -68,7 +71,7 @@ function paymentRows({ verification }: TableParts): readonly Row[] {
       summary: 'Checks a payment, and uses nothing up',
       isPrivate: false,
       body: verifyBody,
-      answer: answers.verification,
+      answer: publicAnswers.verification,
       handle: async ({ request, visitor, access }) => verifyEndpoint(verification, request, visitor, await access()),
     },
   ]
@@ -81,7 +84,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
       path: endpoints.health,
       summary: 'The process lives',
       isPrivate: false,
-      answer: answers.health,
+      answer: publicAnswers.health,
       handle: () => alive(),
     },
     {
@@ -89,7 +92,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
       path: endpoints.ready,
       summary: 'Everything that is sold can be sold, and the ledger answers; else 503',
       isPrivate: false,
-      answer: answers.readiness,
+      answer: publicAnswers.readiness,
       handle: async ({ access }) => health.ready(mayRead(await access().catch(() => stranger))),
     },
     {
@@ -130,7 +133,7 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
       path: endpoints.wellKnown,
       summary: 'Network, keys, recipients, tokens and what is sold',
       isPrivate: false,
-      answer: answers.wellKnown,
+      answer: publicAnswers.wellKnown,
       handle: () => answer(wellKnownDocument(discovery), { headers: open }),
     },
   ]
@@ -142,15 +145,15 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
     return { method, path, summary, isPrivate: false, ...more }
   }
   const secret = { isPrivate: true }
-  const nonce = { body: signInBodies.nonce, answer: answers.signInMessage }
-  const session = { body: signInBodies.signIn, answer: answers.session }
+  const nonce = { body: signInBodies.nonce, answer: authAnswers.signInMessage }
+  const session = { body: signInBodies.signIn, answer: authAnswers.session }
   return [
     ...(signIn
       ? [
           one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign', nonce),
           one('POST', endpoints.signIn, 'Signs in with the signed message', session),
-          one('GET', endpoints.signIn, 'Who is signed in', { answer: answers.signedIn }),
-          one('POST', endpoints.signOut, 'Ends the session', { answer: answers.signedOut }),
+          one('GET', endpoints.signIn, 'Who is signed in', { answer: authAnswers.signedIn }),
+          one('POST', endpoints.signOut, 'Ends the session', { answer: authAnswers.signedOut }),
         ]
       : []),
     ...(exports

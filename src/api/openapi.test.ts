@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { verification } from './answers.ts'
 import { openapiDocument } from './openapi.ts'
+import { verification } from './public/answers.ts'
+import { verifyBody } from './public/bodies.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
-import { verifyBody } from './queries.ts'
 
 it('T126: schemas are made once, however often strangers ask for the document', () => {
   const service = { catalog: { entries: () => [] }, config: { service: 'shop', network: 'localnet' } }

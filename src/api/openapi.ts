@@ -3,23 +3,10 @@ import { z } from 'zod'
 import type { MintTable } from '../core/money/tokens.ts'
 import { refusals } from '../core/payment/refusals.ts'
 import type { CatalogEntry } from '../paywall/runtime/catalog.ts'
-import { problemBody } from './answers.ts'
+import { problemBody } from './http/answers.ts'
+import type { Documented } from './http/route.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
 import { offerOf } from './public/discovery.ts'
-
-/** What the table of routes says of an address. */
-export interface Documented {
-  readonly method: string
-  /** With `{name}` for a part that varies. */
-  readonly path: string
-  readonly summary: string
-  readonly isPrivate: boolean
-  readonly query?: z.ZodObject | undefined
-  readonly body?: z.ZodType | undefined
-  readonly answer?: z.ZodType | undefined
-  /** The media type of an answer that is not JSON. */
-  readonly type?: string | undefined
-}
 
 type Json = Record<string, unknown>
 

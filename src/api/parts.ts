@@ -4,32 +4,11 @@ import type { Service } from '../paywall/runtime/runtime.ts'
 import type { SignIn } from './auth/sign-in.ts'
 import type { Developers } from './developers/developers.ts'
 import type { Exports } from './exports/routes.ts'
-import type { Access, Visitor } from './http/access.ts'
-import type { Documented } from './openapi.ts'
 import type { Dashboard } from './public/dashboard.ts'
 import type { Faucet } from './public/faucet.ts'
 import type { PayRoute } from './public/pay.ts'
 import type { SettlementView } from './rewards/settlement.ts'
 import type { MoneyOutView } from './rewards/view.ts'
-
-export interface Visit {
-  readonly request: Request
-  readonly url: URL
-  readonly visitor: Visitor
-  /** Looked up once for a request. */
-  access(): Promise<Access>
-  /** Looked up anew, for answers that last. */
-  accessNow(): Promise<Access>
-}
-
-/** One address, and what is said of it. */
-export interface Row extends Documented {
-  /** `*` where the handler itself tells methods apart. */
-  readonly method: string
-  /** Takes what is below its address, too. */
-  readonly isWhole?: boolean
-  handle(visit: Visit): Response | Promise<Response>
-}
 
 export interface RoutesParts {
   readonly service: Service

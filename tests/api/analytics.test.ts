@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as answers from '../../src/api/answers.ts'
+import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
+import * as publicAnswers from '../../src/api/public/answers.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { eventually } from '../harness/shop.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
@@ -51,7 +52,7 @@ describe('GET /api/analytics', () => {
   it('is SPEC.md’s summary of what was paid', async () => {
     const { status, body } = await json(house.get('/api/analytics'))
     expect(status).toBe(200)
-    expect(answers.summary.parse(body)).toEqual(body)
+    expect(analyticsAnswers.summary.parse(body)).toEqual(body)
     expect(body).toMatchObject({
       totalRevenue: '0.03',
       currencyBreakdown: { NATIVE: '0', USDC: '0.03', SOL: '0' },
@@ -83,7 +84,7 @@ describe('GET /api/analytics', () => {
     const hour = 3_600_000
     const now = Date.now()
     const { body } = await json(house.get(`/api/analytics?from=${now + 10 * hour}&to=${now + 34 * hour}`))
-    expect(answers.summary.parse(body)).toMatchObject({
+    expect(analyticsAnswers.summary.parse(body)).toMatchObject({
       payments: 0,
       previous: { totalRevenue: '0.03', payments: 3, funnel: { challenged: 3, paid: 3, delivered: 3 } },
     })
@@ -98,7 +99,7 @@ describe('GET /api/analytics', () => {
 describe('GET /analytics', () => {
   it('lists payments as SPEC.md’s feed has them, and what they come to', async () => {
     const { body } = await json(house.get('/analytics'))
-    const { records = [], next, tokens, usage } = answers.analytics.parse(body)
+    const { records = [], next, tokens, usage } = analyticsAnswers.analytics.parse(body)
     expect([records.length, next]).toEqual([3, null])
     expect(records[0]).toMatchObject({
       token: 'USDC',
@@ -149,7 +150,7 @@ describe('GET /analytics/{id}', () => {
     const { body } = await json(house.get('/analytics?order=oldest'))
     const [{ id }] = body.records
     const seen = await json(house.visit(`/analytics/${id}`, owner))
-    const { id: named, tx } = answers.detail.parse(seen.body)
+    const { id: named, tx } = analyticsAnswers.detail.parse(seen.body)
     expect([named, spent.includes(tx ?? '')]).toEqual([id, true])
     expect((await json(house.get(`/analytics/${id}`))).body).not.toHaveProperty('tx')
     expect((await house.visit(`/analytics/${id}`)).status).toBe(401)
@@ -170,7 +171,7 @@ describe('GET /analytics/{id}', () => {
 
   it('has the five checks, what was asked for, and every step with its time', async () => {
     const { body } = await json(house.get('/analytics?order=oldest&limit=1'))
-    const detail = answers.detail.parse((await json(house.get(`/analytics/${body.records[0].id}`))).body)
+    const detail = analyticsAnswers.detail.parse((await json(house.get(`/analytics/${body.records[0].id}`))).body)
     expect(detail).toMatchObject({
       required: '0.01',
       checks: { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed', unused: 'passed' },
@@ -193,7 +194,7 @@ describe('GET /analytics/payers', () => {
   it('has who paid, what, and when first and last, in either order', async () => {
     for (const order of ['revenue', 'latest']) {
       const { body } = await json(house.get(`/analytics/payers?order=${order}`))
-      const { payers, next } = answers.payers.parse(body)
+      const { payers, next } = analyticsAnswers.payers.parse(body)
       expect(next).toBeNull()
       expect(payers).toMatchObject([{ received: { NATIVE: '0', SOL: '0' } }])
       const { body: list } = await json(house.get(`/analytics?view=records&payer=${payers[0]?.payer}`))
@@ -214,7 +215,7 @@ describe('GET /analytics/payers', () => {
 describe('GET /api/analytics/series', () => {
   it('has a point for every hour', async () => {
     const { body } = await json(house.get('/api/analytics/series'))
-    const { points } = answers.series.parse(body)
+    const { points } = analyticsAnswers.series.parse(body)
     expect([points.length, points.reduce((sum, { payments }) => sum + payments, 0)]).toEqual([24, 3])
   })
 
@@ -252,7 +253,7 @@ describe('GET /analytics/stream', () => {
 describe('GET /analytics with a name to look for', () => {
   const found = async (query: string) => {
     const { body } = await json(house.get(`/analytics?view=records&${query}`))
-    return answers.analytics.parse(body).records ?? []
+    return analyticsAnswers.analytics.parse(body).records ?? []
   }
 
   it('finds a payment by its id, its transaction, its requestId or the hash of it, and all of a payer', async () => {
@@ -285,7 +286,8 @@ describe('a payment that nobody has claimed', () => {
     await stand.world.send([await stand.world.transfer(stand.payer, recipient, 'USDC', 10_000n)], stand.payer)
     const { proof } = await watching.pay(stand.payer)
     const pending = await eventually(
-      async () => answers.analytics.parse((await json(watching.get('/analytics?status=Pending'))).body).records ?? [],
+      async () =>
+        analyticsAnswers.analytics.parse((await json(watching.get('/analytics?status=Pending'))).body).records ?? [],
       (records) => records.length === 1,
     )
     expect(pending).toMatchObject([
@@ -319,7 +321,7 @@ describe('GET /analytics/problems', () => {
     const asked = await watching.challenge()
     await world.send([await world.transfer(payer, recipient, 'USDC', 9_000n), memo(asked.requestId)], payer)
     const { records, counts } = await eventually(
-      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      async () => analyticsAnswers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
       (list) => list.records.length === 2,
     )
     expect(counts).toMatchObject({ underpaid: 1, unmatched: 1, late: 0, reverted: 0 })
@@ -327,12 +329,12 @@ describe('GET /analytics/problems', () => {
     expect(short).toMatchObject({ required: '0.01', received: '0.009', endpoint: '/data' })
     expect(records.find(({ kind }) => kind === 'unmatched')).toMatchObject({ requestId: '', received: '0.000077' })
     for (const record of records) expect(record).not.toHaveProperty('tx')
-    const seen = answers.problemList.parse((await json(watching.visit('/analytics/problems', recipient))).body)
+    const seen = analyticsAnswers.problemList.parse((await json(watching.visit('/analytics/problems', recipient))).body)
     expect(seen.records.every(({ tx = '' }) => tx.length > 80)).toBe(true)
     const only = await json(watching.get('/analytics/problems?kind=underpaid&limit=1'))
     expect([only.body.records.length, only.body.next]).toEqual([1, null])
     const { body } = await json(watching.get(`/analytics/${short?.id}`))
-    expect(answers.detail.parse(body)).toMatchObject({
+    expect(analyticsAnswers.detail.parse(body)).toMatchObject({
       required: '0.01',
       checks: { exists: 'passed', recipient: 'passed', amount: 'failed', memo: 'passed', unused: 'unchecked' },
       timeline: [{ event: 'paid' }, { event: 'seen' }],
@@ -362,7 +364,7 @@ describe('what an owner exchanges', () => {
     await world.send([await world.transfer(payer, recipient.address, 'USDC', 77n)], recipient)
     await world.send([await world.transfer(payer, recipient.address, 'USDC', 78n)], payer)
     const { records } = await eventually(
-      async () => answers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
+      async () => analyticsAnswers.problemList.parse((await json(watching.get('/analytics/problems'))).body),
       (list) => list.records.filter(({ received }) => received.startsWith('0.00007')).length === 2,
     )
     expect(records.map(({ received }) => received).toSorted()).toEqual(['0.000077', '0.000078'])
@@ -481,7 +483,7 @@ describe('discovery', () => {
 
   it('tells network, keys, recipients, tokens and what is sold', async () => {
     const { body } = await json(house.visit('/.well-known/paystile'))
-    expect(answers.wellKnown.parse(body)).toEqual(body)
+    expect(publicAnswers.wellKnown.parse(body)).toEqual(body)
     expect(body).toMatchObject({
       version: 1,
       network: 'localnet',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import { createCursors } from '../../src/api/analytics/cursor.ts'
 import { readPayerCursor } from '../../src/api/analytics/payers.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../../src/api/analytics/reports.ts'
 import { readSummary } from '../../src/api/analytics/summary.ts'
-import * as answers from '../../src/api/answers.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
 
@@ -33,7 +33,7 @@ function createDesk(decimalsOf = (token: TokenCode): number | undefined => (toke
 describe('the summary', () => {
   it('is SPEC.md’s, with all three keys, when nothing was ever sold', async () => {
     const summary = await readSummary(createDesk().parts, {})
-    expect(answers.summary.parse(summary)).toEqual(summary)
+    expect(analyticsAnswers.summary.parse(summary)).toEqual(summary)
     expect(summary).toMatchObject({
       totalRevenue: '0',
       currencyBreakdown: { NATIVE: '0', USDC: '0', SOL: '0' },
@@ -120,7 +120,7 @@ describe('the list', () => {
     const { books, parts } = createDesk()
     for (let index = 0; index < 9; index += 1) books.payments.push(captureOf(index))
     const page = await readAnalytics(parts, { ...list, limit: 3 })
-    expect(answers.analytics.parse(page)).toEqual(page)
+    expect(analyticsAnswers.analytics.parse(page)).toEqual(page)
     const text = JSON.stringify(page)
     for (const { tx } of books.payments) {
       expect(Buffer.from(page.next ?? '', 'base64url').includes(Buffer.from(tx.subarray(0, 16)))).toBe(false)
@@ -162,7 +162,7 @@ describe('the series', () => {
     const { books, parts } = createDesk()
     books.payments.push(captureOf(1), captureOf(2, { at: noon - 5 * hour, token: 'SOL', units: 1n, worth: undefined }))
     const reading = await readSeries(parts, { step: 'hour' })
-    const series = answers.series.parse(reading.kind === 'series' ? reading.series : {})
+    const series = analyticsAnswers.series.parse(reading.kind === 'series' ? reading.series : {})
     expect([series.points.length, series.to]).toEqual([24, '2026-03-01T13:00:00.000Z'])
     expect(series.points.filter(({ payments }) => payments > 0)).toEqual([
       {
@@ -188,7 +188,7 @@ describe('the series', () => {
     const { books, parts } = createDesk()
     books.payments.push(captureOf(1), captureOf(2, { at: noon - 24 * hour }))
     const reading = await readSeries(parts, { step: 'day', from: noon - 30 * hour })
-    const { points } = answers.series.parse(reading.kind === 'series' ? reading.series : {})
+    const { points } = analyticsAnswers.series.parse(reading.kind === 'series' ? reading.series : {})
     expect(points.map(({ at, payments }) => [at, payments])).toEqual([
       ['2026-02-28T00:00:00.000Z', 1],
       ['2026-03-01T00:00:00.000Z', 1],

@@ -1,6 +1,6 @@
 /** The addresses of developers, as they stand in the table of a service. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import * as answers from '../../src/api/answers.ts'
+import * as developersAnswers from '../../src/api/developers/answers.ts'
 import { openDevelopers } from '../../src/compose/developers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { formatDeveloperText } from '../../src/core/payouts/developers.ts'
@@ -30,16 +30,19 @@ it('are there, in OpenAPI too, and answer as it says', async () => {
       body: JSON.stringify(body),
     })
   const registered = await post('/developers', stage.bodyFor('register', developer, host.name))
-  expect(answers.developer.parse(await registered.json())).toMatchObject({ host: host.name, wallet: developer.address })
-  const list = answers.developers.parse(await (await house.visit('/developers')).json())
+  expect(developersAnswers.developer.parse(await registered.json())).toMatchObject({
+    host: host.name,
+    wallet: developer.address,
+  })
+  const list = developersAnswers.developers.parse(await (await house.visit('/developers')).json())
   expect(list).toMatchObject({ service: origin, genesis, developers: [{ host: host.name }] })
   expect(list.hosts).toBeUndefined()
-  expect(answers.developers.parse(await (await house.get('/developers')).json()).hosts).toEqual([host.name])
+  expect(developersAnswers.developers.parse(await (await house.get('/developers')).json()).hosts).toEqual([host.name])
   expect((await house.visit('/developers', undefined, { method: 'DELETE' })).status).toBe(405)
   stage.clock.pass(1)
   expect((await post('/developers/revoke', { host: host.name })).status).toBe(401)
   const revoked = await post('/developers/revoke', stage.bodyFor('revoke', developer, host.name))
-  expect(answers.developerRevoked.parse(await revoked.json())).toMatchObject({ revoked: true })
+  expect(developersAnswers.developerRevoked.parse(await revoked.json())).toMatchObject({ revoked: true })
   const { paths } = (await (await house.get('/openapi.json')).json()) as { paths: Record<string, object> }
   expect(Object.keys(paths['/developers'] ?? {})).toEqual(['get', 'post'])
   expect(JSON.stringify(paths['/developers/revoke'])).toContain('signedMessage')

@@ -1,6 +1,6 @@
 /** What is owed and goes out, read at the service's own addresses, and refunds ordered there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { analytics, detail as detailAnswer, problemList } from '../../src/api/answers.ts'
+import { analytics, detail as detailAnswer, problemList } from '../../src/api/analytics/answers.ts'
 import { readCell } from '../../src/api/exports/csv.ts'
 import { readRoutesConfig } from '../../src/api/options.ts'
 import * as answers from '../../src/api/rewards/answers.ts'

@@ -1,6 +1,6 @@
 /** Signing in as wallets and programs do it, and as those do who would like to be somebody else. */
 import { describe, expect, it } from 'vitest'
-import * as answers from '../../src/api/answers.ts'
+import * as authAnswers from '../../src/api/auth/answers.ts'
 import { createSignIn } from '../../src/api/auth/sign-in.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { parseSignIn } from '../../src/core/service/sign-in-text.ts'
@@ -55,15 +55,15 @@ Expiration Time: 2026-01-31T12:05:00.000Z`,
   it('and all other answers are as /openapi.json has them', async () => {
     const { messageFor, enter, post, signIn } = setUp()
     const who = async (headers: Record<string, string>) =>
-      answers.signedIn.parse(
+      authAnswers.signedIn.parse(
         await (await signIn.handle(new Request(`${base}/sign-in`, { headers }), { isLoopback: false })).json(),
       )
-    answers.signInMessage.parse(await messageFor(owner))
-    const { token } = answers.session.parse(await (await enter(owner)).json())
+    authAnswers.signInMessage.parse(await messageFor(owner))
+    const { token } = authAnswers.session.parse(await (await enter(owner)).json())
     expect(await who({})).toEqual({ signedIn: false })
     const bearer = { authorization: `Bearer ${token}` }
     expect(await who(bearer)).toMatchObject({ signedIn: true, wallet: owner.address })
-    expect(answers.signedOut.parse(await (await post('/sign-out', {}, bearer)).json())).toEqual({ signedOut: true })
+    expect(authAnswers.signedOut.parse(await (await post('/sign-out', {}, bearer)).json())).toEqual({ signedOut: true })
   })
 
   it('needs the address of a wallet, in JSON', async () => {

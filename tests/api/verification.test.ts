@@ -1,6 +1,6 @@
 /** `POST /verify-payment` on a real chain: right answers, nothing used up, nothing told to those it does not concern. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import * as answers from '../../src/api/answers.ts'
+import * as publicAnswers from '../../src/api/public/answers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { bend, type Face } from '../harness/face.ts'
 import { eventually } from '../harness/shop.ts'
@@ -36,7 +36,7 @@ async function verdictOf(response: Promise<Response> | Response) {
     'no-store',
     'nosniff',
   ])
-  return answers.verification.parse(await answer.json())
+  return publicAnswers.verification.parse(await answer.json())
 }
 
 const randomTx = () => encodeBase58(crypto.getRandomValues(new Uint8Array(64)))

@@ -3,10 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import * as answers from '../../src/api/answers.ts'
+import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
+import { pageQuery, seriesQuery } from '../../src/api/analytics/queries.ts'
 import { problems } from '../../src/api/http/errors.ts'
 import { endpoints } from '../../src/api/http/paths.ts'
-import { pageQuery, seriesQuery, verifyBody } from '../../src/api/queries.ts'
+import * as publicAnswers from '../../src/api/public/answers.ts'
+import { verifyBody } from '../../src/api/public/bodies.ts'
 import { exitCodes } from '../../src/cli/output.ts'
 import { paymentErrorCodes } from '../../src/client/errors.ts'
 import { metrics } from '../../src/core/encoding/metrics.ts'
@@ -125,7 +127,13 @@ describe('docs/analytics.md', () => {
     ]
     const discovery = [endpoints.openapi, endpoints.llms, endpoints.wellKnown, endpoints.health, endpoints.ready]
     expect([...ownPaths, ...discovery, endpoints.metrics].filter((path) => !text.includes(path))).toEqual([])
-    const shapes = [answers.feedRecord, answers.analytics, answers.summary, answers.series, answers.verification]
+    const shapes = [
+      analyticsAnswers.feedRecord,
+      analyticsAnswers.analytics,
+      analyticsAnswers.summary,
+      analyticsAnswers.series,
+      publicAnswers.verification,
+    ]
     const names = [pageQuery(() => undefined), seriesQuery, verifyBody, ...shapes].flatMap(({ shape }) =>
       Object.keys(shape),
     )

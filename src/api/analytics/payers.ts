@@ -1,8 +1,8 @@
 /** `GET /analytics/payers`: who paid, under pseudonyms, with what they paid in the period. */
 import type { PayerMark } from '../../core/ports/reports.ts'
-import type { PayersQuery } from '../queries.ts'
 import type { Cursors } from './cursor.ts'
 import { revenueTokenOf } from './format.ts'
+import type { PayersQuery } from './queries.ts'
 import type { BooksParts } from './reports.ts'
 import { amountsBy, ceilTo, floorTo, formatRevenue, total } from './reports.ts'
 

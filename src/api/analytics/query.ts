@@ -3,7 +3,7 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
 import type { Input } from '../http/inputs.ts'
 import { readQuery } from '../http/inputs.ts'
-import { filterNames, filterQuery } from '../queries.ts'
+import { filterNames, filterQuery } from './queries.ts'
 
 export interface CaptureFilter {
   /** Milliseconds since 1970, this moment included. */

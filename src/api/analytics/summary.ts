@@ -1,7 +1,7 @@
 /** `GET /api/analytics`: SPEC.md's summary, and how the period before it was. */
 import type { Period, Sum, Usage, UsageEvent } from '../../core/ports/reports.ts'
-import type { SummaryQuery } from '../queries.ts'
 import { revenueTokenOf } from './format.ts'
+import type { SummaryQuery } from './queries.ts'
 import type { BooksParts } from './reports.ts'
 import { formatPeriod, formatRevenue, keptBy, linesOf, mostEndpoints, total, wholeHours } from './reports.ts'
 

@@ -6,7 +6,7 @@ import type { Shelf } from '../../core/ports/kv.ts'
 import type { Clock, Verifier } from '../../core/runtime.ts'
 import type { Site } from '../auth/message.ts'
 import { isSignedBy, readBase64, readSignature } from '../auth/signed-text.ts'
-import type { DeveloperBody } from '../queries.ts'
+import type { DeveloperBody } from './bodies.ts'
 
 export interface DeveloperMessageParts {
   readonly shelf: Pick<Shelf, 'put'>

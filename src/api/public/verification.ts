@@ -26,8 +26,8 @@ import { mayRead } from '../http/access.ts'
 import { answer, problem } from '../http/errors.ts'
 import { readInput } from '../http/inputs.ts'
 import { readJsonBody } from '../http/request-body.ts'
-import type { VerifyBody } from '../queries.ts'
-import { verifyBody } from '../queries.ts'
+import type { VerifyBody } from './bodies.ts'
+import { verifyBody } from './bodies.ts'
 
 export interface VerificationParts {
   readonly service: Service

@@ -1,20 +1,21 @@
 /** The addresses under which payments are read, one by one and added up. */
 import type { z } from 'zod'
+import * as analyticsAnswers from '../analytics/answers.ts'
 import { readDetail } from '../analytics/detail.ts'
 import { readPayerCursor, readPayers } from '../analytics/payers.ts'
 import { readProblems } from '../analytics/problems.ts'
+import { pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../analytics/queries.ts'
 import type { BooksParts } from '../analytics/reports.ts'
 import { readAnalytics, readSeries } from '../analytics/reports.ts'
 import type { PaymentStream } from '../analytics/stream.ts'
 import { readSummary } from '../analytics/summary.ts'
-import * as answers from '../answers.ts'
 import type { Access } from '../http/access.ts'
 import { mayRead } from '../http/access.ts'
 import { answer, problem } from '../http/errors.ts'
 import { readQuery } from '../http/inputs.ts'
 import { endpoints } from '../http/paths.ts'
-import type { Row } from '../parts.ts'
-import { noQuery, pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../queries.ts'
+import { noQuery } from '../http/queries.ts'
+import type { Row } from '../http/route.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 
 export interface AnalyticsParts {
@@ -34,7 +35,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'Payments one by one, and usage, revenue and tokens of the period',
       isPrivate: true,
       query: list,
-      answer: answers.analytics,
+      answer: analyticsAnswers.analytics,
       handle: ({ url }) => withQuery(list, url, books, async (query, kept) => answer(await readAnalytics(kept, query))),
     },
     {
@@ -55,7 +56,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'Who paid, under pseudonyms, and what',
       isPrivate: true,
       query: payers,
-      answer: answers.payers,
+      answer: analyticsAnswers.payers,
       handle: ({ url }) =>
         withQuery(payers, url, books, async (query, kept) => {
           const reading = await readPayers(kept, query)
@@ -69,7 +70,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'Payments that somebody has to look after',
       isPrivate: true,
       query: wrong,
-      answer: answers.problemList,
+      answer: analyticsAnswers.problemList,
       handle: ({ url, access }) =>
         withQuery(wrong, url, books, async (query, kept) =>
           answer(await readProblems(kept, query, { namesTransactions: (await access()).kind === 'owner', rewards })),
@@ -81,7 +82,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'One payment; with its transaction for an owner who is signed in',
       isPrivate: true,
       query: noQuery,
-      answer: answers.detail,
+      answer: analyticsAnswers.detail,
       handle: ({ url, access }) =>
         withQuery(noQuery, url, books, async (_, kept) => detailOf(kept, url, await access())),
     },
@@ -91,7 +92,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'What was earned, in which tokens, and by which endpoints',
       isPrivate: true,
       query: summaryQuery,
-      answer: answers.summary,
+      answer: analyticsAnswers.summary,
       handle: ({ url }) =>
         withQuery(summaryQuery, url, books, async (query, kept) => answer(await readSummary(kept, query))),
     },
@@ -101,7 +102,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       summary: 'What was earned, hour by hour or day by day',
       isPrivate: true,
       query: seriesQuery,
-      answer: answers.series,
+      answer: analyticsAnswers.series,
       handle: ({ url }) =>
         withQuery(seriesQuery, url, books, async (query, kept) => {
           const reading = await readSeries(kept, query)

@@ -1,9 +1,9 @@
 /** The addresses of developers, as a part of the table. */
-import { developer, developerRevoked, developers as developersAnswer } from '../answers.ts'
+import { developer, developerRevoked, developers as developersAnswer } from '../developers/answers.ts'
+import { developerBody, revokeBody } from '../developers/bodies.ts'
 import type { Developers } from '../developers/developers.ts'
 import { endpoints } from '../http/paths.ts'
-import type { Row } from '../parts.ts'
-import { developerBody, revokeBody } from '../queries.ts'
+import type { Row } from '../http/route.ts'
 
 export function developerRows(developers: Developers | undefined): readonly Row[] {
   if (!developers) return []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readInput, readQuery } from './http/inputs.ts'
-import { pageQuery, seriesQuery, summaryQuery, verifyBody } from './queries.ts'
+import { readInput, readQuery } from '../http/inputs.ts'
+import { verifyBody } from '../public/bodies.ts'
+import { pageQuery, seriesQuery, summaryQuery } from './queries.ts'
 
 const tx = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'
 const mark = { at: 1, tx: new Uint8Array(64) }

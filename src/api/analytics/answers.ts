@@ -1,19 +1,14 @@
-/** What the service's own addresses answer, as `/openapi.json` shows it. Tests hold every answer against these. */
+/** The answers of the analytics, as `/openapi.json` shows them. Tests compare every answer with these. */
 import { z } from 'zod'
-import { networks, tokenCodes } from '../core/money/tokens.ts'
-import { units } from '../core/payment/allowance.ts'
-import { captureStatuses } from '../core/payment/history.ts'
-import { refusals } from '../core/payment/refusals.ts'
-import { problemKinds } from '../core/ports/reports.ts'
-import { timelineEvents } from './analytics/detail.ts'
-import { feedStatuses } from './analytics/format.ts'
+import { units } from '../../core/payment/allowance.ts'
+import { captureStatuses } from '../../core/payment/history.ts'
+import { problemKinds } from '../../core/ports/reports.ts'
+import { check, count, decimal, moment, token } from '../http/answers.ts'
+import { refund, refundable } from '../rewards/answers.ts'
+import { timelineEvents } from './detail.ts'
+import { feedStatuses } from './format.ts'
 import { states } from './queries.ts'
-import { refund, refundable } from './rewards/answers.ts'
 
-const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
-const token = z.enum(tokenCodes)
-const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
-const count = z.int().min(0)
 const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
 const revenue = {
   revenue: decimal.meta({ description: 'What was earned less what was sent back; may be negative.' }),
@@ -46,7 +41,6 @@ export const feedRecord = z
   })
   .meta({ id: 'FeedRecord' })
 
-const check = z.enum(['passed', 'failed', 'unchecked'])
 const forOwners = z.string().optional().meta({ description: 'Only for an owner who is signed in.' })
 const timelineEntry = z.strictObject({
   at: moment.nullable(),
@@ -181,122 +175,3 @@ export const series = z
     points: z.array(z.strictObject({ at: moment, payments: count, ...revenue, unvalued: count, ...amounts })),
   })
   .meta({ id: 'Series' })
-
-export const verification = z
-  .strictObject({
-    valid: z.boolean(),
-    status: z.enum(captureStatuses),
-    code: z.enum(Object.keys(refusals) as [keyof typeof refusals]).optional(),
-    detail: z.string().optional(),
-    retryable: z.boolean(),
-    requestId: z.string(),
-    checks: z.strictObject({
-      exists: check,
-      recipient: check,
-      amount: check,
-      memo: check,
-      unused: check,
-      unexpired: check,
-      sealed: check,
-    }),
-    recipient: z.string().optional(),
-    payer: z.string().optional(),
-    token: token.optional(),
-    received: decimal.optional(),
-    slot: count.optional(),
-    paidAt: moment.optional(),
-    claimableUntil: moment.optional(),
-  })
-  .meta({ id: 'Verification' })
-
-const developerLine = {
-  host: z.string(),
-  wallet: z.string(),
-  from: moment,
-  until: moment.meta({ description: 'Unless its document is seen to name the wallet until then.' }),
-}
-export const developer = z.strictObject(developerLine).meta({ id: 'Developer' })
-export const developerRevoked = z
-  .strictObject({ host: z.string(), wallet: z.string(), revoked: z.literal(true) })
-  .meta({ id: 'DeveloperRevoked' })
-export const developers = z
-  .strictObject({
-    service: z.string().nullable().meta({ description: 'The origin that messages name.' }),
-    id: z.string().meta({ description: 'The id that documents may name instead.' }),
-    network: z.enum(networks),
-    genesis: z.string(),
-    time: moment.meta({ description: 'By the clock of the service, which messages are compared with.' }),
-    developers: z.array(z.strictObject(developerLine)),
-    hosts: z.array(z.string()).optional().meta({ description: 'Hosts that can be verified; only for an owner.' }),
-  })
-  .meta({ id: 'Developers' })
-
-export const readiness = z
-  .strictObject({
-    ready: z.boolean(),
-    offered: z.array(token),
-    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
-    why: z.array(z.string()),
-  })
-  .meta({ id: 'Readiness' })
-export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
-
-const wallet = z.string().meta({ description: 'The wallet that is signed in.' })
-const owner = z.boolean().meta({ description: 'Whether it may read what the service earns.' })
-export const signInMessage = z
-  .strictObject({ message: z.string(), nonce: z.string(), expiresAt: moment })
-  .meta({ id: 'SignInMessage' })
-export const session = z
-  .strictObject({
-    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
-    expiresAt: moment,
-    wallet,
-    owner,
-  })
-  .meta({ id: 'Session' })
-export const signedIn = z
-  .union([
-    z.strictObject({ signedIn: z.literal(true), wallet, owner, expiresAt: moment }),
-    z.strictObject({ signedIn: z.literal(false) }),
-  ])
-  .meta({ id: 'SignedIn' })
-export const signedOut = z.strictObject({ signedOut: z.boolean() }).meta({ id: 'SignedOut' })
-
-const offer = z.strictObject({
-  methods: z.array(z.string()),
-  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
-  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
-  token,
-  per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
-  acceptedMints: z.array(token),
-  recipient: z.string(),
-  scope: z.string(),
-  description: z.string().optional(),
-})
-
-export const wellKnown = z
-  .strictObject({
-    version: z.literal(1),
-    service: z.string(),
-    network: z.enum(networks),
-    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
-    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
-    genesis: z.string(),
-    identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
-    recipients: z.array(z.string()),
-    tokens: z.record(z.string(), z.strictObject({ address: z.string(), decimals: count, tokenProgram: z.string() })),
-    endpoints: z.array(offer),
-    urls: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'WellKnown' })
-
-export const problemBody = z
-  .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string(),
-    problems: z.array(z.string()).optional(),
-  })
-  .meta({ id: 'Problem' })

@@ -1,0 +1,128 @@
+/** The queries of the analytics, as the schemas that read them and from which `/openapi.json` is made. */
+import { z } from 'zod'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
+import { captureStatuses } from '../../core/payment/history.ts'
+import type { CaptureMark, PayerMark } from '../../core/ports/reports.ts'
+import { problemKinds } from '../../core/ports/reports.ts'
+import { asRead } from '../http/inputs.ts'
+import { cursorBy, limit } from '../http/queries.ts'
+import { parseTime } from '../http/time-text.ts'
+import { feedStatuses } from './format.ts'
+
+const time = (what: string) =>
+  z
+    .string()
+    .transform(
+      asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
+    )
+    .optional()
+    .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
+
+const from = time('From this moment on, by the time of the block.')
+const to = time('Before this moment.')
+const wrongEndpoint = 'must be 1 to 2048 characters, as the list shows it'
+const endpoint = z
+  .string()
+  .min(1, wrongEndpoint)
+  .max(2_048, wrongEndpoint)
+  .optional()
+  .meta({ description: 'What was paid for, as the list shows it.', examples: ['/api/weather'] })
+const statuses = [...captureStatuses, ...Object.values(feedStatuses)] as const
+const status = z
+  .enum(statuses)
+  .transform(
+    (one) =>
+      (captureStatuses.find((known) => known === one || feedStatuses[known] === one) ?? 'pending') as CaptureStatus,
+  )
+  .optional()
+  .meta({ description: 'Either spelling of the verification status.' })
+
+const ordered = { from, to }
+const token = z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' })
+export const states = [
+  'unclaimed',
+  'confirmed',
+  'finalized',
+  'late',
+  'reverted',
+] as const satisfies readonly Capture['state'][]
+const state = z.enum(states).optional().meta({ description: 'More than the status tells.' })
+const wrongName = 'must be 1 to 128 letters, digits, - or _'
+const name = z.string().regex(/^[\w-]{1,128}$/, wrongName)
+const payer = name.optional().meta({ description: 'Pseudonym of who paid, as the list shows it.' })
+const filter = { ...ordered, endpoint, token, status, state, payer }
+export const filterNames = [
+  'from',
+  'to',
+  'endpoint',
+  'token',
+  'status',
+  'state',
+  'payer',
+] as const satisfies readonly (keyof typeof filter)[]
+
+function inOrder<Query extends { readonly from?: number | undefined; readonly to?: number | undefined }>(query: Query) {
+  return query.from === undefined || query.to === undefined || query.from < query.to
+}
+const notInOrder = { error: 'from must be before to' }
+
+const views = ['records', 'usage', 'revenue', 'tokens'] as const
+
+/** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
+export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
+  return z
+    .strictObject({
+      ...filter,
+      order: z.enum(['latest', 'oldest']).default('latest'),
+      q: z
+        .string()
+        .regex(/^[\w-]{1,256}$/, 'must be an id, a transaction, a requestId or its hash, or the pseudonym of a payer')
+        .optional()
+        .meta({ description: 'An id, a transaction, a requestId or its hash, or the pseudonym of a payer: exactly.' }),
+      limit: limit('Records'),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+      view: z.enum(views).optional().meta({ description: 'One part of the answer alone.' }),
+    })
+    .refine(inOrder, notInOrder)
+}
+export type PageQuery = z.output<ReturnType<typeof pageQuery>>
+
+/** `readCursor` opens a place in either order. */
+export function payersQuery(readCursor: (text: string) => PayerMark | undefined) {
+  return z
+    .strictObject({
+      ...ordered,
+      order: z.enum(['revenue', 'latest']).default('revenue'),
+      limit: limit('Payers'),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, in the same order.' }),
+    })
+    .refine(inOrder, notInOrder)
+    .refine(({ order, cursor }) => !cursor || 'worth' in cursor === (order === 'revenue'), {
+      error: 'cursor is of the other order; begin again without it',
+    })
+}
+export type PayersQuery = z.output<ReturnType<typeof payersQuery>>
+
+export function problemsQuery(readCursor: (text: string) => CaptureMark | undefined) {
+  return z.strictObject({
+    kind: z.enum(problemKinds).optional().meta({ description: 'One kind alone.' }),
+    limit: limit('Records'),
+    cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+  })
+}
+export type ProblemsQuery = z.output<ReturnType<typeof problemsQuery>>
+
+/** Which payments an export is to hold; `others` are names that are read elsewhere. */
+export function filterQuery(others: readonly string[]) {
+  const foreign = Object.fromEntries(others.map((name) => [name, z.string().optional()]))
+  return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)
+}
+
+export const summaryQuery = z.strictObject({ ...ordered }).refine(inOrder, notInOrder)
+export type SummaryQuery = z.output<typeof summaryQuery>
+
+export const seriesQuery = z
+  .strictObject({ ...ordered, step: z.enum(['hour', 'day']).default('hour'), endpoint })
+  .refine(inOrder, notInOrder)
+export type SeriesQuery = z.output<typeof seriesQuery>

@@ -1,0 +1,24 @@
+/** The answers to sign-in requests, as `/openapi.json` shows them. Tests compare every answer with these. */
+import { z } from 'zod'
+import { moment } from '../http/answers.ts'
+
+const wallet = z.string().meta({ description: 'The wallet that is signed in.' })
+const owner = z.boolean().meta({ description: 'Whether it may read what the service earns.' })
+export const signInMessage = z
+  .strictObject({ message: z.string(), nonce: z.string(), expiresAt: moment })
+  .meta({ id: 'SignInMessage' })
+export const session = z
+  .strictObject({
+    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
+    expiresAt: moment,
+    wallet,
+    owner,
+  })
+  .meta({ id: 'Session' })
+export const signedIn = z
+  .union([
+    z.strictObject({ signedIn: z.literal(true), wallet, owner, expiresAt: moment }),
+    z.strictObject({ signedIn: z.literal(false) }),
+  ])
+  .meta({ id: 'SignedIn' })
+export const signedOut = z.strictObject({ signedOut: z.boolean() }).meta({ id: 'SignedOut' })

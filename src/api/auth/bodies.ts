@@ -1,0 +1,30 @@
+/** The bodies of sign-in requests, as the schemas that read them and from which `/openapi.json` is made. */
+import { z } from 'zod'
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { readBase64, readSignature } from './signed-text.ts'
+
+const wallet = z
+  .string()
+  .refine((text) => decodeAddress(text) !== undefined, 'must be the address of a wallet in base58')
+  .meta({ description: 'The wallet that signs in.' })
+
+export const signature = z
+  .string()
+  .refine((text) => readSignature(text) !== undefined, 'must be 64 bytes in base58 or base64')
+  .meta({ description: 'Ed25519, in base58 or base64.' })
+export const signedMessage = z
+  .string()
+  .refine((text) => readBase64(text) !== undefined, 'must be in base64')
+  .nullish()
+  .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' })
+
+/** What is posted to sign in. Wallets send what they like beside it. */
+export const signInBodies = {
+  nonce: z.object({ address: wallet }),
+  signIn: z.object({
+    address: wallet,
+    message: z.string().min(1, 'must be the message as it was given').meta({ description: 'As it was given.' }),
+    signature,
+    signedMessage,
+  }),
+}

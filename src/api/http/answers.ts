@@ -1,0 +1,21 @@
+/** The parts of answers that several addresses share, as `/openapi.json` shows them. */
+import { z } from 'zod'
+import { tokenCodes } from '../../core/money/tokens.ts'
+
+export const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
+export const token = z.enum(tokenCodes)
+export const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
+export const count = z.int().min(0)
+
+export const check = z.enum(['passed', 'failed', 'unchecked'])
+
+export const problemBody = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    problems: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Problem' })

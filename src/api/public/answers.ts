@@ -1,0 +1,72 @@
+/** The public answers, as `/openapi.json` shows them. Tests compare every answer with these. */
+import { z } from 'zod'
+import { networks } from '../../core/money/tokens.ts'
+import { units } from '../../core/payment/allowance.ts'
+import { captureStatuses } from '../../core/payment/history.ts'
+import { refusals } from '../../core/payment/refusals.ts'
+import { check, count, decimal, moment, token } from '../http/answers.ts'
+
+export const verification = z
+  .strictObject({
+    valid: z.boolean(),
+    status: z.enum(captureStatuses),
+    code: z.enum(Object.keys(refusals) as [keyof typeof refusals]).optional(),
+    detail: z.string().optional(),
+    retryable: z.boolean(),
+    requestId: z.string(),
+    checks: z.strictObject({
+      exists: check,
+      recipient: check,
+      amount: check,
+      memo: check,
+      unused: check,
+      unexpired: check,
+      sealed: check,
+    }),
+    recipient: z.string().optional(),
+    payer: z.string().optional(),
+    token: token.optional(),
+    received: decimal.optional(),
+    slot: count.optional(),
+    paidAt: moment.optional(),
+    claimableUntil: moment.optional(),
+  })
+  .meta({ id: 'Verification' })
+
+export const readiness = z
+  .strictObject({
+    ready: z.boolean(),
+    offered: z.array(token),
+    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
+    why: z.array(z.string()),
+  })
+  .meta({ id: 'Readiness' })
+export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
+
+const offer = z.strictObject({
+  methods: z.array(z.string()),
+  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
+  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
+  token,
+  per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
+  acceptedMints: z.array(token),
+  recipient: z.string(),
+  scope: z.string(),
+  description: z.string().optional(),
+})
+
+export const wellKnown = z
+  .strictObject({
+    version: z.literal(1),
+    service: z.string(),
+    network: z.enum(networks),
+    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
+    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
+    genesis: z.string(),
+    identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
+    recipients: z.array(z.string()),
+    tokens: z.record(z.string(), z.strictObject({ address: z.string(), decimals: count, tokenProgram: z.string() })),
+    endpoints: z.array(offer),
+    urls: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'WellKnown' })

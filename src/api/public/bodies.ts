@@ -1,0 +1,27 @@
+/** The bodies of public requests, as the schemas that read them and from which `/openapi.json` is made. */
+import { z } from 'zod'
+import { decodeSignature } from '../../core/encoding/base58.ts'
+import { tokenCodes } from '../../core/money/tokens.ts'
+import { requestIdPattern } from '../../core/protocol/request-id.ts'
+import { address } from '../http/queries.ts'
+
+export const verifyBody = z
+  .strictObject({
+    tx: z
+      .string()
+      .refine((text) => decodeSignature(text) !== undefined, 'must be the signature of a transaction in base58')
+      .meta({ description: 'Signature of the payment.' }),
+    requestId: z
+      .string()
+      .regex(requestIdPattern, 'must be the requestId of a challenge')
+      .meta({ description: 'From the challenge.' }),
+    payer: address.optional().meta({ description: 'Who must have paid.' }),
+    recipient: address.optional().meta({ description: 'Who must have been paid.' }),
+    amount: z
+      .union([z.number(), z.string()], { error: 'must be a number or decimal text' })
+      .optional()
+      .meta({ description: 'The least that must have been paid, in units of `mint`.' }),
+    mint: z.enum(tokenCodes).optional().meta({ description: 'The token code that it must have been paid in.' }),
+  })
+  .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint beside it' })
+export type VerifyBody = z.output<typeof verifyBody>
