@@ -1,4 +1,4 @@
-/** The house rules that a machine can check: who may import whom, no cycles, one place that asks for the time. */
+/** The rules of the source tree: which folder may import which, no cycles, small folders, time only from the clocks. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -33,100 +33,135 @@ function importsOf(file: string, code: string): readonly Import[] {
 
 const folderOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '.')
 
-/** What each folder may import: our own folders, and packages by their beginning. */
+/** The imports that each folder is allowed: our own folders, and packages by their beginning. */
 const rules: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
-  core: { folders: ['core'], packages: ['@noble/', '@scure/base'] },
-  chain: { folders: ['core', 'chain'], packages: ['@solana/', '@solana-program/'] },
-  ledger: { folders: ['core', 'ledger'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
-  dialects: { folders: ['core', 'dialects'], packages: [] },
-  host: { folders: ['core', 'host'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
-  workers: { folders: ['core', 'workers'], packages: [] },
-  rates: { folders: ['core', 'rates'], packages: [] },
-  venues: { folders: ['core', 'chain', 'venues'], packages: [] },
-  server: { folders: ['core', 'dialects', 'server'], packages: ['zod', 'uqr'] },
-  // hucre writes XLSX as a stream on Web APIs alone; it is loaded when somebody asks for one.
-  service: { folders: ['core', 'server', 'service'], packages: ['zod', 'hucre'] },
-  adapters: {
-    folders: ['core', 'server', 'service', 'adapters'],
-    packages: [
-      'node:async_hooks',
-      'node:diagnostics_channel',
-      'node:http',
-      'node:http2',
-      'node:net',
-      'hono',
-      'fastify',
+  core: { folders: [], packages: ['@noble/', '@scure/base'] },
+  chain: { folders: ['core'], packages: ['@solana/', '@solana-program/'] },
+  ledger: { folders: ['core'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
+  dialects: { folders: ['core'], packages: [] },
+  host: { folders: ['core'], packages: ['node:', 'undici', 'ws', 'standardwebhooks', '@opentelemetry/api'] },
+  workers: { folders: ['core'], packages: [] },
+  rates: { folders: ['core'], packages: [] },
+  venues: { folders: ['core', 'chain'], packages: [] },
+  paywall: { folders: ['core', 'dialects'], packages: ['zod', 'uqr'] },
+  // hucre writes XLSX as a stream on Web APIs alone, and is loaded with the first XLSX export.
+  api: { folders: ['core', 'paywall'], packages: ['zod', 'hucre'] },
+  // The one folder that joins implementations.
+  compose: {
+    folders: [
+      'core',
+      'chain',
+      'ledger',
+      'dialects',
+      'host',
+      'localnet',
+      'workers',
+      'rates',
+      'venues',
+      'paywall',
+      'api',
     ],
+    packages: [],
   },
-  // Files, sockets and upstreams are its business; ledger and chain come through the paywall.
+  adapters: { folders: ['core', 'paywall', 'api', 'compose'], packages: ['node:', 'hono', 'fastify'] },
+  // The gateway owns files, sockets and upstreams; ledger and chain come through the paywall.
   gateway: {
-    folders: ['core', 'server', 'service', 'adapters', 'gateway'],
+    folders: ['core', 'paywall', 'api', 'compose', 'adapters'],
     packages: ['node:', 'undici', 'yaml', 'jiti', 'zod'],
   },
-  // They run in a browser, and get everything else from the service they were loaded from.
+  // Pages run in a browser, and get everything else from the service that they were loaded from.
   pages: {
-    folders: ['core', 'pages'],
+    folders: ['core'],
     packages: ['preact', '@preact/signals', 'uplot', '@wallet-standard/', '@solana/wallet-standard-features'],
   },
-  client: { folders: ['core', 'chain', 'client', 'host'], packages: ['@noble/'] },
+  // A test of its own keeps Node out of the browser's client.
+  client: { folders: ['core', 'chain', 'dialects', 'host'], packages: ['@noble/', 'node:', '@photostructure/sqlite'] },
   localnet: {
-    folders: ['core', 'localnet'],
+    folders: ['core'],
     packages: ['node:', 'litesvm', 'ws', '@photostructure/sqlite', '@noble/', '@scure/base'],
   },
   cli: {
     folders: [
       'core',
       'chain',
-      'client',
-      'host',
-      'server',
-      'service',
-      'adapters',
       'ledger',
-      'venues',
+      'host',
       'localnet',
-      'gateway',
       'workers',
-      'cli',
+      'venues',
+      'client',
+      'paywall',
+      'api',
+      'compose',
+      'adapters',
+      'gateway',
     ],
     packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],
   },
-  '.': { folders: ['adapters', 'client', 'core', 'server', 'service'], packages: [] },
+  '.': { folders: ['adapters', 'client', 'core', 'paywall', 'api', 'compose'], packages: [] },
 }
-/** The only files of server and service that know which implementations there are. */
-const joiners = [
-  'compose/paywall.ts',
-  'compose/faucet.ts',
-  'compose/network.ts',
-  'compose/rates.ts',
-  'compose/settlement/settlement.ts',
-  'compose/test-payer.ts',
-  'compose/settlement/venue.ts',
-  'compose/check-payment.ts',
-  'compose/api.ts',
-  'compose/developers.ts',
-  'compose/webhooks.ts',
-  'compose/payouts.ts',
-]
-const joinable = ['chain', 'ledger', 'host', 'localnet', 'workers', 'rates', 'venues']
-/** The parts of the client that live on files, and so in Node only. */
-const nodeClient = [
-  'client/index.ts',
-  'client/agent-wallet.ts',
-  'client/journal/file.ts',
-  'client/journal/binary.ts',
-  'client/journal/schema.ts',
-  'client/download/download.ts',
-  'client/download/part-file.ts',
-]
+
+/** Sub-folders from the lowest to the highest: each may import those to its left. */
+const orders: Readonly<Record<string, readonly string[]>> = {
+  core: ['errors', 'encoding', 'money', 'payment', 'payouts', 'protocol', 'ports', 'checkout', 'service'],
+  chain: ['rpc', 'accounts', 'read', 'keys', 'send', 'wallets'],
+  ledger: ['rules', 'sql', 'memory', 'sqlite', 'postgres'],
+  paywall: ['config', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],
+  api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'routes'],
+}
+const mostFiles = 15
+/** A database has one file for each port of the ledger, and its schema. */
+const databases = ['ledger/sqlite', 'ledger/postgres']
 
 function isAllowed({ file, to, isLocal }: Import): boolean {
-  const rule = rules[folderOf(file)]
-  if (isLocal && joiners.includes(file) && joinable.includes(folderOf(to))) return true
-  if (isLocal) return rule?.folders.includes(folderOf(to)) === true
-  if (nodeClient.includes(file) && /^(node:|@photostructure\/sqlite)/.test(to)) return true
+  const folder = folderOf(file)
+  const rule = rules[folder]
+  if (isLocal) return folderOf(to) === folder || rule?.folders.includes(folderOf(to)) === true
   return rule?.packages.some((name) => to === name || to.startsWith(/[/:]$/.test(name) ? name : `${name}/`)) === true
 }
+
+/**
+ * Arrows within every folder, at all depths. The nodes are its sub-folders, each as a whole, and its files, each by itself:
+ * `paywall/claim/admit.ts` → `paywall/runtime/runtime.ts` is an arrow from `paywall/claim` to `paywall/runtime`.
+ */
+const innerArrows: readonly { readonly from: string; readonly to: string; readonly by: Import }[] = imports.flatMap(
+  (by) => {
+    const [from, to] = [by.file.split('/'), by.to.split('/')]
+    const depth = from.findIndex((name, index) => name !== to[index])
+    if (!by.isLocal || depth < 1) return []
+    return [{ from: from.slice(0, depth + 1).join('/'), to: to.slice(0, depth + 1).join('/'), by }]
+  },
+)
+
+/** The first cycle that is found, as a path that ends where it began. */
+function findCycle(arrows: readonly { readonly from: string; readonly to: string }[]): readonly string[] {
+  const edges = new Map<string, Set<string>>()
+  for (const { from, to } of arrows) edges.set(from, (edges.get(from) ?? new Set()).add(to))
+  const done = new Set<string>()
+  const visit = (node: string, path: readonly string[]): readonly string[] => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    if (done.has(node)) return []
+    for (const to of edges.get(node) ?? []) {
+      const cycle = visit(to, [...path, node])
+      if (cycle.length > 0) return cycle
+    }
+    done.add(node)
+    return []
+  }
+  for (const node of edges.keys()) {
+    const cycle = visit(node, [])
+    if (cycle.length > 0) return cycle
+  }
+  return []
+}
+
+/** The sources of the entry points in package.json. */
+const { exports: entries, bin } = JSON.parse(readFileSync(join(src, '../package.json'), 'utf8'))
+const entryFiles: readonly string[] = [
+  ...new Set(
+    [...JSON.stringify([entries, bin]).matchAll(/"(?:\.\/)?dist\/([\w/-]+)\.js"/g)].map(([, path]) => `${path}.ts`),
+  ),
+]
 
 /** A file without its comments. */
 function codeOf(file: string): string {
@@ -161,22 +196,38 @@ describe('layers', () => {
     })
   })
 
-  it('are kept: every file imports only what its folder may', () => {
+  it('every file imports only the folders and packages that its own folder may import', () => {
     expect(files.filter((file) => rules[folderOf(file)] === undefined)).toEqual([])
+    expect(Object.keys(rules).filter((folder) => !files.some((file) => folderOf(file) === folder))).toEqual([])
     expect(imports.filter((one) => !isAllowed(one))).toEqual([])
   })
 
-  it('has no cycles', () => {
-    const edges = new Map<string, string[]>()
-    for (const { file, to, isLocal } of imports) if (isLocal) edges.set(file, [...(edges.get(file) ?? []), to])
-    const done = new Set<string>()
-    const visit = (file: string, path: readonly string[]): void => {
-      expect(path.includes(file) ? [...path.slice(path.indexOf(file)), file] : [], 'a cycle').toEqual([])
-      if (done.has(file)) return
-      for (const to of edges.get(file) ?? []) visit(to, [...path, file])
-      done.add(file)
-    }
-    for (const file of files) visit(file, [])
+  it('no files import each other in a cycle', () => {
+    expect(findCycle(imports.filter((one) => one.isLocal).map(({ file, to }) => ({ from: file, to })))).toEqual([])
+  })
+
+  it('arrows between sub-folders run in one direction', () => {
+    expect(innerArrows.length).toBeGreaterThan(300)
+    expect(findCycle(innerArrows)).toEqual([])
+  })
+
+  it.each(Object.entries(orders))('the sub-folders of %s import only those below them', (folder, order) => {
+    const rank = (path: string) => order.indexOf(path.slice(folder.length + 1))
+    const present = new Set(
+      files.filter((file) => folderOf(file) === folder).map((file) => file.split('/').slice(1, -1)[0]),
+    )
+    expect([...present].filter((name) => name !== undefined).sort()).toEqual([...order].sort())
+    const arrows = innerArrows.filter(
+      ({ from, to }) => rank(from) >= 0 && rank(to) >= 0 && from.startsWith(`${folder}/`),
+    )
+    expect(arrows.length).toBeGreaterThan(3)
+    expect(arrows.filter(({ from, to }) => rank(to) > rank(from)).map(({ by }) => `${by.file} → ${by.to}`)).toEqual([])
+  })
+
+  it(`no folder has more than ${mostFiles} files`, () => {
+    const sizes = new Map<string, number>()
+    for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
+    expect([...sizes].filter(([folder, size]) => size > mostFiles && !databases.includes(folder))).toEqual([])
   })
 
   it('keeps Node out of the browser’s client', () => {
@@ -186,19 +237,11 @@ describe('layers', () => {
     expect(reached.size).toBeGreaterThan(20)
   })
 
-  it.each([
-    'index.ts',
-    'server.ts',
-    'client/index.ts',
-    'adapters/node.ts',
-    'gateway/index.ts',
-    'localnet/index.ts',
-    'cli/main.ts',
-  ])('loads no binary with %s: a machine that does not use it need not have it', (entry) => {
+  it.each(entryFiles)('loads no binary with %s: a machine that does not use it need not have it', (entry) => {
     const reached = reachedFrom(entry, (one) => !one.isLazy)
     const native = imports.filter((one) => reached.has(one.file) && !one.isLazy && isBinary(one.to))
     expect(native).toEqual([])
-    expect(reached.size).toBeGreaterThan(10)
+    expect(files).toContain(entry)
     expect(imports.filter((one) => isBinary(one.to)).length).toBeGreaterThan(3)
   })
 })
@@ -209,10 +252,10 @@ describe('ways of writing', () => {
     expect(files.filter((file) => vague.test(file))).toEqual([])
   })
 
-  it('nobody but the clocks asks for the time', () => {
-    const clocks = ['host/clock.ts', 'localnet/bank/clock.ts', 'pages/look/clock.ts']
+  it('only clocks ask for the time, one for each of host, localnet and pages', () => {
     const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
-    expect(asking.filter((file) => !clocks.includes(file))).toEqual([])
+    expect(asking.filter((file) => !file.endsWith('/clock.ts'))).toEqual([])
+    expect(asking.map(folderOf).sort()).toEqual(['host', 'localnet', 'pages'])
   })
 
   it('core runs anywhere: no process, no Buffer, no timers, no randomness besides the nonce', () => {
@@ -220,7 +263,7 @@ describe('ways of writing', () => {
     const random = /getRandomValues|Math\.random|randomUUID/
     const wrong = files
       .filter((file) => file.startsWith('core/'))
-      .filter((file) => impure.test(codeOf(file)) || (file !== 'core/encoding/nonce.ts' && random.test(codeOf(file))))
+      .filter((file) => impure.test(codeOf(file)) || (!file.endsWith('/nonce.ts') && random.test(codeOf(file))))
     expect(wrong).toEqual([])
   })
 })

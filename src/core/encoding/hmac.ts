@@ -2,7 +2,7 @@
  * HMAC-SHA-256 with the key's work done ahead.
  *
  * Every 402 costs two of these. The library spends most of its time on objects; this file keeps the two prepared states
- * and runs only the compressions. `mac.test.ts` compares it with the library.
+ * and runs only the compressions. `hmac.test.ts` compares it with the library.
  */
 const roundConstants = new Int32Array([
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98,

@@ -78,4 +78,5 @@ function isUnit(text: string | undefined): text is Unit {
   return units.includes(text as Unit)
 }
 
+/** How many bytes of a metered response are reserved at first. Later slices grow. */
 export const firstSlice = 65_536n

@@ -1,5 +1,5 @@
 /**
- * The step of the PostgreSQL schema for what is owed and what goes out, as `sqlite-dues-schema.ts` has it. Names are compared
+ * The step of the PostgreSQL schema for what is owed and what goes out, as `sqlite/dues-schema.ts` has it. Names are compared
  * by their bytes there and here.
  */
 export const duesStep = `
@@ -133,7 +133,7 @@ const signatureBytes = (text: string) => `(WITH RECURSIVE
   SELECT decode(string_agg(lpad(to_hex(mod(value, 256)::int), 2, '0'), '' ORDER BY place), 'hex') FROM bytes)`
 const setRefunded = 'DO UPDATE SET refunded = excluded.refunded, refunded_worth = excluded.refunded_worth'
 
-/** As `sqlite-dues-schema.ts` has it. */
+/** As `sqlite/dues-schema.ts` has it. */
 export const netStep = `
   ALTER TABLE paystile_dispatches ADD COLUMN payment bytea;
   WITH told AS (SELECT id, (('"' || about || '"')::jsonb #>> '{}')::jsonb AS facts FROM paystile_dispatches

@@ -1,7 +1,7 @@
 /**
  * The ledger in one SQLite file, for one machine. Several processes may share the file.
  *
- * Every call holds the write lock while the rule of `account.ts` decides, takes effect as a whole or not at all, and is
+ * Every call holds the write lock while the rule of `rules/grants.ts` decides, takes effect as a whole or not at all, and is
  * on the disk before the answer is given.
  */
 import { resolve } from 'node:path'

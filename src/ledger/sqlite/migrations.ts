@@ -11,7 +11,7 @@ import { checkVersion, LedgerConfigurationError } from '../identity.ts'
 import { duesStep, netStep, signingsStep, voidsStep } from './dues-schema.ts'
 
 /**
- * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `sqlite.ts` writes it. A late payment has
+ * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `ledger.ts` writes it. A late payment has
  * state 'late'; one that the chain took back has finality 'reverted'; grants exist only while they are held, so the row of the payment is all that stays of a delivery.
  */
 export const steps: readonly string[] = [

@@ -1,7 +1,7 @@
 /**
  * Pays on chain what is owed, many payees in one transaction, each accrual once.
  *
- * What a payout pays is reserved when it is planned, and its bytes are kept before they are sent (`dispatching.ts`): so this
+ * What a payout pays is reserved when it is planned, and its bytes are kept before they are sent (`outgoing-transactions.ts`): so this
  * may run in several processes, and be killed at any line.
  */
 import { mapAtOnce } from '../../core/encoding/map-limit.ts'

@@ -2,7 +2,7 @@
  * Converts what a wallet receives into the token its owner settles in, through a venue, once a threshold is reached.
  *
  * A conversion holds the lane of its wallet and token from before it is signed until it has landed or can no longer land
- * (`dispatching.ts`): so this may run in several processes, and be killed at any line, and a balance is converted once.
+ * (`outgoing-transactions.ts`): so this may run in several processes, and be killed at any line, and a balance is converted once.
  */
 import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
