@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { codeOf, type Shop } from '../harness/shop.ts'
 import { createStand, type Stand, txOf } from '../harness/stand.ts'
@@ -77,7 +78,7 @@ const serveGateway: Serve = async (options, handler) => {
   return { url, ready, readiness: gateway.readiness, metrics: async () => '', stop: gateway.close, close }
 }
 
-const places = [...adapters, ['Gateway', serveGateway] as const]
+const places = [...cells(adapters, 2), ['Gateway', serveGateway] as const]
 
 /** A client that can stop reading in the middle of an answer. */
 interface Reader {
