@@ -25,9 +25,12 @@ function projectOf(file: string): Project {
   return file.startsWith('src/') ? 'unit' : 'e2e'
 }
 
-/** `npm run test:long` runs the files that have a full form. */
+/** `npm run test:long` runs the files that have a full form, and those that have no other. */
 const isLong = process.env['PAYSTILE_TEST_LONG'] === '1'
-const chosen = files.filter((file) => !isLong || textOf(file).includes('harness/length.ts'))
+const hasOnlyLong = (file: string) => file.endsWith('.long.test.ts')
+const chosen = files.filter((file) =>
+  isLong ? hasOnlyLong(file) || textOf(file).includes('harness/length.ts') : !hasOnlyLong(file),
+)
 
 const setups: Readonly<Partial<Record<Project, string>>> = {
   browser: 'tests/setup/browser.ts',

@@ -1,7 +1,7 @@
 // `npm run torture -- --agents`: agents in processes of their own share a wallet and a journal, pay over a hostile node
 // (hostile.mjs), and are killed again and again. Afterwards the chain is read from outside: every resource was paid for
 // once, and every payment was served once.
-//   --purchases N   how many resources are bought (300)     --kills N   how many agents are killed at least (60)
+//   --purchases N   how many resources are bought (300)     --kills N   how many agents are killed (60)
 //   --sqlite        the service keeps one file instead of PostgreSQL     --json   nothing but the result
 import { fork, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -116,7 +116,7 @@ async function runAgent(urls) {
   })
   const ended = once(child, 'close')
   child.stdout?.once('data', async () => {
-    if (Math.random() < 0.3) return
+    if (tally.kills >= kills || Math.random() < 0.3) return
     await pause(Math.random() * 4_000)
     if (child.exitCode === null && child.kill('SIGKILL')) tally.kills += 1
   })

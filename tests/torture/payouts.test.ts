@@ -1,14 +1,16 @@
 /** Real workers, killed while they pay. `npm run torture -- --payouts` does it 500 times. */
 import { expect, it } from 'vitest'
-import { size } from '../harness/length.ts'
+import { cells, size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
 const cycles = size(2, 20)
 
-it.each([
+const places: readonly (readonly [name: string, flag: string])[] = [
   ['one database', '--postgres'],
   ['one file', '--sqlite'],
-])(
+]
+
+it.each(cells(places, 2))(
   'T147, T148, T149, T150, T172: two workers on %s are killed behind a hostile node, and everybody is paid once',
   async (_name, flag) => {
     const tally = await runScript('./payouts.mjs', '--cycles', String(cycles), '--payers', String(size(4, 12)), flag)

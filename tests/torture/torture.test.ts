@@ -1,14 +1,16 @@
 /** Real servers, killed under load. `npm run torture -- --seconds 60` does it for longer. */
 import { expect, it } from 'vitest'
-import { size } from '../harness/length.ts'
+import { cells, size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
 const kills = String(size(1, 3))
 
-it.each([
+const places: readonly (readonly [name: string, flags: readonly string[]])[] = [
   ['four servers on one database', []],
   ['one server on a file', ['--sqlite']],
-])(
+]
+
+it.each(cells(places, 2, 1))(
   'T115, T116: %s are killed under load, and every payment is served, once',
   async (_name, flags) => {
     const tally = await runScript(

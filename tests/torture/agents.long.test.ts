@@ -1,15 +1,13 @@
 /** Real agents, killed while they pay. `npm run torture -- --agents` buys 300 resources and kills 60. */
 import { expect, it } from 'vitest'
-import { size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
-const [purchases, kills] = [size(6, 60), size(2, 12)]
-const flags = ['--purchases', String(purchases), '--kills', String(kills)]
+const kills = 12
 
 it('T159, T172: agents are killed behind a hostile node, and every resource is paid for once and served', async () => {
-  const tally = await runScript('./agents.mjs', ...flags, '--sqlite')
+  const tally = await runScript('./agents.mjs', '--purchases', '60', '--kills', String(kills), '--sqlite')
   expect(tally).toMatchObject({ isDone: true, doubles: 0, forgotten: 0 })
   expect(tally['kills']).toBeGreaterThanOrEqual(kills)
   // A fork may take back a payment that was delivered.
   expect(tally['payments']).toBeGreaterThan(0)
-}, 120_000)
+}, 300_000)
