@@ -1,6 +1,6 @@
 // The worker that pays, as `paystile worker` runs it.
 import { readRoutesConfig } from '../../dist/api/options.js'
-import { startMoneyOut } from '../../dist/compose/payouts.js'
+import { startPayoutWorkers } from '../../dist/compose/payouts.js'
 import { handleFor } from '../../dist/compose/paywall.js'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -9,7 +9,7 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} }
 export async function open(options) {
   const config = readRoutesConfig({ ...options, log: silent }, {})
   const handle = handleFor(config.service, silent)
-  const money = await startMoneyOut(await handle.get(), config)
+  const money = await startPayoutWorkers(await handle.get(), config)
   return {
     facts: {},
     answers: {},

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
 import type { Pass } from '../paywall/delivery/pass.ts'
-import type { Entry } from '../paywall/handle-request.ts'
+import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
 
@@ -17,19 +17,20 @@ export function enterNode(
     readonly fail: (error: unknown) => void
   },
 ): void {
-  const proceed = (entry: Entry): void => (entry.kind === 'answer' ? turn.answer(entry) : turn.admit(entry.pass))
-  const entry = paywall.enter(incomingOf(request, target))
+  const proceed = (entry: RequestOutcome): void =>
+    entry.kind === 'answer' ? turn.answer(entry) : turn.admit(entry.pass)
+  const entry = paywall.enter(readIncoming(request, target))
   if (entry instanceof Promise) entry.then(proceed).catch(turn.fail)
   else proceed(entry)
 }
 
 /** `own` is the framework's own request, where it has one: an application may answer several inside one of Node's. */
-export function incomingOf(request: IncomingMessage, target: string, own?: Request): Incoming {
+export function readIncoming(request: IncomingMessage, target: string, own?: Request): Incoming {
   const { headers } = request
   return {
     request: own ?? request,
     method: own?.method ?? request.method ?? 'GET',
-    target: targetOf(target),
+    target: readTarget(target),
     header: (name) => {
       const value = headers[name]
       return Array.isArray(value) ? value.join(', ') : value
@@ -42,7 +43,7 @@ export function incomingOf(request: IncomingMessage, target: string, own?: Reque
   }
 }
 
-export function targetOf(target: string): string {
+export function readTarget(target: string): string {
   return target.startsWith('/') ? target : pathOf(target)
 }
 

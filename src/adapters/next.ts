@@ -4,7 +4,7 @@ import type { ProviderOptions } from '../paywall/config/options.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { followResponses } from './node-response/current-response.ts'
-import { beginDelivery, deliver, incomingOf, nobody, responseOf } from './web.ts'
+import { beginDelivery, createResponse, deliver, ignoreNext, readWebIncoming } from './web.ts'
 
 type RouteHandler<Call extends readonly unknown[]> = (request: Request, ...rest: Call) => Response | Promise<Response>
 type Protect = <Call extends readonly unknown[]>(
@@ -24,11 +24,11 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
   const protect: Protect =
     (handler) =>
     async (request, ...rest) => {
-      const entry = await paywall.enter(incomingOf(request))
-      if (entry.kind === 'answer') return responseOf(entry)
+      const entry = await paywall.enter(readWebIncoming(request))
+      if (entry.kind === 'answer') return createResponse(entry)
       if (!entry.pass) return handler(request, ...rest)
       const delivery = beginDelivery(entry.pass, request)
-      if (!delivery) return nobody()
+      if (!delivery) return ignoreNext()
       try {
         return deliver(delivery, await handler(request, ...rest))
       } catch (error) {
@@ -39,7 +39,7 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
           throw error
         }
         entry.pass.end('failed', 0)
-        return responseOf(paywall.handlerFailed(error))
+        return createResponse(paywall.handlerFailed(error))
       }
     }
   return withLifecycle(paywall, protect)

@@ -8,13 +8,13 @@ import type { Answer, Incoming } from '../core/encoding/http.ts'
 import { cacheDirective } from '../core/encoding/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
 import { emptyBody, wrappingFor } from '../paywall/config/envelope.ts'
-import type { Gauge } from '../paywall/delivery/byte-quota.ts'
+import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'
 import type { Pass } from '../paywall/delivery/pass.ts'
 import { readWebBody } from './body.ts'
 import { awaitEnd } from './node-response/arrival.ts'
 import { responseBehind } from './node-response/current-response.ts'
 
-export function incomingOf(request: Request): Incoming {
+export function readWebIncoming(request: Request): Incoming {
   const url = new URL(request.url)
   return {
     request,
@@ -29,7 +29,7 @@ export function incomingOf(request: Request): Incoming {
   }
 }
 
-export function responseOf(answer: Answer): Response {
+export function createResponse(answer: Answer): Response {
   // A 204 may not carry a body, not even an empty one.
   const { status, headers, cookies = [] } = answer
   const response = new Response(answer.body === '' ? null : answer.body, { status, headers })
@@ -56,7 +56,7 @@ export function beginDelivery(pass: Pass, { method, signal }: Request): Delivery
 }
 
 /** The answer to nobody. */
-export function nobody(): Response {
+export function ignoreNext(): Response {
   return new Response(null, { status: 499 })
 }
 
@@ -84,7 +84,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
   if (beginning.instead) {
     response.body?.cancel().catch(() => {})
     pass.end('failed', 0)
-    return responseOf(beginning.instead)
+    return createResponse(beginning.instead)
   }
   for (const [name, value] of beginning.headers) setPaidHeader(headers, name, value)
   const wrapping = wrappingFor(pass.envelope, {
@@ -115,7 +115,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
 const flushMs = 25
 
 /** A body as far as its gauge allows. One that is cut short of what was announced breaks off: it must not look whole. */
-function metered(gauge: Gauge, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
+function metered(gauge: ByteQuota, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   let rest: Uint8Array = new Uint8Array()
   const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {

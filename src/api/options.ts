@@ -6,7 +6,7 @@ import type { MintTable } from '../core/money/tokens.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Webhook } from '../core/service/webhooks.ts'
 import type { Environment, ServiceConfig } from '../paywall/config/config.ts'
-import { checkService, openKeyring, serviceConfigOf, withEnvironment } from '../paywall/config/config.ts'
+import { checkService, openKeyring, readServiceConfig, withEnvironment } from '../paywall/config/config.ts'
 import { accountKeyOption, address, readMints } from '../paywall/config/mints.ts'
 import type { AccountKey, ProviderOptions } from '../paywall/config/options.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
@@ -149,7 +149,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const rewards = readRewardsOption(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
-    service: serviceConfigOf(read, keyring),
+    service: readServiceConfig(read, keyring),
     mints,
     rates,
     rewards,

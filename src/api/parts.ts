@@ -1,6 +1,6 @@
 /** What the service's own addresses are made of, and what a request to one of them brings along. */
 import type { MintTable } from '../core/money/tokens.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { SignIn } from './auth/sign-in.ts'
 import type { Developers } from './developers/developers.ts'
 import type { Exports } from './exports/routes.ts'
@@ -11,7 +11,7 @@ import type { SettlementView } from './rewards/settlement.ts'
 import type { MoneyOutView } from './rewards/view.ts'
 
 export interface RoutesParts {
-  readonly service: Service
+  readonly service: Runtime
   /** Beside those that are known and those of what is sold. */
   readonly mints: MintTable
   /** Wallets that may read. Undefined for the recipients. */

@@ -3,12 +3,12 @@
  * keeps. What is private is for owners; nothing is cached; what goes wrong is told by a stable code.
  */
 import type { DecimalsOf, MintTable } from '../core/money/tokens.ts'
-import { decimalsOf, knownMints } from '../core/money/tokens.ts'
+import { findDecimals, knownMints } from '../core/money/tokens.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock } from '../core/runtime.ts'
 import type { Catalog } from '../paywall/runtime/catalog.ts'
-import { createBudget } from '../paywall/runtime/rate-limit.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import { createCursors } from './analytics/cursor.ts'
 import { outgoingOf } from './analytics/records.ts'
 import type { BooksParts } from './analytics/reports.ts'
@@ -18,7 +18,7 @@ import type { Access, Visitor } from './http/access.ts'
 import { createAccess, mayRead, turnAway } from './http/access.ts'
 import { problem } from './http/errors.ts'
 import { endpoints, isOwnPath } from './http/paths.ts'
-import type { Row, Visit } from './http/route.ts'
+import type { ApiVisit, Row } from './http/route.ts'
 import type { RoutesParts } from './parts.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
 import { recipientsOf } from './public/discovery.ts'
@@ -70,11 +70,11 @@ export function createRoutes(parts: RoutesParts): Routes {
       service,
       mints,
       trustProxy: parts.trustProxy,
-      reads: createBudget(clock),
+      reads: createRateLimit(clock),
       shown: createShownTransactions(clock),
     },
   })
-  const visit = (request: Request, visitor: Visitor): Visit => {
+  const visit = (request: Request, visitor: Visitor): ApiVisit => {
     let access: Promise<Access> | undefined
     return {
       request,
@@ -122,14 +122,14 @@ const noMoneyOut: MoneyOutView = {
 }
 
 /** All mints that the service knows, those of what is sold first. */
-export function mintsOf({ config, catalog }: Service, configured: MintTable): MintTable {
+export function mintsOf({ config, catalog }: Runtime, configured: MintTable): MintTable {
   const sold = catalog.entries().map((entry) => entry.mints)
   return Object.assign({}, knownMints[config.network], configured, ...sold)
 }
 
 /** By the mints of the moment: what is sold may change. */
-export function decimalsFor(service: Service, configured: MintTable): DecimalsOf {
-  return (token) => decimalsOf(token, mintsOf(service, configured))
+export function decimalsFor(service: Runtime, configured: MintTable): DecimalsOf {
+  return (token) => findDecimals(token, mintsOf(service, configured))
 }
 
 /** The wallets that may read what a service earns. */
@@ -137,7 +137,7 @@ export function ownersOf(owners: readonly string[] | undefined, catalog: Catalog
   return owners ?? recipientsOf(catalog.entries())
 }
 
-function failed({ log }: Service, error: unknown): Response {
+function failed({ log }: Runtime, error: unknown): Response {
   const why = error instanceof Error ? error.message : String(error)
   if (error instanceof LedgerUnavailable) {
     log.error('ledger unavailable', { why })
@@ -147,7 +147,7 @@ function failed({ log }: Service, error: unknown): Response {
   return problem('internal_error')
 }
 
-async function dispatch(table: readonly Row[], visit: Visit): Promise<Response> {
+async function dispatch(table: readonly Row[], visit: ApiVisit): Promise<Response> {
   const { request, url } = visit
   const rows = rowsFor(table, url.pathname)
   if (rows.length === 0) return problem('not_found', { detail: `What there is, ${endpoints.openapi} says.` })
@@ -174,7 +174,7 @@ function rowsFor(table: readonly Row[], path: string): readonly Row[] {
   })
 }
 
-async function serve(row: Row, visit: Visit): Promise<Response> {
+async function serve(row: Row, visit: ApiVisit): Promise<Response> {
   if (!row.isPrivate) return row.handle(visit)
   const access = await visit.access()
   return mayRead(access) ? row.handle(visit) : turnAway(access)

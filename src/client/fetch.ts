@@ -4,14 +4,14 @@
 import { PaymentError } from './errors.ts'
 import type { ClientOptions } from './options.ts'
 import { readCall } from './options.ts'
-import { candidatesOf } from './policy.ts'
+import { listCandidates } from './policy.ts'
 import { createHints, shareOrBuy, useKnown } from './request/allowances.ts'
-import type { ClientParts, Errand } from './request/paid-request.ts'
+import type { ClientParts, PaidRequest } from './request/paid-request.ts'
 import { prepare } from './request/paid-request.ts'
-import { follow } from './request/recover.ts'
-import { bring } from './request/redeem.ts'
-import type { Asked } from './request/request-challenge.ts'
-import { ask, payFor } from './request/request-challenge.ts'
+import { recover } from './request/recover.ts'
+import { redeem } from './request/redeem.ts'
+import type { ChallengeReading } from './request/request-challenge.ts'
+import { payFor, requestChallenge } from './request/request-challenge.ts'
 
 export interface FetchWith402 {
   (url: string | URL | Request, options: ClientOptions & RequestInit): Promise<Response>
@@ -27,7 +27,7 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
     const paid = (await resume(parts, errand)) ?? (await useKnown(parts, errand, hints))
     if (paid) return paid
     for (;;) {
-      const asked = await ask(parts, errand)
+      const asked = await requestChallenge(parts, errand)
       if (!('kind' in asked)) return asked
       const { scope, url } = asked
       if (scope === undefined) return buy(parts, errand, asked)
@@ -41,10 +41,10 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
 }
 
 /** Checks all that can be checked without paying, and gives back the 402. */
-async function price(parts: ClientParts, errand: Errand): Promise<Response> {
-  const asked = await ask(parts, errand)
+async function price(parts: ClientParts, errand: PaidRequest): Promise<Response> {
+  const asked = await requestChallenge(parts, errand)
   if (!('kind' in asked)) return asked
-  candidatesOf(asked.challenge, asked.network, errand.options)
+  listCandidates(asked.challenge, asked.network, errand.options)
   return asked.response
 }
 
@@ -52,7 +52,7 @@ async function price(parts: ClientParts, errand: Errand): Promise<Response> {
  * Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. Requests that differ
  * in no more than a header look the same from here: what turns out to be for another one is kept for that.
  */
-async function resume(parts: ClientParts, errand: Errand): Promise<Response | undefined> {
+async function resume(parts: ClientParts, errand: PaidRequest): Promise<Response | undefined> {
   const { journal, tell, key } = errand
   const others: string[] = []
   try {
@@ -60,8 +60,8 @@ async function resume(parts: ClientParts, errand: Errand): Promise<Response | un
       const { tx = '', requestId } = intent
       others.push(requestId)
       tell({ kind: 'resumed', tx, requestId })
-      const landed = intent.state === 'landed' ? intent : await follow(parts, errand, intent)
-      const brought = landed && (await bring(parts, errand, landed, new URL(landed.url), ['binding_mismatch']))
+      const landed = intent.state === 'landed' ? intent : await recover(parts, errand, intent)
+      const brought = landed && (await redeem(parts, errand, landed, new URL(landed.url), ['binding_mismatch']))
       if (brought?.kind !== 'brought') continue
       others.pop()
       return brought.response
@@ -73,12 +73,12 @@ async function resume(parts: ClientParts, errand: Errand): Promise<Response | un
 }
 
 /** Buys what is for this request only. */
-async function buy(parts: ClientParts, errand: Errand, asked: Asked): Promise<Response> {
+async function buy(parts: ClientParts, errand: PaidRequest, asked: ChallengeReading): Promise<Response> {
   const { requestId } = asked.challenge
   await asked.response.body?.cancel()
   const intent = await payFor(parts, errand, asked)
   try {
-    const brought = await bring(parts, errand, intent, asked.url)
+    const brought = await redeem(parts, errand, intent, asked.url)
     if (brought.kind === 'brought') return brought.response
     throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
       requestId,

@@ -103,7 +103,7 @@ export interface Call {
   readonly options: ClientOptions
 }
 
-export function timeoutOf({ timeoutMs = 120_000 }: ClientOptions): number {
+export function readTimeout({ timeoutMs = 120_000 }: ClientOptions): number {
   return timeoutMs
 }
 

@@ -7,12 +7,12 @@ import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/mon
 import type { Mint, MintTable, Network, TokenCode } from '../core/money/tokens.ts'
 import {
   checkMints,
-  decimalsOf,
+  findDecimals,
+  findMint,
   isNetwork,
   isSameMint,
   isTokenCode,
   knownMints,
-  mintOf,
   tokenCodes,
 } from '../core/money/tokens.ts'
 import type { Challenge } from '../core/protocol/challenge.ts'
@@ -88,7 +88,7 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
 }
 
 /** The ways to pay that the policy allows, the preferred first. Throws when there is none, with the reason. */
-export function candidatesOf(challenge: Challenge, network: Network, options: PolicyOptions): readonly Candidate[] {
+export function listCandidates(challenge: Challenge, network: Network, options: PolicyOptions): readonly Candidate[] {
   const { requestId, acceptedMints } = challenge
   const wanted = options.tokens ?? acceptedMints
   const tokens = wanted.filter((token) => acceptedMints.includes(token))
@@ -123,9 +123,9 @@ function readCandidate(
 ): Candidate | PaymentError {
   const { requestId } = challenge
   const mints: MintTable = { ...knownMints[network], ...options.mints }
-  const mint = mintOf(token, mints)
-  const decimals = decimalsOf(token, mints)
-  const offered = mintOf(token, challenge.mints ?? {})
+  const mint = findMint(token, mints)
+  const decimals = findDecimals(token, mints)
+  const offered = findMint(token, challenge.mints ?? {})
   if (decimals === undefined || (offered && !isSameMint(offered, mint))) {
     return new PaymentError(
       'mint_not_allowed',
@@ -152,7 +152,7 @@ function readCandidate(
 }
 
 /** The budgets that apply to a candidate, in base units. */
-export function limitsFor({ token, decimals }: Candidate, options: PolicyOptions): Limits {
+export function readLimits({ token, decimals }: Candidate, options: PolicyOptions): Limits {
   const perDay = readLimit(options.budget?.perDay ?? {}, token, decimals)
   const perHost = readLimit(options.budget?.perHost ?? {}, token, decimals)
   return { ...(perDay !== undefined && { perDay }), ...(perHost !== undefined && { perHost }) }

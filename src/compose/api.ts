@@ -22,13 +22,13 @@ import { openGoogleSheets } from '../host/net/google-sheets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import type { ServiceHandle } from '../paywall/paywall.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
 import { type OpenDevelopers, openDevelopers } from './developers.ts'
-import { type MoneyOut, startMoneyOut, viewOf } from './payouts.ts'
+import { createPayoutsView, type OpenPayouts, startPayoutWorkers } from './payouts.ts'
 import { handleFor, openLog } from './paywall.ts'
-import { settlementViewOf } from './settlement/view.ts'
+import { createSettlementView } from './settlement/view.ts'
 import { openWebhooks } from './webhooks.ts'
 
 /**
@@ -53,7 +53,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   })
   let opened: Routes | undefined
   let developers: OpenDevelopers | undefined
-  const open = (service: Service): Routes => {
+  const open = (service: Runtime): Routes => {
     developers ??= openDevelopersOf(config, service)
     opened ??= createRoutes({
       ...partsFor(config, service, sheets?.port, paying.current),
@@ -83,7 +83,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
 }
 
 /** Only hosts that the rules name can be verified, so that nobody makes us ask others. */
-function openDevelopersOf(config: RoutesConfig, service: Service): OpenDevelopers | undefined {
+function openDevelopersOf(config: RoutesConfig, service: Runtime): OpenDevelopers | undefined {
   const { rewards, publicUrl, origins, trustProxy } = config
   if (!rewards || rewards.rules.developerBps === 0) return undefined
   const hosts = [...new Set(rewards.rules.hosts.map(({ host }) => host))]
@@ -92,14 +92,14 @@ function openDevelopersOf(config: RoutesConfig, service: Service): OpenDeveloper
 
 interface Paying extends Attached {
   /** Undefined before it has begun. */
-  current(): MoneyOut | undefined
+  current(): OpenPayouts | undefined
 }
 
 function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig): Paying {
-  let money: MoneyOut | undefined
+  let money: OpenPayouts | undefined
   if (!config.rewards && config.refundKey === undefined) return { current: () => undefined, stop: async () => {} }
   const { stop } = attach(handle, async (service) => {
-    money = await startMoneyOut(service, config)
+    money = await startPayoutWorkers(service, config)
     const developers = openDevelopersOf(config, service)
     const checks = developers?.startChecks()
     const { stop: end } = money
@@ -116,9 +116,9 @@ function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig
 
 function partsFor(
   config: RoutesConfig,
-  service: Service,
+  service: Runtime,
   sheets: SheetsPort | undefined,
-  money: () => MoneyOut | undefined,
+  money: () => OpenPayouts | undefined,
 ): RoutesParts {
   const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
   const { sessionSeconds, linkTtlSeconds } = config
@@ -134,8 +134,8 @@ function partsFor(
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
   const pay = createPayRoute({ service, publicUrl, icon })
-  const moneyOut = viewOf(service, config, money)
-  const told = { moneyOut, settlement: settlementViewOf(service) }
+  const moneyOut = createPayoutsView(service, config, money)
+  const told = { moneyOut, settlement: createSettlementView(service) }
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
   if (!shelf) return common
   const sites = { publicUrl, origins, trustProxy }

@@ -1,6 +1,6 @@
 /** Work that goes on beside a service, from the moment on at which the service has started. */
 import type { ServiceHandle } from '../paywall/paywall.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 
 export interface Attached {
   stop(): Promise<void>
@@ -18,7 +18,7 @@ const restMs = 30_000
 /** `begin` may answer undefined where there is nothing to do. What it throws is logged, under a name that says what waits. */
 export function attach(
   handle: Pick<ServiceHandle, 'get'>,
-  begin: (service: Service) => Promise<Attached | undefined> | Attached | undefined,
+  begin: (service: Runtime) => Promise<Attached | undefined> | Attached | undefined,
   name = 'cannot begin',
 ): Attachment {
   let isStopped = false
@@ -33,7 +33,7 @@ export function attach(
   // Work begins as soon as the service is there, before requests that wait for it. Why it does not start, it tells itself.
   const attempt = (): Promise<Attached | undefined> =>
     Promise.resolve(handle.get()).then(start, () => later(patienceMs))
-  const start = async (service: Service): Promise<Attached | undefined> => {
+  const start = async (service: Runtime): Promise<Attached | undefined> => {
     if (isStopped) return undefined
     try {
       return await begin(service)

@@ -9,7 +9,7 @@ import { readPrice } from '../core/money/price.ts'
 import type { MintTable, Network, TokenCode } from '../core/money/tokens.ts'
 import {
   checkMints,
-  decimalsOf,
+  findDecimals,
   genesisHashes,
   isNetwork,
   isTokenCode,
@@ -149,7 +149,7 @@ function readPayment(options: CheckOptions, mints: MintTable, problems: string[]
     problems.push(`mint: must be one of ${tokenCodes.join(', ')}`)
     return undefined
   }
-  const decimals = decimalsOf(mint, mints)
+  const decimals = findDecimals(mint, mints)
   if (decimals === undefined) problems.push(`mints.${mint}: give the mint's address, decimals and token program`)
   const price = readPrice(amount, mint, decimals ?? 0)
   if (price.kind === 'problem') problems.push(`amount: ${price.why}`)

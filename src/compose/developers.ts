@@ -4,7 +4,7 @@ import type { Developers } from '../api/developers/developers.ts'
 import { createDevelopers, isNamed } from '../api/developers/developers.ts'
 import { createDeveloperBook } from '../api/developers/registry.ts'
 import { createDocumentReader } from '../host/net/developer-documents.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { DeveloperChecks } from '../workers/developers.ts'
 import { startDeveloperChecks } from '../workers/developers.ts'
 
@@ -24,7 +24,7 @@ export interface OpenDevelopers {
 }
 
 /** Undefined where the ledger has no place for it. */
-export function openDevelopers(service: Service, settings: DeveloperSettings): OpenDevelopers | undefined {
+export function openDevelopers(service: Runtime, settings: DeveloperSettings): OpenDevelopers | undefined {
   const { clock, log, verifier, ledger, config, genesis } = service
   const { rewards, shelf } = ledger
   if (!rewards || !shelf) return undefined

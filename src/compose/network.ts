@@ -24,7 +24,7 @@ import { countInnerServers } from './open-paywalls.ts'
 export type Stops = (() => Promise<void> | void)[]
 
 /** What differs between a public cluster, a local chain elsewhere and one in this process. */
-export interface Ground {
+export interface NetworkContext {
   readonly clock: Clock
   readonly rpc: Rpc
   readonly urls: readonly string[]
@@ -38,19 +38,24 @@ export interface Ground {
 
 type Connect = (urls: readonly string[]) => Rpc
 
-export async function standOn(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
+export async function openNetwork(
+  config: ServiceConfig,
+  connect: Connect,
+  stops: Stops,
+  log: Log,
+): Promise<NetworkContext> {
   if (config.network !== 'localnet') return standOnCluster(config, connect)
   return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
 }
 
-function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): Ground {
+function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): NetworkContext {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
   const common = { clock: createWallClock(), genesis, keyring, welcome: async () => {} }
   return { ...common, rpc: connect(rpc), urls: rpc, usualLedger: () => usualLedger(network) }
 }
 
-async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<Ground> {
+async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stops): Promise<NetworkContext> {
   const rpc = connect(config.rpc)
   const genesis = await readGenesis(rpc.call)
   if (genesis === undefined) {
@@ -73,7 +78,7 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
 }
 
 /** A chain of its own that ends with this process, so its ledger needs no file either. */
-async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<Ground> {
+async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<NetworkContext> {
   const { startLocalnet } = await import('../localnet/index.ts')
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash

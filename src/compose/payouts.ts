@@ -6,18 +6,18 @@ import { formatUnits } from '../core/money/money.ts'
 import type { FrozenRates } from '../core/money/rates.ts'
 import { decimalsIn, hasRates } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
-import { mintOf, solDecimals } from '../core/money/tokens.ts'
-import type { Dispatches } from '../core/payouts/ports/outgoing.ts'
+import { findMint, solDecimals } from '../core/money/tokens.ts'
+import type { OutgoingTransactions } from '../core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../core/payouts/ports/rewards.ts'
 import type { RateJournal } from '../core/ports/journal.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { AccountKey } from '../paywall/config/options.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { Loop } from '../workers/loop.ts'
 import { startAccrual } from '../workers/payouts/accrual.ts'
 import type { PayoutsParts } from '../workers/payouts/limits.ts'
-import type { DispatchingParts } from '../workers/payouts/outgoing-transactions.ts'
+import type { OutgoingTransactionParts } from '../workers/payouts/outgoing-transactions.ts'
 import { createPauseSwitch } from '../workers/payouts/pause.ts'
 import type { Addresses } from '../workers/payouts/payees.ts'
 import { createAddresses } from '../workers/payouts/payees.ts'
@@ -27,7 +27,7 @@ import { planRefund, startRefunds } from '../workers/payouts/refunds.ts'
 import type { Attachment } from './attach.ts'
 import { attach } from './attach.ts'
 
-export interface MoneyOutConfig {
+export interface PayoutsConfig {
   readonly rewards: RewardsConfig | undefined
   /** Sends back what can be refunded. */
   readonly refundKey: AccountKey | undefined
@@ -36,9 +36,9 @@ export interface MoneyOutConfig {
 }
 
 /** What everything that goes out needs besides a key. */
-export interface Ground extends Omit<DispatchingParts, 'courier'> {
+export interface PayoutContext extends Omit<OutgoingTransactionParts, 'courier'> {
   readonly rewards: Rewards
-  readonly dispatches: Dispatches
+  readonly dispatches: OutgoingTransactions
   readonly books: Books
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
@@ -49,12 +49,12 @@ export interface Ground extends Omit<DispatchingParts, 'courier'> {
   /** From now on the ledger keeps what they were. */
   readonly keepRates: () => void
   readonly rateJournal: RateJournal | undefined
-  readonly clock: Service['clock']
-  readonly meter: Service['meter']
+  readonly clock: Runtime['clock']
+  readonly meter: Runtime['meter']
 }
 
 /** What goes out of a service, as far as it was set up. */
-export interface MoneyOut {
+export interface OpenPayouts {
   readonly payouts: PayoutsParts | undefined
   readonly refunds: RefundParts | undefined
   /** Does once, now, what is to be done. */
@@ -63,10 +63,10 @@ export interface MoneyOut {
 }
 
 /** Undefined where the ledger keeps nothing of it. */
-export function groundOf(
-  service: Service,
-  { mints, rates }: Pick<MoneyOutConfig, 'mints' | 'rates'>,
-): Ground | undefined {
+export function createPayoutContext(
+  service: Runtime,
+  { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
+): PayoutContext | undefined {
   const { chain, clock, log, meter, sealer, pseudonyms } = service
   const { rewards, dispatches, books } = service.ledger
   if (!rewards || !dispatches || !books) return undefined
@@ -91,8 +91,8 @@ export function groundOf(
 }
 
 /** Shares out, pays and sends back from now on. */
-export async function startMoneyOut(service: Service, config: MoneyOutConfig): Promise<MoneyOut> {
-  const ground = groundOf(service, config)
+export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig): Promise<OpenPayouts> {
+  const ground = createPayoutContext(service, config)
   const { rewards, refundKey } = config
   if (!ground) {
     if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
@@ -148,10 +148,10 @@ export async function startMoneyOut(service: Service, config: MoneyOutConfig): P
 }
 
 /** What people may see of it, and order. */
-export function viewOf(
-  service: Service,
-  { rewards, refundKey }: Pick<MoneyOutConfig, 'rewards' | 'refundKey'>,
-  current: () => MoneyOut | undefined,
+export function createPayoutsView(
+  service: Runtime,
+  { rewards, refundKey }: Pick<PayoutsConfig, 'rewards' | 'refundKey'>,
+  current: () => OpenPayouts | undefined,
 ): MoneyOutView {
   return {
     config: rewards,
@@ -177,11 +177,11 @@ export function viewOf(
 
 /** Everything that pays rewards; undefined where no key was given, or there is no NATIVE. */
 export async function openPayouts(
-  service: Service,
-  ground: Ground,
+  service: Runtime,
+  ground: PayoutContext,
   { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
 ): Promise<PayoutsParts | undefined> {
-  const native = mintOf('NATIVE', mintsOf(service, mints))
+  const native = findMint('NATIVE', mintsOf(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
   const courier = await service.openCourier(rewards.key, { maxFeeLamports: fee })
@@ -194,7 +194,7 @@ export async function openPayouts(
   }
 }
 
-function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> {
+function pauseOf({ ledger: { shelf }, clock }: Runtime): () => Promise<boolean> {
   return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
 }
 
@@ -202,12 +202,12 @@ function pauseOf({ ledger: { shelf }, clock }: Service): () => Promise<boolean> 
 const mostPerRefund = 100_000n
 
 export async function openRefunds(
-  service: Service,
-  ground: Ground,
+  service: Runtime,
+  ground: PayoutContext,
   mints: MintTable,
   key: AccountKey,
 ): Promise<RefundParts> {
   const courier = await service.openCourier(key, { maxFeeLamports: mostPerRefund })
-  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : mintOf(token, mintsOf(service, mints)))
+  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, mintsOf(service, mints)))
   return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
 }

@@ -11,11 +11,11 @@ import type { WatchJournal } from '../chain/read/watcher.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
-import { createCourier } from '../chain/wallets/outgoing-wallet.ts'
-import { createCashier } from '../chain/wallets/payment-drafts.ts'
+import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
+import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
-import { prepareMac } from '../core/encoding/hmac.ts'
+import { prepareHmac } from '../core/encoding/hmac.ts'
 import { createMeter } from '../core/encoding/metrics.ts'
 import { redactLog } from '../core/encoding/redact.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
@@ -31,24 +31,24 @@ import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import { createTrace } from '../host/trace.ts'
 import { openLedger } from '../ledger/open.ts'
-import { noteSightings } from '../paywall/claim/observed-payments.ts'
+import { recordObservations } from '../paywall/claim/observed-payments.ts'
 import type { ServiceConfig } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
 import type { AccountKey, ProviderOptions } from '../paywall/config/options.ts'
 import type { Paywall, ServiceHandle } from '../paywall/paywall.ts'
 import { createPaywall } from '../paywall/paywall.ts'
-import { createPendingBook } from '../paywall/runtime/pending-payments.ts'
-import { createBudget } from '../paywall/runtime/rate-limit.ts'
-import type { CheckoutFiles, Service, ServiceParts } from '../paywall/runtime/runtime.ts'
-import { createService } from '../paywall/runtime/runtime.ts'
-import { createExposureBook } from '../paywall/runtime/unfinalized.ts'
-import { createUsageBook } from '../paywall/runtime/usage-counters.ts'
+import { createPendingPayments } from '../paywall/runtime/pending-payments.ts'
+import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
+import type { CheckoutFiles, Runtime, RuntimeParts } from '../paywall/runtime/runtime.ts'
+import { createRuntime } from '../paywall/runtime/runtime.ts'
+import { createUnfinalizedPayments } from '../paywall/runtime/unfinalized.ts'
+import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
 import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger } from './instrument.ts'
 import type { Stops } from './network.ts'
-import { standOn } from './network.ts'
+import { openNetwork } from './network.ts'
 import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
 import { withSettlement } from './settlement/settlement.ts'
@@ -78,7 +78,7 @@ export function openLog(log: Log | undefined): Log {
 
 interface Shared {
   users: number
-  get(): Service | Promise<Service>
+  get(): Runtime | Promise<Runtime>
   stop(): Promise<void>
 }
 
@@ -114,7 +114,7 @@ function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: 
 }
 
 function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
-  return `${id}:${encodeBase64url(prepareMac(key)(new Uint8Array()), 9)}`
+  return `${id}:${encodeBase64url(prepareHmac(key)(new Uint8Array()), 9)}`
 }
 
 const restartPauseMs = 1_000
@@ -136,7 +136,7 @@ function share(config: ServiceConfig, log: Log): Shared {
       throw error
     }
   }
-  const begin = async (): Promise<Service> => {
+  const begin = async (): Promise<Runtime> => {
     if (stopped) throw new Error('this paywall is closed')
     starting ??= attempt()
     return (await starting).service
@@ -157,7 +157,7 @@ function share(config: ServiceConfig, log: Log): Shared {
 type Seen = Parameters<WatchJournal['note']>
 
 interface Started {
-  readonly service: Service
+  readonly service: Runtime
   stop(): Promise<void>
 }
 
@@ -172,7 +172,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const meter = createMeter()
     const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
-    const ground = await standOn(config, connect, stops, log)
+    const ground = await openNetwork(config, connect, stops, log)
     const { rpc, genesis, keyring } = ground
     const { network, service: name, reportToken } = config
     const identity = { network, service: name, fingerprint: keyring.fingerprint, genesis, reportToken }
@@ -193,7 +193,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         connect: connectSocket,
         socketUrls: ground.urls.map(socketUrlsOf),
         // Nothing is watched before the service has routes.
-        journal: { mark: journal.mark, note: (...seen: Seen) => noteSightings(service, journal, ...seen) },
+        journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
       }
     const clockCheck =
       config.network === 'localnet' && !opened.clock
@@ -204,17 +204,17 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(chain.close)
     const rates = shareRates({ get: http.get, clock, log, journal: ledger.rates })
     stops.push(rates.stop)
-    const exposure = createExposureBook(journal, log)
+    const exposure = createUnfinalizedPayments(journal, log)
     stops.push(exposure.stop)
-    const usage = createUsageBook(ledger.books, clock, log)
+    const usage = createUsageCounters(ledger.books, clock, log)
     stops.push(usage.stop)
-    const pending = createPendingBook(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
+    const pending = createPendingPayments(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
     stops.push(pending.stop)
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const { transport } = http
     const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock }
-    const parts: ServiceParts = {
+    const parts: RuntimeParts = {
       chain: observeChain(chain, trace),
       ledger,
       clock,
@@ -224,12 +224,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       genesis,
       inspect: createInspector(rpc, genesis),
       openCourier: async (key, limits) =>
-        createCourier({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+        createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
       openVenue: async (key, venue) =>
         createVenue(venue, { rpc, genesis, clock, get: http.get, post: http.post, wallet: await walletFor(key) }),
       sealer: createSealer(keyring.outgoingKey),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
-      cashier: createCashier({ rpc, verifier, genesis }),
+      cashier: createPaymentDrafts({ rpc, verifier, genesis }),
       checkoutFiles: readCheckoutFiles(),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
@@ -241,12 +241,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       trace,
       meter,
       clockCheck,
-      budget: createBudget(clock),
+      budget: createRateLimit(clock),
       exposure,
       usage,
       pending,
     }
-    const service = createService(config, parts)
+    const service = createRuntime(config, parts)
     await clockCheck.first
     meter.set('paystile_ready', 1)
     if (journal) {

@@ -3,9 +3,9 @@ import type { Environment } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
 import { handleFor, openLog } from './paywall.ts'
-import { nameOfConverting, withSettlement } from './settlement/settlement.ts'
+import { nameConversionWorker, withSettlement } from './settlement/settlement.ts'
 
-export interface Converting {
+export interface ConversionWorker {
   /** Whose money is converted. */
   readonly wallets: readonly string[]
   close(): Promise<void>
@@ -14,12 +14,12 @@ export interface Converting {
 const patienceMs = 2_000
 
 /** Begins as soon as the service can start, and tries again until then. Routes without a key are left to others. */
-export function openConverting(routes: readonly ProviderOptions[], environment: Environment): Converting {
+export function openConversionWorker(routes: readonly ProviderOptions[], environment: Environment): ConversionWorker {
   const configs = routes.map((options) => readConfig(options, environment))
   const own = new Map(
     configs.flatMap((config) => {
       const { conversion } = config.route
-      return conversion?.key === undefined ? [] : [[nameOfConverting(config.route, conversion), config] as const]
+      return conversion?.key === undefined ? [] : [[nameConversionWorker(config.route, conversion), config] as const]
     }),
   )
   const timers = new Set<ReturnType<typeof setTimeout>>()

@@ -8,12 +8,12 @@ import type { Log } from '../core/runtime.ts'
 import type { Webhook } from '../core/service/webhooks.ts'
 import { createWebhookPoster } from '../host/net/webhooks.ts'
 import type { ServiceHandle } from '../paywall/paywall.ts'
-import type { Service } from '../paywall/runtime/runtime.ts'
+import type { Runtime } from '../paywall/runtime/runtime.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
 import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
 
-export interface TellingParts {
+export interface WebhooksWorkerParts {
   /** Of the service whose payments are told of. */
   readonly handle: Pick<ServiceHandle, 'get'>
   readonly webhooks: readonly Webhook[]
@@ -21,13 +21,13 @@ export interface TellingParts {
   readonly log: Log
 }
 
-export function openWebhooks({ handle, webhooks, mints, log }: TellingParts): Attached {
+export function openWebhooks({ handle, webhooks, mints, log }: WebhooksWorkerParts): Attached {
   if (webhooks.length === 0) return { stop: async () => {} }
   return attach(handle, (service) => startTelling(service, webhooks, mints, log))
 }
 
 function startTelling(
-  service: Service,
+  service: Runtime,
   webhooks: readonly Webhook[],
   mints: MintTable,
   log: Log,

@@ -8,13 +8,13 @@ import type { Answer, Incoming } from '../core/encoding/http.ts'
 import type { Refusal } from '../core/payment/refusals.ts'
 import { refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
-import type { CheckoutVisits } from './checkout/visitor.ts'
+import type { CheckoutVisitors } from './checkout/visitor.ts'
 import { isForPeople } from './checkout/visitor.ts'
 import { admit } from './claim/admit.ts'
-import type { Case } from './claim/verify-on-chain.ts'
+import type { Claim } from './claim/verify-on-chain.ts'
 import type { Gate } from './delivery/delivery-events.ts'
-import { tell, use } from './delivery/delivery-events.ts'
-import { gateOf, markAdmitted, passFor, paymentOf } from './delivery/open-pass.ts'
+import { countUsage, emit } from './delivery/delivery-events.ts'
+import { findGate, markAdmitted, openPassFor, paymentOf } from './delivery/open-pass.ts'
 import type { Pass } from './delivery/pass.ts'
 import type { OpenWindows } from './delivery/window-cache.ts'
 import type { FreeCounter } from './quote/free-quota.ts'
@@ -22,14 +22,14 @@ import { clockWrong } from './quote/readiness-report.ts'
 import type { Quoted, Route } from './quote/route.ts'
 import type { Probe } from './quote/token-probe.ts'
 import type { PayDesk } from './runtime/pay-desk.ts'
-import type { Service } from './runtime/runtime.ts'
+import type { Runtime } from './runtime/runtime.ts'
 
 export interface Admitted {
   readonly kind: 'admitted'
   /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
   readonly pass: Pass | undefined
 }
-export type Entry = Answer | Admitted
+export type RequestOutcome = Answer | Admitted
 
 export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
 export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
@@ -37,29 +37,34 @@ const unavailable = refuse('resource_unavailable')
 const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
 
 /** A route, and whether what it sells can be charged as configured. */
-export interface Stand {
+export interface RouteRuntime {
   readonly route: Route
   readonly probe: Probe
   readonly free: FreeCounter | undefined
   readonly windows: OpenWindows
   /** People who pay in a browser. Undefined where there is no page for them. */
-  readonly visits: CheckoutVisits | undefined
+  readonly visits: CheckoutVisitors | undefined
 }
 
 /** What somebody without a proof is told: as a rule, the price. */
-function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+function challenge(
+  gate: Gate,
+  service: Runtime,
+  stand: RouteRuntime,
+  incoming: Incoming,
+): RequestOutcome | Promise<RequestOutcome> {
   const { route, probe, free, visits } = stand
   const { method, target } = incoming
   const { config } = route
-  if (gateOf(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
+  if (findGate(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
   // Let in by a ticket.
   if (paymentOf(incoming.request)) return rivals(gate, service, stand.route, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
     if (free.admit(address)) {
       markAdmitted(incoming.request, gate)
-      tell(gate, service, { kind: 'free', method, target })
-      use(service, route, incoming, 'free')
+      emit(gate, service, { kind: 'free', method, target })
+      countUsage(service, route, incoming, 'free')
       return { kind: 'admitted', pass: undefined }
     }
   }
@@ -85,23 +90,23 @@ function challenge(gate: Gate, service: Service, stand: Stand, incoming: Incomin
   }
 }
 
-function countChallenge(gate: Gate, service: Service, { config }: Route, incoming: Incoming, quoted: Quoted): void {
+function countChallenge(gate: Gate, service: Runtime, { config }: Route, incoming: Incoming, quoted: Quoted): void {
   service.usage.count(quoted.endpoint, 'challenged')
   // Nobody listening is the usual case, and this is the path of every unpaid request.
   if (!gate.listener) return
   const { method, target } = incoming
   const { requestId, price: amount } = quoted
-  tell(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+  emit(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
 }
 
 /** Somebody in a browser: served for a payment that was made there, or shown the page. */
 async function receive(
   gate: Gate,
-  service: Service,
-  stand: Stand,
-  visits: CheckoutVisits,
+  service: Runtime,
+  stand: RouteRuntime,
+  visits: CheckoutVisitors,
   incoming: Incoming,
-): Promise<Entry> {
+): Promise<RequestOutcome> {
   try {
     const found = await visits.find(incoming)
     const paid = found.find(({ proof }) => proof)
@@ -133,16 +138,21 @@ async function receive(
   }
 }
 
-export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming: Incoming): Entry | Promise<Entry> {
+export function enterRoute(
+  gate: Gate,
+  service: Runtime,
+  stand: RouteRuntime,
+  incoming: Incoming,
+): RequestOutcome | Promise<RequestOutcome> {
   const { route, windows } = stand
-  if (gate.paused !== undefined && gateOf(incoming.request) !== gate) {
+  if (gate.paused !== undefined && findGate(incoming.request) !== gate) {
     const paused = enterPaused(gate, service, stand, incoming)
     if (paused) return paused
   }
-  const window = gate.open && !gateOf(incoming.request) ? windows.find(incoming) : undefined
+  const window = gate.open && !findGate(incoming.request) ? windows.find(incoming) : undefined
   if (window) {
-    const visit: Case = { service, route, incoming, proof: window.proof }
-    return { kind: 'admitted', pass: passFor(gate, visit, window.admission, window.said) }
+    const visit: Claim = { service, route, incoming, proof: window.proof }
+    return { kind: 'admitted', pass: openPassFor(gate, visit, window.admission, window.said) }
   }
   const reading = gate.dialect.readProof(incoming)
   if (reading === undefined) {
@@ -155,7 +165,7 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
   if (reading.kind === 'malformed')
     return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
   const { proof } = reading
-  const before = gateOf(incoming.request)
+  const before = findGate(incoming.request)
   if (before === gate) return { kind: 'admitted', pass: undefined }
   if (before) return rivals(gate, service, route, incoming, proof.requestId)
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
@@ -163,7 +173,7 @@ export function enterRoute(gate: Gate, service: Service, stand: Stand, incoming:
 }
 
 /** Nothing is sold, and no payment is used up. A page that is open may still ask what became of its payment. */
-function enterPaused(gate: Gate, service: Service, { route }: Stand, incoming: Incoming): Answer | undefined {
+function enterPaused(gate: Gate, service: Runtime, { route }: RouteRuntime, incoming: Incoming): Answer | undefined {
   const reading = gate.dialect.readProof(incoming)
   const requestId = reading?.kind === 'proof' ? reading.proof.requestId : undefined
   if (reading) return turnAwayFrom(gate, service, route, incoming, unavailable, requestId)
@@ -177,7 +187,7 @@ function isQuestion(header: string): boolean {
 }
 
 /** The desk of a route for `/pay`: while the route is paused, nothing can be paid there either. */
-export function deskOf(gate: Gate, visits: CheckoutVisits): PayDesk {
+export function createPayDesk(gate: Gate, visits: CheckoutVisitors): PayDesk {
   return {
     ...visits,
     draft: async (...order) => (gate.paused === undefined ? visits.draft(...order) : unavailable),
@@ -187,7 +197,7 @@ export function deskOf(gate: Gate, visits: CheckoutVisits): PayDesk {
 }
 
 /** What another paywall was paid for must not be used up by the price of this one. */
-function rivals(gate: Gate, service: Service, route: Route, incoming: Incoming, requestId?: string): Answer {
+function rivals(gate: Gate, service: Runtime, route: Route, incoming: Incoming, requestId?: string): Answer {
   const { target } = incoming
   service.log.error('two paywalls before one resource', {
     target,
@@ -197,21 +207,21 @@ function rivals(gate: Gate, service: Service, route: Route, incoming: Incoming, 
 }
 
 /** What a proof comes to. */
-function show(gate: Gate, visit: Case, windows: OpenWindows): Promise<Entry> {
+function show(gate: Gate, visit: Claim, windows: OpenWindows): Promise<RequestOutcome> {
   const { service, route, incoming, proof } = visit
   const done = gate.running.begin()
   return admit(visit)
-    .then((admission): Entry => {
+    .then((admission): RequestOutcome => {
       if (admission.kind === 'refused') return turnAwayFrom(gate, service, route, incoming, admission, proof.requestId)
       windows.keep(incoming, proof, admission)
-      return { kind: 'admitted', pass: passFor(gate, visit, admission) }
+      return { kind: 'admitted', pass: openPassFor(gate, visit, admission) }
     })
     .finally(done)
 }
 
 function turnAwayFrom(
   gate: Gate,
-  service: Service,
+  service: Runtime,
   route: Route,
   incoming: Incoming,
   refusal: Refusal,
@@ -219,16 +229,16 @@ function turnAwayFrom(
 ): Answer {
   const { method, target } = incoming
   service.meter.count('paystile_proofs_total', { outcome: refusal.code })
-  use(service, route, incoming, 'refused')
-  tell(gate, service, { kind: 'refused', method, target, code: refusal.code })
+  countUsage(service, route, incoming, 'refused')
+  emit(gate, service, { kind: 'refused', method, target, code: refusal.code })
   return gate.dialect.refusal(refusal, requestId)
 }
 
 /** The script of the checkout page asks something. */
 async function attend(
   gate: Gate,
-  { log }: Service,
-  visits: CheckoutVisits,
+  { log }: Runtime,
+  visits: CheckoutVisitors,
   order: string,
   incoming: Incoming,
 ): Promise<Answer> {

@@ -9,27 +9,27 @@ import { refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Log } from '../core/runtime.ts'
 import { native } from '../dialects/native.ts'
-import { createDesk } from './checkout/actions.ts'
-import { createVisits } from './checkout/visitor.ts'
+import { createActions } from './checkout/actions.ts'
+import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
 import type { Config } from './config/config.ts'
 import type { Gate } from './delivery/delivery-events.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
-import type { Entry, Stand } from './handle-request.ts'
-import { deskOf, enterRoute, noLedger, notStarted } from './handle-request.ts'
+import type { RequestOutcome, RouteRuntime } from './handle-request.ts'
+import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
 import { createRoute } from './quote/route.ts'
 import { startProbe } from './quote/token-probe.ts'
-import { readinessOf, reportOn } from './readiness.ts'
+import { createReport, readReadiness } from './readiness.ts'
 import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
-import { entryOf } from './runtime/catalog.ts'
-import { createRunning } from './runtime/in-flight.ts'
-import type { Service } from './runtime/runtime.ts'
+import { createCatalogEntry } from './runtime/catalog.ts'
+import { createInFlight } from './runtime/in-flight.ts'
+import type { Runtime } from './runtime/runtime.ts'
 
 export interface Paywall {
   /** Synchronous for an unpaid request, once the service is up. */
-  enter(incoming: Incoming): Entry | Promise<Entry>
+  enter(incoming: Incoming): RequestOutcome | Promise<RequestOutcome>
   /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
   handlerFailed(error: unknown, status?: 502 | 504): Answer
   /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
@@ -52,7 +52,7 @@ export interface Paywall {
 /** A service that may still be starting. */
 export interface ServiceHandle {
   /** The service, or a promise of it while it starts. A start that failed is tried again by the first call a second later. */
-  get(): Service | Promise<Service>
+  get(): Runtime | Promise<Runtime>
   release(): Promise<void>
 }
 
@@ -63,13 +63,13 @@ const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
-  const running = createRunning()
+  const running = createInFlight()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
-  let stand: Stand | undefined
+  let stand: RouteRuntime | undefined
   let deafen: () => void = () => {}
   let delist: () => void = () => {}
 
-  const standIn = (service: Service): Stand => {
+  const standIn = (service: Runtime): RouteRuntime => {
     if (!stand) {
       const { free } = config.route
       const probe = startProbe(service, config.route)
@@ -77,8 +77,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const windows = createOpenWindows(service.clock, config.route)
       const { shelf } = service.ledger
       const visits =
-        config.route.checkout && shelf ? createVisits(service, createDesk(service, route, probe, shelf)) : undefined
-      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), deskOf(gate, visits))
+        config.route.checkout && shelf
+          ? createVisitors(service, createActions(service, route, probe, shelf))
+          : undefined
+      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), createPayDesk(gate, visits))
       stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
@@ -89,7 +91,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         silence()
       }
       const opened = stand
-      delist = service.catalog.add(entryOf(config.route), () => report(async () => opened))
+      delist = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
       measurePause(service)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
@@ -97,12 +99,12 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     if (!gate.open) stand.probe.stop()
     return stand
   }
-  const report = async (open: () => Promise<Stand>): Promise<ReadinessReport> => {
-    const found = await reportOn(open)
+  const report = async (open: () => Promise<RouteRuntime>): Promise<ReadinessReport> => {
+    const found = await createReport(open)
     if (gate.paused === undefined) return found
     return { ...found, ready: false, isPaused: true, offered: [], why: gate.paused }
   }
-  const measurePause = ({ meter }: Service): void =>
+  const measurePause = ({ meter }: Runtime): void =>
     meter.set('paystile_paused', gate.paused === undefined ? 0 : 1, { route: routeName(config.route) })
   const setPause = (why: string | undefined): void => {
     gate.paused = why
@@ -110,10 +112,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       .then(measurePause)
       .catch(() => {})
   }
-  const visit = (service: Service, incoming: Incoming): Entry | Promise<Entry> => {
+  const visit = (service: Runtime, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> => {
     return enterRoute(gate, service, standIn(service), incoming)
   }
-  const withCors = (entry: Entry, incoming: Incoming): Entry => {
+  const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
     return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
   }
@@ -147,7 +149,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
       return dialect.refusal(refuse('handler_failed', { status }))
     },
-    ready: async () => readinessOf(standIn(await handle.get())),
+    ready: async () => readReadiness(standIn(await handle.get())),
     readiness: () => report(async () => standIn(await handle.get())),
     pause: setPause,
     resume: () => setPause(undefined),

@@ -8,7 +8,7 @@ import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
 type Stand = { readonly route: Route; readonly probe: Probe }
 
 /** Rejects with the reason while nothing can be sold. */
-export async function readinessOf({ route, probe }: Stand): Promise<Readiness> {
+export async function readReadiness({ route, probe }: Stand): Promise<Readiness> {
   const closed = route.whyClosed()
   if (closed !== undefined) throw new Error(closed)
   const { offered, withheld } = await probe.result()
@@ -34,11 +34,11 @@ function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefi
 }
 
 /** How a paywall stands, for health checks, also when it could not even start. */
-export async function reportOn(open: () => Promise<Stand>): Promise<ReadinessReport> {
+export async function createReport(open: () => Promise<Stand>): Promise<ReadinessReport> {
   let stand: Stand | undefined
   try {
     stand = await open()
-    return { ready: true, ...(await readinessOf(stand)) }
+    return { ready: true, ...(await readReadiness(stand)) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     const withheld = Object.fromEntries(stand?.probe.withheld() ?? [])

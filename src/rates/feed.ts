@@ -6,12 +6,12 @@
  */
 import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/money/rate-feed.ts'
 import {
+  computeOffer,
   formatRate,
   lapse,
-  momentOf,
-  offerOf,
   ratedTokens,
   rateQuestionMs,
+  readMoment,
   unreadRate,
   weigh,
 } from '../core/money/rate-feed.ts'
@@ -53,7 +53,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const askOnce = async (): Promise<void> => {
-    const asked = momentOf(clock)
+    const asked = readMoment(clock)
     flight = new AbortController()
     try {
       board.take(readReadings(await readInTime(source, flight)), asked)
@@ -69,7 +69,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
       flight = undefined
       isAsked = true
     }
-    board.look(momentOf(clock))
+    board.look(readMoment(clock))
   }
   // Whatever is thrown on the way, by a provider's log as well: the next question is asked.
   const ask = (): Promise<void> => askOnce().catch(() => {})
@@ -82,10 +82,10 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
   void first.then(later)
 
   return {
-    current: () => board.look(momentOf(clock)),
+    current: () => board.look(readMoment(clock)),
     why(token) {
       if (token === 'USDC') return undefined
-      const moment = momentOf(clock)
+      const moment = readMoment(clock)
       board.look(moment)
       const offer = board.offerOf(token, moment)
       if (offer.kind === 'offered') return undefined
@@ -110,7 +110,7 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
 
   const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
     states.set(token, lapse(stateOf(token), moment, limits))
-    const offer = offerOf(stateOf(token), moment, limits)
+    const offer = computeOffer(stateOf(token), moment, limits)
     const before = kinds.get(token) ?? 'unread'
     kinds.set(token, offer.kind)
     if (offer.kind !== before) {
@@ -120,7 +120,7 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
     return offer.kind === 'offered' ? offer.rate : undefined
   }
   return {
-    offerOf: (token: RatedToken, moment: Moment): RateOffer => offerOf(stateOf(token), moment, limits),
+    offerOf: (token: RatedToken, moment: Moment): RateOffer => computeOffer(stateOf(token), moment, limits),
     take(readings: Readings, asked: Moment): void {
       for (const token of ratedTokens) {
         const reading = readings.get(token)

@@ -6,7 +6,7 @@
  * it promised is kept back until that message can no longer land.
  */
 import type { Wallet } from '../chain/keys/keypair.ts'
-import { openTransaction, placeOf } from '../chain/read/decode.ts'
+import { openTransaction, readAccountIndex } from '../chain/read/decode.ts'
 import { type Fields, isFields } from '../chain/rpc/json.ts'
 import { signUnchanged, unsigned } from '../chain/send/message.ts'
 import { readLifetime, readRecentSlot } from '../chain/send/send.ts'
@@ -18,7 +18,7 @@ import { equalBytes } from '../core/encoding/hmac.ts'
 import type { RateTable } from '../core/money/rates.ts'
 import { decimalsIn, fairUnits } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
-import { decimalsOf, genesisHashes, mintOf, tokenCodes } from '../core/money/tokens.ts'
+import { findDecimals, findMint, genesisHashes, tokenCodes } from '../core/money/tokens.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { Stock, StockParts } from './desk-stock.ts'
 import { createStock } from './desk-stock.ts'
@@ -97,7 +97,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   if (fair === undefined) return refuse(503, 'there is no fresh rate for this')
   const gives = (fair * BigInt(10_000 - parts.spreadBps)) / 10_000n
   if (gives <= 0n) return refuse(422, 'this is worth too little')
-  const [sold, bought] = [mintOf(sell, mints), mintOf(buy, mints)]
+  const [sold, bought] = [findMint(sell, mints), findMint(buy, mints)]
   const sides = { sell: { mint: sold, units }, buy: { mint: bought, units: gives } }
   const terms: ExchangeTerms = { taker, desk: wallet.address, ...sides }
   await sweep(book)
@@ -163,7 +163,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
 
 async function signatureOf(message: Uint8Array, wallet: Wallet): Promise<string> {
   const transaction = openTransaction(await signUnchanged(unsigned(message), wallet))
-  return encodeBase58(transaction.signatures[placeOf(transaction, wallet.address) ?? -1] ?? new Uint8Array())
+  return encodeBase58(transaction.signatures[readAccountIndex(transaction, wallet.address) ?? -1] ?? new Uint8Array())
 }
 
 interface Order {
@@ -180,7 +180,7 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Ord
   if (request['genesis'] !== genesis) return 'the desk is on another chain'
   if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address) return 'taker must be a wallet'
   const named = (asset: unknown) =>
-    tokenCodes.find((token) => decimalsOf(token, mints) !== undefined && assetOf(mintOf(token, mints)) === asset)
+    tokenCodes.find((token) => findDecimals(token, mints) !== undefined && assetOf(findMint(token, mints)) === asset)
   const [sell, buy, units] = [named(request['sell']), named(request['buy']), readAmount(request['units'])]
   if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
   if (units === undefined) return 'units must be a whole number above zero, as text'

@@ -4,7 +4,7 @@ import { decodeTransaction } from '../chain/read/decode.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { signDraft } from '../chain/send/message.ts'
 import type { ExchangeBounds } from '../chain/send/simulate-effects.ts'
-import { findBreach, rehearse, writableAddresses } from '../chain/send/simulate-effects.ts'
+import { findBreach, simulateEffects, writableAddresses } from '../chain/send/simulate-effects.ts'
 import { signatureLamports } from '../chain/wallets/transfer-batch.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Signing } from '../core/payouts/outgoing-wallet.ts'
@@ -36,7 +36,7 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
   const { keys, signatures } = decoding.transaction
   if (encodeBase58(keys[0] ?? new Uint8Array()) !== wallet.address)
     return { kind: 'impossible', why: 'somebody else pays its fee' }
-  const rehearsal = await rehearse(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
+  const rehearsal = await simulateEffects(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
   if (rehearsal.kind === 'unavailable') return rehearsal
   if (rehearsal.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${rehearsal.why}` }
   const fee = signatureLamports * BigInt(signatures.length) + priority

@@ -6,12 +6,12 @@
 import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/payouts/developers.ts'
 import { dayMs, verificationDays } from '../core/payouts/developers.ts'
 import type { Verification } from '../core/payouts/ports/rewards.ts'
-import type { Shelf } from '../core/ports/kv.ts'
+import type { KeyValueStore } from '../core/ports/kv.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 
 export interface DeveloperCheckParts {
   readonly book: Pick<DeveloperBook, 'all' | 'prolong' | 'end'>
-  readonly shelf: Shelf
+  readonly shelf: KeyValueStore
   readonly clock: Clock
   readonly log: Log
   /** Those that the rules name now. Others are not asked for anything. */
@@ -112,6 +112,6 @@ async function missed(parts: DeveloperCheckParts, verification: Verification, da
   return true
 }
 
-async function forget(shelf: Shelf, prefix: string): Promise<void> {
+async function forget(shelf: KeyValueStore, prefix: string): Promise<void> {
   for (const { name } of await shelf.list(prefix)) await shelf.remove(name)
 }

@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest'
-import { calmLog } from './throttled-log.ts'
+import { createThrottledLog } from './throttled-log.ts'
 
 it('tells the same complaint once an hour, another at once, and all that goes well', () => {
   const lines: string[] = []
   const tell = (level: string) => (event: string, facts?: object) =>
     void lines.push(`${level} ${event} ${JSON.stringify(facts)}`)
   let now = 0
-  const log = calmLog({ info: tell('info'), warn: tell('warn'), error: tell('error') }, { monotonic: () => now })
+  const log = createThrottledLog(
+    { info: tell('info'), warn: tell('warn'), error: tell('error') },
+    { monotonic: () => now },
+  )
   const round = () => {
     for (const id of ['a', 'b']) log.error('dispatch failed', { id, why: 'broken' })
     log.warn('dispatch waits', { id: 'a' })
@@ -29,7 +32,7 @@ it('tells the same complaint once an hour, another at once, and all that goes we
 
 it('remembers no more than so many', () => {
   let told = 0
-  const log = calmLog({ info: () => {}, warn: () => (told += 1), error: () => {} }, { monotonic: () => 0 })
+  const log = createThrottledLog({ info: () => {}, warn: () => (told += 1), error: () => {} }, { monotonic: () => 0 })
   for (let turn = 0; turn < 2; turn += 1) {
     for (let id = 0; id < 1_500; id += 1) log.warn('dispatch waits', { id })
   }

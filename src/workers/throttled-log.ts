@@ -4,7 +4,7 @@ import type { Clock, Facts, Log } from '../core/runtime.ts'
 const againMs = 3_600_000
 const mostTold = 1_000
 
-export function calmLog(log: Log, clock: Pick<Clock, 'monotonic'>): Log {
+export function createThrottledLog(log: Log, clock: Pick<Clock, 'monotonic'>): Log {
   const told = new Map<string, number>()
   const once =
     (tell: Log['warn']): Log['warn'] =>

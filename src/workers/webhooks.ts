@@ -7,21 +7,21 @@
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Meter } from '../core/encoding/metrics.ts'
-import type { Capture } from '../core/payment/history.ts'
-import type { Notice, Notices, Posted } from '../core/ports/outbox.ts'
+import type { PaymentListItem } from '../core/payment/history.ts'
+import type { LedgerEvent, LedgerEvents, Posted } from '../core/ports/outbox.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { Webhook, WebhookMessage } from '../core/service/webhooks.ts'
 import { formatWebhook, retryDelay } from '../core/service/webhooks.ts'
 
 export interface WebhooksParts {
-  readonly notices: Notices
+  readonly notices: LedgerEvents
   readonly books: Pick<Books, 'capture'>
   readonly webhooks: readonly Webhook[]
   /** Signs a message and posts it. */
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   /** A payment as people read it. */
-  readonly describe: (capture: Capture) => object | Promise<object>
+  readonly describe: (capture: PaymentListItem) => object | Promise<object>
   /** Something that went out, as people read it; undefined where nothing has this id. */
   readonly describeDispatch?: (id: string) => Promise<object | undefined>
   readonly clock: Clock
@@ -120,7 +120,10 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   }
 }
 
-async function dataOf({ books, describe, describeDispatch }: WebhooksParts, { kind, tx }: Notice): Promise<object> {
+async function dataOf(
+  { books, describe, describeDispatch }: WebhooksParts,
+  { kind, tx }: LedgerEvent,
+): Promise<object> {
   if (!kind.startsWith('payment.')) {
     const id = new TextDecoder().decode(tx)
     return (await describeDispatch?.(id)) ?? { id }
@@ -133,7 +136,7 @@ async function dataOf({ books, describe, describeDispatch }: WebhooksParts, { ki
 async function tell(
   parts: WebhooksParts,
   webhook: Webhook,
-  notice: Notice,
+  notice: LedgerEvent,
   signal: AbortSignal,
 ): Promise<'told' | 'failed' | 'gone'> {
   const { notices, post, clock, log, meter, random = Math.random } = parts

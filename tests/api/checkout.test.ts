@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
-import { referenceOf } from '../../src/core/payment/solana-pay.ts'
+import { deriveReference } from '../../src/core/payment/solana-pay.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
@@ -169,7 +169,7 @@ describe('a payment from a phone', () => {
     const facts = (await visitor.go()).facts()
     const { world, payer } = stand
     const transfer = await world.transfer(payer, facts.recipient, 'USDC', 10_000n)
-    const mention = { address: address(referenceOf(facts.requestId)), role: 0 as const }
+    const mention = { address: address(deriveReference(facts.requestId)), role: 0 as const }
     await world.send([{ ...transfer, accounts: [...(transfer.accounts ?? []), mention] }], payer)
     const another = createVisitor(url)
     const other = (await another.go()).facts()

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSites } from '../../src/api/auth/origins.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { developerHostOf, formatDeveloperText } from '../../src/core/payouts/developers.ts'
+import { formatDeveloperText, readDeveloperHost } from '../../src/core/payouts/developers.ts'
 import { createDocumentReader } from '../../src/host/net/developer-documents.ts'
 import { genesis, type Host, openHost, origin, setUpDevelopers, told } from './developer-stage.ts'
 import { createPerson } from './people.ts'
@@ -427,7 +427,7 @@ it('two changes to one host do not cross: a look that began before another was v
 })
 
 it('the host of an upstream is written as developers have to write it', () => {
-  expect(developerHostOf('https://API.example.com:443/v1')).toBe('api.example.com')
+  expect(readDeveloperHost('https://API.example.com:443/v1')).toBe('api.example.com')
 })
 
 it('a service without an address of its own is known by this machine’s, and one that has some by those alone', () => {

@@ -6,7 +6,7 @@ import type { Outgoing } from '../../src/api/analytics/records.ts'
 import { outgoingOf, wentOutOf } from '../../src/api/analytics/records.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Dispatch } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { useDesk } from '../ledger/desk.ts'
@@ -34,7 +34,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const about = formatRefund({ payment, token: 'USDC', units: 4_000n, reason: 'surplus' })
     const plan = planOf({ id: `r-${until}`, kind: 'refund', lane: refundLane(payment), about })
     const dispatch = plannedBy(await dispatches.plan(plan))
-    const must = (next: Dispatch | undefined): Dispatch => next ?? expect.fail()
+    const must = (next: OutgoingTransaction | undefined): OutgoingTransaction => next ?? expect.fail()
     if (until === 'planned') return dispatch
     if (until === 'dropped') return must(await dispatches.drop(dispatch.id, 1, 'no'))
     const signed = signedBy(await dispatches.sign(dispatch.id, 1, { ...bytes, signature: `tx-${until}` }))

@@ -7,14 +7,14 @@ import { guardCell, readCell } from '../../src/api/exports/csv.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { readPages } from '../../src/api/exports/rows.ts'
 import { xlsxStream } from '../../src/api/exports/xlsx.ts'
-import type { Capture } from '../../src/core/payment/history.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { size } from '../harness/length.ts'
 import { captureAt, createBooks, createHandClock, createShelf } from './stand-ins.ts'
 
 const decimalsOf = () => 6
 
-function setUp(count: number, make: (index: number) => Capture = captureAt) {
+function setUp(count: number, make: (index: number) => PaymentListItem = captureAt) {
   const clock = createHandClock()
   const shelf = createShelf(clock)
   const { books, reads } = createBooks(count, make)

@@ -11,13 +11,13 @@ import { createRoutes, type Routes } from '../../src/api/router.ts'
 import { handleFor } from '../../src/compose/paywall.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import type { Service } from '../../src/paywall/runtime/runtime.ts'
+import type { Runtime } from '../../src/paywall/runtime/runtime.ts'
 import type { Stand } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
 
 export interface House {
   readonly url: string
-  readonly service: Service
+  readonly service: Runtime
   readonly routes: Routes
   /** As somebody at the machine. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>

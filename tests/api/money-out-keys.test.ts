@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
-import { startMoneyOut } from '../../src/compose/payouts.ts'
+import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
 import { createStand } from '../harness/stand.ts'
@@ -25,7 +25,7 @@ it('names the option, the file and the command, and goes on sharing out', async 
   const told: [string, Facts | undefined][] = []
   const tell = (event: string, facts?: Facts): void => void told.push([event, facts])
   const log = { info: () => {}, warn: tell, error: tell }
-  const money = await startMoneyOut({ ...house.service, log }, config)
+  const money = await startPayoutWorkers({ ...house.service, log }, config)
   onTestFinished(() => money.stop())
   const why = `rewards.key: The key file ${payout} cannot be read: it does not exist; npx paystile keys new ${payout} makes one.`
   expect(told).toEqual([['rewards are not paid', { why }]])

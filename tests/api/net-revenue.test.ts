@@ -3,7 +3,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
-import { startMoneyOut } from '../../src/compose/payouts.ts'
+import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeAddress, decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { planRefund } from '../../src/workers/payouts/refunds.ts'
@@ -50,7 +50,7 @@ async function startRefunds(house: House, ledger: Ledger) {
   const { localnet } = stand.world
   const refundKey = new Uint8Array([...secret, ...bytesOfAddress(refunder.address)])
   const config = readRoutesConfig({ network: 'localnet', rpc: localnet.rpcUrl, ledger, refundKey }, {})
-  const money = await startMoneyOut(house.service, config)
+  const money = await startPayoutWorkers(house.service, config)
   const { refunds } = money
   if (!refunds) throw new Error('nobody sends back')
   const sendBack = async (txs: readonly Uint8Array[]): Promise<void> => {

@@ -1,6 +1,6 @@
 /** Writes into a ledger what a service has that shared out payments for a while: who is owed, what was sent and what waits. */
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Dispatch, Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { Share } from '../../src/core/payouts/rewards.ts'
 import { signedBy } from '../ledger/dues.ts'
@@ -58,13 +58,13 @@ export function accrualAt(index: number, at: number): Accrual {
 }
 
 export interface PaidOut {
-  readonly landed: Dispatch
-  readonly signed: Dispatch
-  readonly dropped: Dispatch
+  readonly landed: OutgoingTransaction
+  readonly signed: OutgoingTransaction
+  readonly dropped: OutgoingTransaction
 }
 
 /** Four payments are shared out; one payout has landed, one is under way, one was given up, and somebody is parked. */
-export async function fillRewards(rewards: Rewards, dispatches: Dispatches, now: number): Promise<PaidOut> {
+export async function fillRewards(rewards: Rewards, dispatches: OutgoingTransactions, now: number): Promise<PaidOut> {
   await rewards.start()
   const at = now - 3_600_000
   await rewards.accrue(0, [accrualAt(0, at), accrualAt(1, at)])
@@ -92,7 +92,7 @@ export async function fillRewards(rewards: Rewards, dispatches: Dispatches, now:
   )
   return { landed: done, signed: second, dropped: given }
 
-  async function pay(id: string, to: readonly (readonly [PayeeName, bigint, bigint])[]): Promise<Dispatch> {
+  async function pay(id: string, to: readonly (readonly [PayeeName, bigint, bigint])[]): Promise<OutgoingTransaction> {
     const lines = await Promise.all(
       to.map(async ([name, units, opening]) => {
         const [owed, payee] = [await rewards.owed(name), await rewards.payee(name)]
@@ -105,7 +105,7 @@ export async function fillRewards(rewards: Rewards, dispatches: Dispatches, now:
     return planning.dispatch
   }
 
-  async function sign({ id, version }: Dispatch, seed: number): Promise<Dispatch> {
+  async function sign({ id, version }: OutgoingTransaction, seed: number): Promise<OutgoingTransaction> {
     const kept = { signature: signatureOf(seed), lastValidBlockHeight: 900, slot: 800, sealed: 'sealed' }
     return signedBy(await dispatches.sign(id, version, kept))
   }

@@ -1,21 +1,21 @@
 /** Books on paper: sums are counted from the payments whenever somebody asks. What the real ones must agree with. */
 import { type TokenCode, tokenCodes } from '../../src/core/money/tokens.ts'
-import type { Capture } from '../../src/core/payment/history.ts'
-import type { Books, CaptureMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports/reports.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
+import type { Books, PaymentListMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports/reports.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
 
 export interface PaperBooks extends Books {
-  readonly payments: Capture[]
+  readonly payments: PaymentListItem[]
   readonly usages: Usage[]
 }
 
-const counts = ({ state }: Capture): boolean => state === 'confirmed' || state === 'finalized'
+const counts = ({ state }: PaymentListItem): boolean => state === 'confirmed' || state === 'finalized'
 const isIn = (at: number, { from = 0, to = Number.POSITIVE_INFINITY }: Period): boolean => at >= from && at < to
 
 export function createPaperBooks(): PaperBooks {
-  const payments: Capture[] = []
+  const payments: PaymentListItem[] = []
   const usages: Usage[] = []
-  const sumOf = (token: TokenCode, own: readonly Capture[]): Sum => ({
+  const sumOf = (token: TokenCode, own: readonly PaymentListItem[]): Sum => ({
     token,
     payments: own.length,
     received: own.reduce((sum, { units }) => sum + units, 0n),
@@ -24,7 +24,7 @@ export function createPaperBooks(): PaperBooks {
     refunded: 0n,
     refundedWorth: 0n,
   })
-  const sumsOf = (all: readonly Capture[]): readonly Sum[] =>
+  const sumsOf = (all: readonly PaymentListItem[]): readonly Sum[] =>
     tokenCodes
       .map((token) =>
         sumOf(
@@ -82,12 +82,12 @@ export function createPaperBooks(): PaperBooks {
   }
 }
 
-function compare(one: CaptureMark, other: CaptureMark): number {
+function compare(one: PaymentListMark, other: PaymentListMark): number {
   return one.at - other.at || Buffer.compare(one.tx, other.tx)
 }
 
 /** A payment; what is not said is as it usually is. */
-export function captureOf(number: number, more: Partial<Capture> = {}): Capture {
+export function captureOf(number: number, more: Partial<PaymentListItem> = {}): PaymentListItem {
   const tx = new Uint8Array(64).fill(number % 256)
   new DataView(tx.buffer).setUint32(0, number)
   return {

@@ -1,7 +1,7 @@
 /** `/pay/<requestId>`: for people whose programs ask them to pay, and for wallets on phones. */
 import { getBase64Encoder, getTransactionDecoder, getTransactionEncoder, partiallySignTransaction } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { incomingOf } from '../../src/adapters/web.ts'
+import { readWebIncoming } from '../../src/adapters/web.ts'
 import type { Routes } from '../../src/api/router.ts'
 import { openRoutes } from '../../src/compose/api.ts'
 import { openPaywall } from '../../src/compose/paywall.ts'
@@ -40,7 +40,7 @@ it('is where payUrl leads from the first challenge on, which waits for the servi
   const first = openRoutes({ ...shared, log: stand.log })
   const recipient = stand.world.recipient.address
   const paywall = openPaywall({ ...shared, price: 0.01, token: 'USDC', recipient, log: stand.log })
-  const entry = await paywall.enter(incomingOf(new Request(`${publicUrl}/data`)))
+  const entry = await paywall.enter(readWebIncoming(new Request(`${publicUrl}/data`)))
   expect(JSON.parse(entry.kind === 'answer' ? entry.body : '{}').payUrl).toMatch(`${publicUrl}/pay/`)
   await paywall.close()
   await first.close()

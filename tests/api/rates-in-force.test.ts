@@ -2,7 +2,7 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
-import { startMoneyOut } from '../../src/compose/payouts.ts'
+import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { RateJournal } from '../../src/core/ports/journal.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
@@ -62,7 +62,7 @@ async function startRewards(house: House, ledger: Ledger, rates: object | undefi
     },
     {},
   )
-  const money = await startMoneyOut(house.service, config)
+  const money = await startPayoutWorkers(house.service, config)
   await money.run()
   return money
 }

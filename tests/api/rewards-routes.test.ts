@@ -7,7 +7,7 @@ import * as answers from '../../src/api/rewards/answers.ts'
 import type { RefundAnswer } from '../../src/api/rewards/view.ts'
 import { createRoutes } from '../../src/api/router.ts'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Dispatch, Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
 import { createStand, type Stand } from '../harness/stand.ts'
@@ -63,7 +63,7 @@ afterAll(async () => {
   await stand?.close()
 })
 
-function ledgerOf(): { readonly rewards: Rewards; readonly dispatches: Dispatches } {
+function ledgerOf(): { readonly rewards: Rewards; readonly dispatches: OutgoingTransactions } {
   const { rewards, dispatches } = house.service.ledger
   if (!rewards || !dispatches) throw new Error('the ledger keeps too little')
   return { rewards, dispatches }
@@ -248,7 +248,7 @@ describe('refunds', () => {
         body: JSON.stringify(body),
       }),
     )
-  const planned = async (tx: string): Promise<Dispatch> => {
+  const planned = async (tx: string): Promise<OutgoingTransaction> => {
     const about = formatRefund({ payment: tx, token: 'USDC', units: 3_000_000n, reason: 'unmatched' })
     const planning = await ledgerOf().dispatches.plan({
       id: `refund-${tx.slice(0, 8)}`,

@@ -6,7 +6,7 @@ import { address, createKeyPairSignerFromBytes } from '@solana/kit'
 import { getCloseAccountInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
-import { type MoneyOut, startMoneyOut } from '../../src/compose/payouts.ts'
+import { type OpenPayouts, startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import { parseRefund, refundLane } from '../../src/core/payouts/refunds.ts'
@@ -21,7 +21,7 @@ import { type House, openHouse } from './house.ts'
 
 let stand: Stand
 let house: House
-let money: MoneyOut
+let money: OpenPayouts
 let payout: KeyPairSigner
 const wallets = { partner: newAddress(), treasury: newAddress(), buyback: newAddress(), incentives: newAddress() }
 let refundFrom: KeyPairSigner
@@ -68,7 +68,7 @@ beforeAll(async () => {
     },
     {},
   )
-  money = await startMoneyOut(house.service, config)
+  money = await startPayoutWorkers(house.service, config)
   await money.run()
 })
 afterAll(async () => {

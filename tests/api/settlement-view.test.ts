@@ -4,7 +4,7 @@ import * as answers from '../../src/api/rewards/answers.ts'
 import { noSettlement, readSettlement, type SettlementView } from '../../src/api/rewards/settlement.ts'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
 import { handleFor, openPaywall } from '../../src/compose/paywall.ts'
-import { settlementViewOf } from '../../src/compose/settlement/view.ts'
+import { createSettlementView } from '../../src/compose/settlement/view.ts'
 import { knownMints } from '../../src/core/money/tokens.ts'
 import { conversionLane, formatConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
@@ -118,7 +118,7 @@ describe('what this process knows', () => {
     await paywall.ready()
     const handle = handleFor(readConfig(options(more), {}).service, quiet)
     onTestFinished(() => handle.release())
-    return { view: settlementViewOf(await handle.get()), paywall }
+    return { view: createSettlementView(await handle.get()), paywall }
   }
 
   it('is what its own worker has before it: balances, what is kept and the next threshold', async () => {

@@ -1,6 +1,6 @@
 /** Small stand-ins of the ledger's ports, for what only reads captures and keeps things on the shelf. */
-import type { Capture } from '../../src/core/payment/history.ts'
-import type { Shelf } from '../../src/core/ports/kv.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
+import type { KeyValueStore } from '../../src/core/ports/kv.ts'
 import type { Books } from '../../src/core/ports/reports.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 
@@ -19,7 +19,7 @@ export function createHandClock(start = Date.UTC(2026, 0, 31, 12)): HandClock {
   }
 }
 
-export interface OpenShelf extends Shelf {
+export interface OpenShelf extends KeyValueStore {
   readonly kept: Map<string, { readonly value: string; readonly until: number }>
   /** How often it was asked for anything. */
   readonly calls: () => number
@@ -52,7 +52,7 @@ export function createShelf(clock: Clock): OpenShelf {
   }
 }
 
-export function captureAt(index: number, more: Partial<Capture> = {}): Capture {
+export function captureAt(index: number, more: Partial<PaymentListItem> = {}): PaymentListItem {
   const tx = new Uint8Array(64)
   new DataView(tx.buffer).setUint32(0, index + 1)
   tx[63] = 7
@@ -80,11 +80,11 @@ export interface OpenBooks {
 }
 
 /** Captures by index, `count` of them, made when they are read. */
-export function createBooks(count: number, make: (index: number) => Capture = captureAt): OpenBooks {
+export function createBooks(count: number, make: (index: number) => PaymentListItem = captureAt): OpenBooks {
   let reads = 0
   const captures: Books['captures'] = async ({ most, after, token, from, to, endpoint }) => {
     reads += 1
-    const page: Capture[] = []
+    const page: PaymentListItem[] = []
     const first = after ? new DataView(after.tx.buffer, after.tx.byteOffset).getUint32(0) : 0
     for (let index = first; index < count && page.length < most; index += 1) {
       const one = make(index)

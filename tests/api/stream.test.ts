@@ -3,7 +3,7 @@ import { createCursors } from '../../src/api/analytics/cursor.ts'
 import type { Outgoing } from '../../src/api/analytics/records.ts'
 import { createStream } from '../../src/api/analytics/stream.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import type { Capture } from '../../src/core/payment/history.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { SharedOut } from '../../src/core/payouts/ports/rewards.ts'
 import { createChanges } from '../../src/paywall/runtime/changes.ts'
 import { captureOf, createPaperBooks } from './paper-books.ts'
@@ -31,11 +31,11 @@ function createDesk({ beatMs = 15_000, lookMs = 60_000 } = {}) {
     forbid: () => {
       isAllowed = false
     },
-    pay: (capture: Capture) => {
+    pay: (capture: PaymentListItem) => {
       books.payments.push(capture)
       changes.note(encodeBase58(capture.tx))
     },
-    change: (capture: Capture) => changes.note(encodeBase58(capture.tx)),
+    change: (capture: PaymentListItem) => changes.note(encodeBase58(capture.tx)),
   }
 }
 

@@ -1,6 +1,6 @@
 /** T172: what became of a transaction, told by several nodes behind one address, each with a lag of its own. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { fateOf } from '../../src/chain/send/send.ts'
+import { readFate } from '../../src/chain/send/send.ts'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { atRandom, type Backends, byMethod, createRandom, placeBackends } from '../harness/backends.ts'
 import { size } from '../harness/length.ts'
@@ -38,7 +38,7 @@ function readers() {
     { name: 'the worker', outcome: async (signed: SignedBytes) => (await courier.outcomeOf(signed)).kind },
     {
       name: 'the client',
-      outcome: async (signed: SignedBytes) => (await fateOf({ rpc, genesis }, inBase64(signed))).kind,
+      outcome: async (signed: SignedBytes) => (await readFate({ rpc, genesis }, inBase64(signed))).kind,
     },
   ]
 }

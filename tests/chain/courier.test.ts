@@ -5,7 +5,7 @@ import { walletFromSigner } from '../../src/chain/keys/signer.ts'
 import { openTransaction, verifySignatures } from '../../src/chain/read/decode.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
-import { gainOf } from '../../src/core/payment/verify.ts'
+import { computeGain } from '../../src/core/payment/verify.ts'
 import type { TransferOrder } from '../../src/core/payouts/outgoing-wallet.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { instruction, succeed } from '../harness/message.ts'
@@ -60,8 +60,8 @@ describe('a payout', () => {
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
     expect(effect.memos).toEqual([memo])
     expect(effect.failed).toBe(false)
-    for (const { owner, units } of transfers) expect(gainOf(effect, owner, native.address)).toBe(units)
-    expect(gainOf(effect, office.sender.address, native.address)).toBe(-total)
+    for (const { owner, units } of transfers) expect(computeGain(effect, owner, native.address)).toBe(units)
+    expect(computeGain(effect, office.sender.address, native.address)).toBe(-total)
     // 5,000 for the signature, the rest for priority.
     expect(effect.fee).toBe(5_000n + 2_300n)
   })
@@ -127,7 +127,7 @@ describe('a payout', () => {
     finalize()
     const effect = await office.courier.read(signed.signature)
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
-    expect(people.map(({ address }, index) => gainOf(effect, address, 'SOL') - BigInt(index))).toEqual(
+    expect(people.map(({ address }, index) => computeGain(effect, address, 'SOL') - BigInt(index))).toEqual(
       people.map(() => 1_000_000n),
     )
   })

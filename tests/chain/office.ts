@@ -2,9 +2,9 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { createWallet } from '../../src/chain/keys/keypair.ts'
 import type { Rpc } from '../../src/chain/rpc/rpc.ts'
-import { type CourierParts, createCourier } from '../../src/chain/wallets/outgoing-wallet.ts'
+import { createOutgoingWallet, type OutgoingWalletParts } from '../../src/chain/wallets/outgoing-wallet.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
-import type { Courier, SignedBytes, Signing, Transfer } from '../../src/core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransfer, OutgoingWallet, SignedBytes, Signing } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { Log } from '../../src/core/runtime.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
@@ -16,8 +16,8 @@ import { honest, type NodeScript, scripted } from './world.ts'
 export interface Office extends World {
   readonly sender: KeyPairSigner
   /** Through one honest node. */
-  readonly courier: Courier
-  courierOf(scripts: readonly NodeScript[], parts?: Partial<CourierParts>): Courier
+  readonly courier: OutgoingWallet
+  courierOf(scripts: readonly NodeScript[], parts?: Partial<OutgoingWalletParts>): OutgoingWallet
   rpcOf: (scripts: readonly NodeScript[], timeoutMs?: number) => Rpc & { calls(): ReadonlyMap<string, number> }
   /** What somebody holds of a mint, or of SOL. */
   held(owner: string, mint?: Mint): Promise<bigint>
@@ -37,7 +37,7 @@ export async function createOffice(): Promise<Office> {
   const rpcOf = scripted(world.localnet.rpcUrl, http.transport)
   const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
   const courierOf: Office['courierOf'] = (scripts, parts = {}) =>
-    createCourier({
+    createOutgoingWallet({
       rpc: rpcOf(scripts),
       genesis: world.localnet.genesisHash,
       wallet,
@@ -86,4 +86,4 @@ export function signedIn(signing: Signing): SignedBytes {
   return signing.signed
 }
 
-export const transfer = (owner: string, units: bigint, opens = false): Transfer => ({ owner, units, opens })
+export const transfer = (owner: string, units: bigint, opens = false): OutgoingTransfer => ({ owner, units, opens })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readFunds } from '../../src/chain/accounts/balances.ts'
 import { findTokenAccount } from '../../src/chain/accounts/programs.ts'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
-import { confirm, fateOf, readLifetime, submit } from '../../src/chain/send/send.ts'
+import { confirm, readFate, readLifetime, submit } from '../../src/chain/send/send.ts'
 import { signerOf } from './sender.ts'
 import { createWorld, honest, lying, NodeError, type NodeScript, type World } from './world.ts'
 
@@ -116,7 +116,7 @@ describe('confirm', () => {
 })
 
 const fateBy = (scripts: readonly NodeScript[], payment: SignedPayment) =>
-  fateOf({ rpc: world.rpcOf(scripts), genesis: world.genesis }, payment)
+  readFate({ rpc: world.rpcOf(scripts), genesis: world.genesis }, payment)
 
 describe('fateOf', () => {
   it('T148: is not expired before a finalized slot that is not earlier than the one of signing', async () => {
@@ -192,7 +192,7 @@ describe('fateOf', () => {
   it('is found in the history long after', async () => {
     const payment = await world.pay({ requestId: 'old' })
     world.localnet.advanceSlots(400)
-    expect(await fateOf(world, payment)).toMatchObject({ kind: 'landed', finalized: true })
+    expect(await readFate(world, payment)).toMatchObject({ kind: 'landed', finalized: true })
   })
 
   it.each<[string, NodeScript]>([

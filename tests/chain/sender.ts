@@ -19,7 +19,7 @@ import {
   setTransactionMessageLoadedAccountsDataSizeLimit,
   signTransactionMessageWithSigners,
 } from '@solana/kit'
-import { confirm, type Fate, readLifetime } from '../../src/chain/send/send.ts'
+import { confirm, type PaymentFate, readLifetime } from '../../src/chain/send/send.ts'
 import type { World } from './world.ts'
 
 export interface SendOptions {
@@ -31,7 +31,7 @@ export interface SendOptions {
 
 export interface Sent {
   readonly signature: string
-  readonly fate: Fate
+  readonly fate: PaymentFate
 }
 
 export const signerOf = (byte: number): Promise<KeyPairSigner> =>

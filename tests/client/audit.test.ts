@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
 import { createRpc } from '../../src/chain/rpc/rpc.ts'
-import { fateOf } from '../../src/chain/send/send.ts'
+import { readFate } from '../../src/chain/send/send.ts'
 import { createFetchWith402 } from '../../src/client/fetch.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
@@ -133,5 +133,5 @@ it('T159: a payment is not dead because one node said so beforehand', async () =
   }
   const token = { asset: 'SOL', units: 1_000_000n, decimals: 9 } as const
   const payment = await signPayment({ ...order, token }, await toWallet(desk.payer))
-  expect(await fateOf({ rpc, genesis: world.localnet.genesisHash }, payment)).toMatchObject({ kind: 'unknown' })
+  expect(await readFate({ rpc, genesis: world.localnet.genesisHash }, payment)).toMatchObject({ kind: 'unknown' })
 })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
-import { prepareMac } from '../../src/core/encoding/hmac.ts'
+import { prepareHmac } from '../../src/core/encoding/hmac.ts'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { formatProof, hashClaim, parseProof, proofText } from '../../src/core/protocol/proof.ts'
 import { createPseudonyms } from '../../src/core/protocol/pseudonyms.ts'
@@ -44,7 +44,7 @@ describe('test vectors', () => {
       expect(hex(context)).toBe(bytes)
       const opened = openRequest(requestId)
       if (!opened) throw new Error('it does not open')
-      expect(isAuthentic(opened, prepareMac(keyring.sealKeys.get(1) ?? new Uint8Array(), context))).toBe(true)
+      expect(isAuthentic(opened, prepareHmac(keyring.sealKeys.get(1) ?? new Uint8Array(), context))).toBe(true)
       expect([hex(opened.body), hex(opened.mac)]).toEqual([body, mac])
       expect({
         keyId: opened.keyId,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { captureColumns } from '../../src/api/analytics/format.ts'
-import { noticeKinds } from '../../src/core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { createReceiver } from '../harness/notices.ts'
@@ -16,7 +16,7 @@ const text = readFileSync(join(root, 'docs/webhooks.md'), 'utf8')
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const other = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
 const hook = (url: string, ...secrets: readonly string[]): Webhook => {
-  return { name: 'hook', url, secrets, events: noticeKinds, allowPrivate: false }
+  return { name: 'hook', url, secrets, events: ledgerEventKinds, allowPrivate: false }
 }
 const data = { amount: '0.01', token: 'USDC', endpoint: '/api/report', note: 'ü' }
 const message = (id: string) => formatWebhook({ id, kind: 'payment.finalized', at: 0 }, data)
@@ -89,7 +89,7 @@ it('shows a payment with the fields that it has', () => {
 })
 
 it('lists every event', () => {
-  expect([...text.matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, kind]) => kind)).toEqual([...noticeKinds])
+  expect([...text.matchAll(/^\| `(\w+\.\w+)` \|/gm)].map(([, kind]) => kind)).toEqual([...ledgerEventKinds])
 })
 
 it('tells the schedule as it is', () => {

@@ -1,18 +1,18 @@
 /** The port of notices in memory, with the clock in the test's hand, and a receiver of webhooks that behaves as told. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Notice, NoticeKind, Notices } from '../../src/core/ports/outbox.ts'
+import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../src/core/ports/outbox.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 
-export interface Desk extends Notices {
-  readonly rows: Map<string, Notice & { due: number }>
-  write(kind: NoticeKind, tx?: Uint8Array): string
+export interface Desk extends LedgerEvents {
+  readonly rows: Map<string, LedgerEvent & { due: number }>
+  write(kind: LedgerEventKind, tx?: Uint8Array): string
 }
 
 export function createDesk(clock: Clock): Desk {
   const rows: Desk['rows'] = new Map()
   let written = 0
-  const change = (id: string, changes: Partial<Notice & { due: number }>) => {
+  const change = (id: string, changes: Partial<LedgerEvent & { due: number }>) => {
     const row = rows.get(id)
     if (row) rows.set(id, { ...row, ...changes })
     return row !== undefined

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, it, onTestFinished } from 'vitest'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
-import type { Capture } from '../../src/core/payment/history.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { Journal, Sighting } from '../../src/core/ports/journal.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import type { Books, PayerSum, Problem, Sum } from '../../src/core/ports/reports.ts'
@@ -238,12 +238,12 @@ async function check(own: Stage, reference: Stage, refunds: readonly Refunded[])
 }
 
 /** A payment; or what was sent back of it, and when. */
-type Counted = Capture & { readonly refunded?: bigint }
+type Counted = PaymentListItem & { readonly refunded?: bigint }
 
 const keyOf = (tx: Uint8Array): string => Buffer.from(tx).toString('hex')
 
 /** Those of whole days, whose sums are those of the list. */
-async function checkPayers(own: Stage, reference: Stage, paid: readonly Capture[]): Promise<void> {
+async function checkPayers(own: Stage, reference: Stage, paid: readonly PaymentListItem[]): Promise<void> {
   const from = startOfTests - (startOfTests % dayMs) - 2 * dayMs
   const period = { from, to: from + 5 * dayMs, most: 3 }
   const pages = async ({ books }: Stage, order: 'revenue' | 'latest') => {
@@ -277,7 +277,7 @@ async function everyProblem(books: Books) {
   }
 }
 
-async function everyCapture(books: Books): Promise<readonly Capture[]> {
+async function everyCapture(books: Books): Promise<readonly PaymentListItem[]> {
   return books.captures({ order: 'oldest', most: 100_000 })
 }
 

@@ -1,8 +1,8 @@
 /** The list of payments in every store: what was registered, and what was only seen. */
 import { describe, expect, it } from 'vitest'
-import type { Capture } from '../../src/core/payment/history.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
-import type { CaptureQuery } from '../../src/core/ports/reports.ts'
+import type { PaymentListQuery } from '../../src/core/ports/reports.ts'
 import { useDesk } from './desk.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
@@ -17,8 +17,8 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
   const { books, journal, registered } = desk
 
   describe('captures', () => {
-    const list = (query: Partial<CaptureQuery> = {}) => books().captures({ order: 'latest', most: 100, ...query })
-    const numbers = (captures: readonly Capture[]) => captures.map(({ units }) => Number(units))
+    const list = (query: Partial<PaymentListQuery> = {}) => books().captures({ order: 'latest', most: 100, ...query })
+    const numbers = (captures: readonly PaymentListItem[]) => captures.map(({ units }) => Number(units))
 
     it('show a payment as it was registered', async () => {
       const payment = await registered({ endpoint: '/a', worth: 5n })
@@ -108,7 +108,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
         else if (number % 4 === 2) await desk.ledger.recordLate(createPayment(facts))
         else await registered(facts)
       }
-      const asked = async (query: Partial<CaptureQuery>) => numbers(await list(query))
+      const asked = async (query: Partial<PaymentListQuery>) => numbers(await list(query))
       expect(await asked({})).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
       expect(await asked({ order: 'oldest', most: 3 })).toEqual([0, 1, 2])
       expect(await asked({ from: midnight + 4000, to: midnight + 8000 })).toEqual([7, 6, 5, 4])
@@ -145,7 +145,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
         { tx: txOf(5), finality: 'finalized' },
       ])
       await journal().sight([createSighting({ ...facts(9), request: 'request-0' }), createSighting({ request: '' })])
-      const asked = async (query: Partial<CaptureQuery>) => numbers(await list(query))
+      const asked = async (query: Partial<PaymentListQuery>) => numbers(await list(query))
       expect(await asked({ payer: 'payer-1' })).toEqual([9, 7, 5, 3, 1])
       expect(await asked({ payer: 'payer-1', order: 'oldest', most: 2 })).toEqual([1, 3])
       expect(await asked({ payer: 'payer-1', endpoint: '/a', token: 'USDC', status: 'confirmed' })).toEqual([3])
@@ -174,7 +174,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
         else all.push(await registered({ paidAt, received: BigInt(number) }))
       }
       for (const order of ['latest', 'oldest'] as const) {
-        const found: Capture[] = []
+        const found: PaymentListItem[] = []
         for (let page = await list({ order, most: 2 }); page.length > 0; ) {
           found.push(...page)
           const after = page.at(-1)

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach } from 'vitest'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
-import type { Grant, Ledger, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/ledger.ts'
+import type { Grant, Ledger, PaymentRecord, PaymentStatus, Take, Taken } from '../../src/core/ports/ledger.ts'
 import type { Books } from '../../src/core/ports/reports.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, takeOf } from './payments.ts'
@@ -14,7 +14,7 @@ export interface Desk {
   books(): Books
   journal(): Journal
   kindOf(take: Take): Promise<Taken['kind']>
-  stateOf(payment: PaymentRecord): Promise<Standing['state'] | undefined>
+  stateOf(payment: PaymentRecord): Promise<PaymentStatus['state'] | undefined>
   grantOf(take: Take): Promise<Grant>
   /** A payment of its own, with a first response under way. */
   registered(changes?: Partial<PaymentRecord>): Promise<PaymentRecord>

@@ -1,6 +1,6 @@
 /** What goes out: reserved, signed, landed or given back, each step once. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Dispatch, DispatchPlan, SigningBudget } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, PlannedTransaction, SigningBudget } from '../../src/core/payouts/ports/outgoing.ts'
 import { useDesk } from './desk.ts'
 import {
   accrualOf,
@@ -25,12 +25,12 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const rewards = () => rewardsOf(desk.ledger)
   const dispatches = () => dispatchesOf(desk.ledger)
-  const plan = (changes: Partial<DispatchPlan> = {}) => dispatches().plan(planOf(changes))
-  const planned = async (changes: Partial<DispatchPlan> = {}) => plannedBy(await plan(changes))
-  const kindOf = async (changes: Partial<DispatchPlan>) => (await plan(changes)).kind
+  const plan = (changes: Partial<PlannedTransaction> = {}) => dispatches().plan(planOf(changes))
+  const planned = async (changes: Partial<PlannedTransaction> = {}) => plannedBy(await plan(changes))
+  const kindOf = async (changes: Partial<PlannedTransaction>) => (await plan(changes)).kind
   const sums = () => Promise.all([partner, developer].map((name) => sumsOf(rewards(), name)))
-  const signed = async ({ id, version }: Dispatch) => signedBy(await dispatches().sign(id, version, bytes))
-  const landed = async (dispatch: Dispatch) => {
+  const signed = async ({ id, version }: OutgoingTransaction) => signedBy(await dispatches().sign(id, version, bytes))
+  const landed = async (dispatch: OutgoingTransaction) => {
     const { id, version } = await signed(dispatch)
     return (await dispatches().land(id, version, 7)) ?? expect.fail('not landed')
   }
@@ -158,7 +158,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().open()).toEqual([])
     })
 
-    it.each<[string, Partial<DispatchPlan>]>([
+    it.each<[string, Partial<PlannedTransaction>]>([
       ['sends more than it settles', { lines: [{ ...some, opening: 1n }] }],
       ['sends a negative amount', { lines: [{ ...some, units: -1n }] }],
       ['settles nothing', { lines: [{ ...some, upto: 0 }] }],
@@ -214,7 +214,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
 
     it('is not signed beyond a budget, and nothing has changed then', async () => {
       const budget = { since: startOfTests, most: 2n }
-      const sign = ({ id, version }: Dispatch, changes: Partial<SigningBudget> = {}) =>
+      const sign = ({ id, version }: OutgoingTransaction, changes: Partial<SigningBudget> = {}) =>
         dispatches().sign(id, version, bytes, undefined, { ...budget, ...changes })
       const [first, second] = [await planned(), await planned()]
       expect(await sign(first, { most: 0n })).toBe('spent')
@@ -343,7 +343,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   describe('the lists', () => {
     it('show what is open, the oldest first, and all of it, the latest first', async () => {
       const names = ['a', 'b', 'c', 'd', 'e', 'f']
-      const made: Dispatch[] = []
+      const made: OutgoingTransaction[] = []
       for (const [index, id] of names.entries()) {
         if (index % 2 === 0) desk.clock.advance(1)
         const kind = index % 3 === 0 ? ('refund' as const) : ('conversion' as const)
@@ -352,7 +352,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       await landed(made[0] ?? expect.fail())
       await dispatches().drop('b', 1, '')
       await signed(made[2] ?? expect.fail())
-      const ids = (found: readonly Dispatch[]) => found.map(({ id }) => id).join('')
+      const ids = (found: readonly OutgoingTransaction[]) => found.map(({ id }) => id).join('')
       expect(ids(await dispatches().open())).toBe('cdef')
       expect(ids(await dispatches().list({ most: 10 }))).toBe('fedcba')
       expect(ids(await dispatches().list({ most: 2, after: made[4] ?? expect.fail() }))).toBe('dc')

@@ -6,7 +6,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, it, onTestFinished } from 'vitest'
-import type { Dispatch, DispatchPlan, PayoutLine } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
@@ -174,7 +174,7 @@ async function pay({ payees, less, cap }: Extract<Step, { act: 'pay' }>, scene: 
   scene.book.reserve(scene.ids.at(-1) ?? '', lines)
 }
 
-async function plan(given: Omit<DispatchPlan, 'id'>, scene: Scene): Promise<string> {
+async function plan(given: Omit<PlannedTransaction, 'id'>, scene: Scene): Promise<string> {
   const id = `${scene.turn}-${scene.ids.length}-${Math.random()}`
   const { kind } = await ask(scene, (ledger) => dispatchesOf(ledger).plan({ ...given, id }))
   if (kind === 'planned') scene.ids.push(id)
@@ -193,7 +193,7 @@ async function move(step: Extract<Step, { act: 'sign' | 'unsign' | 'land' | 'dro
     if (step.act === 'land') return dispatches.land(id, version, 5)
     return dispatches[step.act](id, version, 'why')
   })
-  const follows: Readonly<Record<typeof step.act, Dispatch['state']>> = {
+  const follows: Readonly<Record<typeof step.act, OutgoingTransaction['state']>> = {
     ...{ sign: 'planned', drop: 'planned' },
     ...{ unsign: 'signed', land: 'signed' },
   }

@@ -1,6 +1,6 @@
 /** Several servers at once on one database, and several connections on one file: of two that want the same, one gets it. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Dispatch, Dispatches, PayoutLine } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, OutgoingTransactions, PayoutLine } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
@@ -291,14 +291,14 @@ describe('a PostgreSQL ledger', () => {
   })
 })
 
-async function landEach(ledgers: readonly Ledger[], { id, version }: Dispatch): Promise<void> {
+async function landEach(ledgers: readonly Ledger[], { id, version }: OutgoingTransaction): Promise<void> {
   const [first = expect.fail()] = ledgers.map(dispatchesOf)
   await first.sign(id, version, bytes)
   const landed = await Promise.all(ledgers.map((ledger) => dispatchesOf(ledger).land(id, version + 1, 9)))
   expect(landed.filter((one) => one !== undefined)).toHaveLength(1)
 }
 
-async function finish(dispatches: Dispatches, { id }: Dispatch, round: number): Promise<void> {
+async function finish(dispatches: OutgoingTransactions, { id }: OutgoingTransaction, round: number): Promise<void> {
   if (round % 3 === 0) await dispatches.drop(id, 1, 'given up')
   await dispatches.sign(id, 1, bytes)
   if (round % 3 === 1) await dispatches.unsign(id, 2, 'expired')

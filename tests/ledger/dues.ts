@@ -2,11 +2,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
 import type {
-  Dispatch,
-  Dispatches,
-  DispatchPlan,
   KeptBytes,
+  OutgoingTransaction,
+  OutgoingTransactions,
   PayoutLine,
+  PlannedTransaction,
   Planning,
 } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
@@ -29,7 +29,7 @@ export function rewardsOf({ rewards }: Ledger): Rewards {
   return rewards
 }
 
-export function dispatchesOf({ dispatches }: Ledger): Dispatches {
+export function dispatchesOf({ dispatches }: Ledger): OutgoingTransactions {
   if (!dispatches) throw new Error('this ledger sends nothing')
   return dispatches
 }
@@ -80,16 +80,16 @@ export async function lineOf(
   return { ...name, from, upto, gross: units, units, opening: 0n, ...changes }
 }
 
-export function planOf(changes: Partial<DispatchPlan> = {}): DispatchPlan {
+export function planOf(changes: Partial<PlannedTransaction> = {}): PlannedTransaction {
   return { id: randomUUID(), kind: 'payout', lane: '', about: '', lines: [], ...changes }
 }
 
-export function plannedBy(planning: Planning): Dispatch {
+export function plannedBy(planning: Planning): OutgoingTransaction {
   if (planning.kind !== 'planned') throw new Error(`not planned but ${planning.kind}`)
   return planning.dispatch
 }
 
-export function signedBy(signed: Dispatch | 'spent' | undefined): Dispatch {
+export function signedBy(signed: OutgoingTransaction | 'spent' | undefined): OutgoingTransaction {
   if (signed === undefined || signed === 'spent') throw new Error(`not signed but ${signed ?? 'passed'}`)
   return signed
 }

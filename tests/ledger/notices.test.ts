@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Sighting } from '../../src/core/ports/journal.ts'
 import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
-import type { Notices } from '../../src/core/ports/outbox.ts'
+import type { LedgerEvents } from '../../src/core/ports/outbox.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
@@ -15,7 +15,7 @@ const settlingMs = 10_000
 const aSighting = (changes: Partial<Sighting> = {}) =>
   createSighting({ claimableUntil: startOfTests + minute, ...changes })
 
-function noticesOf({ notices }: Ledger): Notices {
+function noticesOf({ notices }: Ledger): LedgerEvents {
   if (!notices) throw new Error('this ledger writes no notices')
   return notices
 }

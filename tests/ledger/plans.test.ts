@@ -1,7 +1,7 @@
 /** How the databases find what the books are asked for: by an index, so that ten million payments take no longer than ten. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { captureStatuses } from '../../src/core/payment/history.ts'
+import { paymentListStatuses } from '../../src/core/payment/history.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
@@ -62,7 +62,7 @@ describe('a statement on a SQLite ledger', () => {
       }
       const after = { at: midnight, tx: createPayment().tx }
       for (const order of ['latest', 'oldest'] as const)
-        for (const status of [undefined, ...captureStatuses])
+        for (const status of [undefined, ...paymentListStatuses])
           for (const filter of [
             {},
             { endpoint: '/a' },

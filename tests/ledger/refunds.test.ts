@@ -1,6 +1,6 @@
 /** A payment that goes back: nothing can be taken of it any more, unless the refund is given up. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import type { Dispatch, DispatchPlan } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, PlannedTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { useDesk } from './desk.ts'
 import { bytes, dispatchesOf, plannedBy, planOf } from './dues.ts'
@@ -10,8 +10,8 @@ import { stores } from './stores.ts'
 describe.each(stores)('a refund of the %s ledger that makes a payment void', (_name, open) => {
   const desk = useDesk(open)
   const dispatches = () => dispatchesOf(desk.ledger)
-  const plan = (changes: Partial<DispatchPlan> = {}) => dispatches().plan(planOf(changes))
-  const landed = async ({ id, version }: Dispatch) => {
+  const plan = (changes: Partial<PlannedTransaction> = {}) => dispatches().plan(planOf(changes))
+  const landed = async ({ id, version }: OutgoingTransaction) => {
     await dispatches().sign(id, version, bytes)
     return (await dispatches().land(id, version + 1, 7)) ?? expect.fail('not landed')
   }

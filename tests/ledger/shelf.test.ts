@@ -1,6 +1,6 @@
 /** Text under a name, for a while: the same over every store, and for every server on one. */
 import { describe, expect, it } from 'vitest'
-import type { Shelf } from '../../src/core/ports/kv.ts'
+import type { KeyValueStore } from '../../src/core/ports/kv.ts'
 import { useDesk } from './desk.ts'
 import { places } from './old-places.ts'
 import { startOfTests } from './payments.ts'
@@ -10,7 +10,7 @@ const soon = startOfTests + 1000
 
 describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const shelf = (): Shelf => {
+  const shelf = (): KeyValueStore => {
     if (!desk.ledger.shelf) throw new Error('this ledger has no shelf')
     return desk.ledger.shelf
   }

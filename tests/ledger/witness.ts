@@ -7,7 +7,7 @@
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import type { Grant, PaymentRecord, Standing, Take, Taken } from '../../src/core/ports/ledger.ts'
+import type { Grant, PaymentRecord, PaymentStatus, Take, Taken } from '../../src/core/ports/ledger.ts'
 
 interface Seen {
   readonly fence: bigint
@@ -24,7 +24,7 @@ export interface Witness {
   sawRenew(fence: bigint, leaseMs: number, kept: boolean, now: number): void
   sawAdvance(fence: bigint, used: bigint, more: bigint, held: bigint | undefined, now: number): void
   sawEnd(fence: bigint, consequence: Consequence, used: bigint, done: boolean): void
-  sawStanding(standing: Standing | undefined, now: number): void
+  sawStanding(standing: PaymentStatus | undefined, now: number): void
 }
 
 export function createWitness(payment: PaymentRecord): Witness {

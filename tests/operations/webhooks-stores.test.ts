@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
-import { noticeKinds } from '../../src/core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import { nameWebhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks } from '../../src/workers/webhooks.ts'
@@ -33,7 +33,7 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
       books,
       webhooks: ['/a', '/b'].map((path) => {
         const url = `${receiver.url}${path}`
-        return { name: nameWebhook(url), url, secrets, events: noticeKinds, allowPrivate: false }
+        return { name: nameWebhook(url), url, secrets, events: ledgerEventKinds, allowPrivate: false }
       }),
       post: poster.post,
       describe: ({ endpoint, state, units }) => ({ endpoint, state, units: String(units) }),

@@ -2,9 +2,9 @@
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
-import type { Capture } from '../../src/core/payment/history.ts'
-import type { NoticeKind } from '../../src/core/ports/outbox.ts'
-import { noticeKinds } from '../../src/core/ports/outbox.ts'
+import type { PaymentListItem } from '../../src/core/payment/history.ts'
+import type { LedgerEventKind } from '../../src/core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import type { Webhook } from '../../src/core/service/webhooks.ts'
 import { nameWebhook } from '../../src/core/service/webhooks.ts'
@@ -14,7 +14,7 @@ import { createDesk, createReceiver, type Desk, type Receiver } from '../harness
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const older = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
-const capture: Capture = {
+const capture: PaymentListItem = {
   tx: new Uint8Array(64).fill(7),
   at: 1_700_000_000_000,
   request: 'hash of the requestId',
@@ -51,7 +51,7 @@ async function receiver(): Promise<Receiver> {
 }
 
 function hook(url: string, changes: Partial<Webhook> = {}): Webhook {
-  return { name: nameWebhook(url), url, secrets: [secret], events: noticeKinds, allowPrivate: false, ...changes }
+  return { name: nameWebhook(url), url, secrets: [secret], events: ledgerEventKinds, allowPrivate: false, ...changes }
 }
 
 function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {}, timeoutMs = 200): WebhooksWorker {
@@ -118,13 +118,13 @@ describe('a message', () => {
 describe('each receiver', () => {
   it('gets the events it asked for, once', async () => {
     const [all, some] = [await receiver(), await receiver()]
-    for (const kind of noticeKinds) desk.write(kind)
+    for (const kind of ledgerEventKinds) desk.write(kind)
     const worker = start([hook(all.url), hook(some.url, { events: ['payment.reverted'] })])
     await worker.run()
     await worker.run()
     const typesOf = ({ received }: Receiver) =>
-      received.map(({ body }) => (JSON.parse(body) as { type: NoticeKind }).type)
-    expect(typesOf(all).sort()).toEqual([...noticeKinds].sort())
+      received.map(({ body }) => (JSON.parse(body) as { type: LedgerEventKind }).type)
+    expect(typesOf(all).sort()).toEqual([...ledgerEventKinds].sort())
     expect(typesOf(some)).toEqual(['payment.reverted'])
   })
 

@@ -12,7 +12,7 @@ import type {
   Sending,
 } from '../../src/core/checkout/messages.ts'
 import { checkoutHeader, parseOrder } from '../../src/core/checkout/messages.ts'
-import { knownMints, mintOf, type TokenCode } from '../../src/core/money/tokens.ts'
+import { findMint, knownMints, type TokenCode } from '../../src/core/money/tokens.ts'
 import { readPage } from '../../src/host/pages.ts'
 import { renderCheckout } from '../../src/paywall/checkout/page.ts'
 
@@ -32,7 +32,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     seller: 'api.weather.example',
     what: 'Hourly forecast for any place on Earth',
     buys: 'one request',
-    tokens: [{ token: 'USDC', amount: '0.01', mint: mintOf('USDC', knownMints.devnet)?.address ?? '' }],
+    tokens: [{ token: 'USDC', amount: '0.01', mint: findMint('USDC', knownMints.devnet)?.address ?? '' }],
     now,
     expiresAt: now + ttlMs,
     standing: { state: 'waiting' },
@@ -45,7 +45,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
 
 /** A link with everything in it that a real one has. */
 export function viewOf(facts: CheckoutFacts, token: TokenCode | undefined = facts.tokens[0]?.token): CheckoutView {
-  const mint = token === undefined ? undefined : mintOf(token, knownMints.devnet)
+  const mint = token === undefined ? undefined : findMint(token, knownMints.devnet)
   const amount = facts.tokens.find((one) => one.token === token)?.amount ?? '0'
   const uri =
     `solana:${facts.recipient}?amount=${amount}${mint ? `&spl-token=${mint.address}` : ''}` +

@@ -10,7 +10,7 @@ import type { Effect } from '../../src/core/payment/verify.ts'
 import type { ConversionAbout } from '../../src/core/payouts/conversion.ts'
 import { parseConversion, usualConversionLimits } from '../../src/core/payouts/conversion.ts'
 import type { Outcome, SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
-import type { Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Converter } from '../../src/workers/payouts/settlement.ts'
 import { createSettlement } from '../../src/workers/payouts/settlement.ts'
@@ -52,7 +52,7 @@ async function play(seed: number) {
   const kept = new Set<string>()
   const clock = { now: () => time, monotonic: () => time }
   const ledger = createMemoryLedger({ clock })
-  const store = ledger.dispatches as Dispatches
+  const store = ledger.dispatches as OutgoingTransactions
   const sold = (upTo: number) =>
     [...swaps.values()].reduce((sum, { units, landedAt, failed }) => {
       return landedAt !== undefined && landedAt <= upTo && !failed ? sum + units : sum
@@ -136,7 +136,7 @@ async function play(seed: number) {
         }
       },
     })
-  const guarded: Dispatches = {
+  const guarded: OutgoingTransactions = {
     ...store,
     sign: async (id, version, signed, about) => {
       const dispatch = await store.sign(id, version, signed, about)

@@ -1,6 +1,6 @@
 /** Thousands of stories about one promise: what is owed is paid once, whatever fails. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import { size } from '../harness/length.ts'
 import { type Flaws, type PayoutStory, playPayouts } from './payouts.ts'
 import type { Schedule } from './schedule.ts'
@@ -20,7 +20,7 @@ afterEach(() => {
 
 /** A store whose dispatches are broken in one place. */
 const broken =
-  (change: (dispatches: Dispatches) => Partial<Dispatches>): CreateStore =>
+  (change: (dispatches: OutgoingTransactions) => Partial<OutgoingTransactions>): CreateStore =>
   (schedule) => {
     const ledger = sound(schedule)
     const { dispatches } = ledger

@@ -7,8 +7,13 @@ import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
-import type { AccountState, Courier, SignedBytes, Transfer } from '../../src/core/payouts/outgoing-wallet.ts'
-import type { Dispatches, Sealer } from '../../src/core/payouts/ports/outgoing.ts'
+import type {
+  AccountState,
+  OutgoingTransfer,
+  OutgoingWallet,
+  SignedBytes,
+} from '../../src/core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransactions, Sealer } from '../../src/core/payouts/ports/outgoing.ts'
 import type { RewardRules } from '../../src/core/payouts/rewards.ts'
 import { shareOut } from '../../src/core/payouts/rewards.ts'
 import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
@@ -86,7 +91,7 @@ const endMs = 90_000
 const dayMs = 86_400_000
 
 interface Sent {
-  readonly transfers: readonly Transfer[]
+  readonly transfers: readonly OutgoingTransfer[]
   readonly lastValidBlockHeight: number
 }
 
@@ -229,7 +234,7 @@ function createChain(schedule: Schedule): Chain {
 }
 
 /** Nodes that answer late, from the past, or not at all, and pass on what they took or lose it. */
-function createCourier(stage: Stage): Courier {
+function createCourier(stage: Stage): OutgoingWallet {
   const { schedule, chain, flaws } = stage
   const travel = async (): Promise<boolean> => {
     await schedule.sleep(schedule.between(1, stage.chaos ? 400 : 50))
@@ -292,7 +297,7 @@ async function carry(stage: Stage, { signature, wire }: SignedBytes): Promise<vo
   await schedule.sleep(schedule.between(100, 6_000))
   if (stage.chaos && schedule.chance(0.2)) freezeSomebody(stage)
   const { transfers, lastValidBlockHeight } = JSON.parse(new TextDecoder().decode(wire)) as {
-    readonly transfers: readonly (Omit<Transfer, 'units'> & { readonly units: string })[]
+    readonly transfers: readonly (Omit<OutgoingTransfer, 'units'> & { readonly units: string })[]
     readonly lastValidBlockHeight: number
   }
   if (chain.blocks.has(signature) || chain.height() > lastValidBlockHeight) return
@@ -336,7 +341,7 @@ function overNetwork(stage: Stage): Ledger {
     })
   if (!store.rewards || !store.dispatches) throw new Error('the store keeps no rewards')
   const dispatches = wrap(store.dispatches)
-  const forgetful: Dispatches = {
+  const forgetful: OutgoingTransactions = {
     ...store.dispatches,
     ...{ sign: dispatches.sign, unsign: dispatches.unsign, land: dispatches.land, drop: dispatches.drop },
     planned: async () => 0n,

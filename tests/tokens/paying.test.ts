@@ -8,7 +8,7 @@ import { confirm, readLifetime, submit } from '../../src/chain/send/send.ts'
 import { signPayment } from '../../src/chain/wallets/payment.ts'
 import { readLimits } from '../../src/cli/payment-options.ts'
 import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
-import { grossFor } from '../../src/core/money/transfer-fee.ts'
+import { computeGross } from '../../src/core/money/transfer-fee.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { buy, createDesk, type Desk, expectError } from '../client/desk.ts'
@@ -96,7 +96,7 @@ it('T33: a price with a transfer fee on it, to an account that demands memos', a
     ],
     shop,
   )
-  const gross = grossFor(10_000n, [fee]) ?? 0n
+  const gross = computeGross(10_000n, [fee]) ?? 0n
   await pay(mint, shop.address, gross)
   const rpc = createRpc({ urls: [world.localnet.rpcUrl], transport: http.transport })
   const question = { wallet: shop.address, recipient: payer.address, mints: [mint] }

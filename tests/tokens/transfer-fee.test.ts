@@ -3,7 +3,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Mint } from '../../src/core/money/tokens.ts'
-import { feeOn, grossFor, type TransferFee } from '../../src/core/money/transfer-fee.ts'
+import { computeFee, computeGross, type TransferFee } from '../../src/core/money/transfer-fee.ts'
 import { succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
@@ -46,7 +46,7 @@ it.each<[TransferFee, readonly bigint[]]>([
 ])('with a fee of %o the price arrives, and not from one unit less', async (fee, prices) => {
   const mint = await mintWith(fee)
   for (const net of prices) {
-    const gross = grossFor(net, [fee]) ?? 0n
+    const gross = computeGross(net, [fee]) ?? 0n
     expect(await arrivingOf(mint, gross)).toBeGreaterThanOrEqual(net)
     expect(await arrivingOf(mint, gross - 1n)).toBeLessThan(net)
   }
@@ -57,7 +57,7 @@ it('fees that nobody thought of are worked out as the program does', async () =>
   for (const fee of fc.sample(fees, { numRuns: 8, seed: 22 })) {
     const mint = await mintWith(fee)
     for (const gross of fc.sample(fc.bigInt(1n, 1_000_000n), { numRuns: 3, seed: 22 })) {
-      expect(await arrivingOf(mint, gross)).toBe(gross - feeOn(gross, fee))
+      expect(await arrivingOf(mint, gross)).toBe(gross - computeFee(gross, fee))
     }
   }
 })

@@ -1,7 +1,7 @@
 // One worker of the payouts' torture: `payouts-worker.mjs <options as JSON>`. It starts, waits for its turn, and then shares
 // out and pays without a pause until it is killed.
 import { readRoutesConfig } from '../../dist/api/options.js'
-import { startMoneyOut } from '../../dist/compose/payouts.js'
+import { startPayoutWorkers } from '../../dist/compose/payouts.js'
 import { handleFor } from '../../dist/compose/paywall.js'
 
 const { notes: _notes, key, ...options } = JSON.parse(process.argv[2] ?? '{}')
@@ -31,7 +31,7 @@ async function open() {
 async function work() {
   process.send?.('working')
   if (!rewards) throw new Error('no rewards are configured')
-  const money = await startMoneyOut(await ready, { ...config, rewards: { ...rewards, everyMs: 1 } })
+  const money = await startPayoutWorkers(await ready, { ...config, rewards: { ...rewards, everyMs: 1 } })
   for (;;) {
     await money.run()
     await pause(20)

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readRoutesConfig } from '../../dist/api/options.js'
-import { startMoneyOut } from '../../dist/compose/payouts.js'
+import { startPayoutWorkers } from '../../dist/compose/payouts.js'
 import { handleFor } from '../../dist/compose/paywall.js'
 import { encodeBase58 } from '../../dist/core/encoding/base58.js'
 import { auditRewards } from '../../dist/workers/payouts/audit.js'
@@ -224,7 +224,7 @@ async function audit() {
 /** What the product's own audits say. */
 async function findMisbooked() {
   if (!config.rewards) throw new Error('no rewards are configured')
-  const money = await startMoneyOut(service, { ...config, rewards: { ...config.rewards, key: Uint8Array.from(key) } })
+  const money = await startPayoutWorkers(service, { ...config, rewards: { ...config.rewards, key: Uint8Array.from(key) } })
   if (!money.payouts) throw new Error('nobody pays')
   const assets = { SOL: 'SOL', USDC: usdc.address, NATIVE: native.address }
   const { problems, unknown } = await auditRewards({

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
 import { handleFor, openPaywall } from '../../src/compose/paywall.ts'
-import { startConverting } from '../../src/compose/settlement/settlement.ts'
+import { startConversion } from '../../src/compose/settlement/settlement.ts'
 import { conversionLane, parseConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
@@ -106,7 +106,7 @@ it('converts with the key, shows that it does, and stops with the paywall', asyn
   const handle = handleFor(config, quiet)
   onTestFinished(() => handle.release())
   if (!route.conversion) throw new Error('nothing is converted')
-  const loop = await startConverting(await handle.get(), route, route.conversion)
+  const loop = await startConversion(await handle.get(), route, route.conversion)
   await loop.run()
   await loop.stop()
   const landed = await inLane()

@@ -1,7 +1,7 @@
 /** The settlement worker on a real chain, with a real desk and a ledger. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
-import { createCourier } from '../../src/chain/wallets/outgoing-wallet.ts'
+import { createOutgoingWallet } from '../../src/chain/wallets/outgoing-wallet.ts'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
 import { testRates } from '../../src/core/money/rates.ts'
 import type { ConversionAbout, ConversionRules } from '../../src/core/payouts/conversion.ts'
@@ -12,9 +12,9 @@ import {
   usualConversionLimits,
   usualSolKept,
 } from '../../src/core/payouts/conversion.ts'
-import type { Dispatch } from '../../src/core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../src/core/payouts/venue.ts'
-import type { Shelf } from '../../src/core/ports/kv.ts'
+import type { KeyValueStore } from '../../src/core/ports/kv.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
@@ -60,7 +60,7 @@ interface Options {
 /** One worker, with what it heard. */
 function openWorker(options: Options = {}) {
   const { rpc, genesis, clock } = trade
-  const courier = createCourier({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
+  const courier = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
   const venue = trade.venue(wallet)
   const heard: ConversionAbout[] = []
   const converter: Converter = {
@@ -85,7 +85,7 @@ function openWorker(options: Options = {}) {
   return { turn, heard }
 }
 
-const all = (): Promise<readonly Dispatch[]> => dispatches().list({ kind: 'conversion', most: 50 })
+const all = (): Promise<readonly OutgoingTransaction[]> => dispatches().list({ kind: 'conversion', most: 50 })
 const finalize = () => trade.world.localnet.advanceSlots(40)
 
 describe('a conversion', () => {
@@ -455,13 +455,13 @@ describe('what fails', () => {
       meter: createMeter(),
     })
     const { rpc, genesis, clock } = trade
-    const courier = createCourier({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
+    const courier = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
     const good: Converter = { courier, venue: trade.venue(wallet), rules, mints: trade.mints, rates: () => testRates }
     await createSettlement(parts([{ ...good, courier: broken }, good]))()
     expect(failed).toEqual(['dispatch failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
     const shelf = {
-      ...(ledger.shelf as Shelf),
+      ...(ledger.shelf as KeyValueStore),
       put: async () => {
         throw new LedgerUnavailable('gone')
       },

@@ -3,8 +3,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { createMeter } from '../../src/core/encoding/metrics.ts'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
-import type { AccountState, Courier, Outcome, Signing, TransferOrder } from '../../src/core/payouts/outgoing-wallet.ts'
-import type { Dispatches } from '../../src/core/payouts/ports/outgoing.ts'
+import type {
+  AccountState,
+  Outcome,
+  OutgoingWallet,
+  Signing,
+  TransferOrder,
+} from '../../src/core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { RewardRole } from '../../src/core/payouts/rewards.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
@@ -22,7 +28,7 @@ export const fee = 5_000n
 export interface Office {
   readonly parts: PayoutsParts
   readonly rewards: Rewards
-  readonly dispatches: Dispatches
+  readonly dispatches: OutgoingTransactions
   /** By payee: what landed for them. */
   readonly got: Map<string, bigint>
   /** The transfers of every transaction that was sent, the first time. */
@@ -128,7 +134,7 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
   }
 }
 
-function createCourier(world: World, got: Map<string, bigint>, sent: Office['sent']): Courier {
+function createCourier(world: World, got: Map<string, bigint>, sent: Office['sent']): OutgoingWallet {
   const orders = new Map<string, TransferOrder>()
   const landed = new Set<string>()
   return {

@@ -1,6 +1,6 @@
 /** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Courier } from '../../src/core/payouts/outgoing-wallet.ts'
+import type { OutgoingWallet } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { PayoutLimits } from '../../src/workers/payouts/limits.ts'
 import { preview } from '../../src/workers/payouts/plan.ts'
 import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
@@ -113,7 +113,7 @@ describe('a limit', () => {
       release = resolve
     })
     let waiting = 0
-    const slow: Courier = {
+    const slow: OutgoingWallet = {
       ...courier,
       sign: async (order) => {
         waiting += 1
@@ -537,7 +537,7 @@ describe('who cannot be paid now', () => {
     office = openOffice({ everyMs: 1 })
     const { courier } = office.parts
     const bad = new Set<string>()
-    const failing: Courier = {
+    const failing: OutgoingWallet = {
       ...courier,
       sign: async (order) => {
         const signing = await courier.sign(order)

@@ -1,6 +1,6 @@
 /** Ends a response so that nobody takes it for whole. */
 import type { ServerResponse } from 'node:http'
-import { lengthOf } from './headers.ts'
+import { readLength } from './headers.ts'
 
 /** Ends the connection after what was written, but without the mark by which a response ends. */
 export function breakOff(response: ServerResponse): void {
@@ -23,5 +23,5 @@ export function tearDown(response: ServerResponse): void {
 
 /** Whether the end of the connection is the only mark of its end, as over HTTP/1.0: one that is cut looks whole then. */
 function endsWithConnection(response: ServerResponse): boolean {
-  return response.headersSent && response.chunkedEncoding === false && lengthOf(response) === undefined
+  return response.headersSent && response.chunkedEncoding === false && readLength(response) === undefined
 }

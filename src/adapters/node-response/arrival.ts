@@ -19,7 +19,7 @@ const quietMs = 2_000
 type Tell = (hasArrived: boolean) => void
 
 /** The session of a response over HTTP/2, which is known only until the response is finished. */
-export function sessionOf(response: ServerResponse): ServerHttp2Session | undefined {
+export function readSession(response: ServerResponse): ServerHttp2Session | undefined {
   const { stream } = response as { readonly stream?: { readonly session?: ServerHttp2Session } }
   return stream?.session
 }

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Fields } from './headers.ts'
-import { growLength, lengthOf, listFields, setHeaders, setPaidHeader } from './headers.ts'
+import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
 
 const names = [
   'Vary',
@@ -45,7 +45,7 @@ it('changes a list as it changes headers that were set', () => {
           growLength(fields, { prefix: '{', suffix: '}' })
         }
         expect(said(list)).toEqual(said(response))
-        expect(lengthOf(list)).toBe(lengthOf(response))
+        expect(readLength(list)).toBe(readLength(response))
         expect(list.all().length).toBe(list.getHeaderNames().length * 2)
       },
     ),
@@ -58,7 +58,7 @@ it('tells one length that is said twice, and corrects both', () => {
   setHeaders(response, twice)
   for (const fields of [response, listFields(newResponse(), twice)]) {
     if (!fields) throw new Error('a list of texts was not taken')
-    expect(lengthOf(fields)).toBe(2)
+    expect(readLength(fields)).toBe(2)
     growLength(fields, { prefix: '{', suffix: '}' })
     expect(String(fields.getHeader('content-length'))).toBe('4')
   }

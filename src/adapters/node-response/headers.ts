@@ -12,7 +12,7 @@ export interface Fields {
 }
 
 /** The length of the body, where the handler has said it. Node knows it from a list, too, and from servers such as Hono's. */
-export function lengthOf(fields: Fields): number | undefined {
+export function readLength(fields: Fields): number | undefined {
   const untold = (fields as { _contentLength?: number | null })._contentLength
   const told = fields.getHeader('content-length')
   // Said twice, it is one length all the same; a body that is longer than its head says would run into the next answer.
@@ -53,7 +53,7 @@ export function setPaidHeader(fields: Fields, name: string, value: string): void
 }
 
 export function growLength(fields: Fields, { prefix, suffix }: Wrapping): void {
-  const said = lengthOf(fields)
+  const said = readLength(fields)
   if (said === undefined) return
   // In place of nothing there is a `null`.
   const length = said === 0 ? emptyBody.length : said

@@ -8,16 +8,16 @@ import type { Answer } from '../../core/encoding/http.ts'
 import { cacheDirective } from '../../core/encoding/http.ts'
 import type { Wrapping } from '../../paywall/config/envelope.ts'
 import { emptyBody, wrappingFor } from '../../paywall/config/envelope.ts'
-import type { Gauge } from '../../paywall/delivery/byte-quota.ts'
+import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Beginning, HeaderPairs, Pass } from '../../paywall/delivery/pass.ts'
 import { breakOff, tearDown } from './abort.ts'
-import { awaitArrival, sessionOf } from './arrival.ts'
+import { awaitArrival, readSession } from './arrival.ts'
 import type { Chunk } from './chunk.ts'
 import { byteLength, bytesOf, callbackIn, encodingIn, isChunk, joinChunks } from './chunk.ts'
 import type { Fields } from './headers.ts'
-import { growLength, lengthOf, listFields, setHeaders, setPaidHeader } from './headers.ts'
-import type { Outlet } from './quota-writer.ts'
-import { createOutlet } from './quota-writer.ts'
+import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import type { QuotaWriter } from './quota-writer.ts'
+import { createQuotaWriter } from './quota-writer.ts'
 
 /** Of a response, as they were before: called with whatever a handler gives. */
 interface Original {
@@ -27,7 +27,7 @@ interface Original {
 }
 
 /** How far a response has come. */
-export interface Tie {
+export interface MeteredResponse {
   readonly response: ServerResponse
   readonly pass: Pass
   readonly original: Original
@@ -36,9 +36,9 @@ export interface Tie {
   bodyBytes: number
   /** How many bytes a whole body has at least. */
   due: number
-  gauge: Gauge | undefined
+  gauge: ByteQuota | undefined
   /** Where bytes are measured. */
-  outlet: Outlet | undefined
+  outlet: QuotaWriter | undefined
   wrapping: Wrapping | undefined
   isOpened: boolean
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
@@ -51,13 +51,13 @@ export interface Tie {
 
 /** Ties a response to its pass for a handler. False when the client has left already, and then there is nobody to serve. */
 export function attachPass(response: ServerResponse, pass: Pass | undefined): boolean {
-  const tie = pass && tieTo(response, pass)
+  const tie = pass && meterResponse(response, pass)
   if (tie) wrap(tie)
   return tie !== undefined || pass === undefined
 }
 
 /** Whatever is written into the response from now on goes through the tie. */
-export function wrap(tie: Tie): void {
+export function wrap(tie: MeteredResponse): void {
   const { response } = tie
   // Named before they are put into the response: a function that is written straight into a property is kept by V8 among
   // what lives long, and all that a request has made would stay with it until the next large collection.
@@ -72,13 +72,13 @@ export function wrap(tie: Tie): void {
 }
 
 /** Ties a response to its pass for whoever writes through the tie. Undefined when the client has left already. */
-export function tieTo(response: ServerResponse, pass: Pass): Tie | undefined {
+export function meterResponse(response: ServerResponse, pass: Pass): MeteredResponse | undefined {
   const socket: IncomingMessage['socket'] | undefined = response.req?.socket
   if (response.destroyed || socket?.destroyed) {
     pass.end('failed', 0)
     return undefined
   }
-  const tie: Tie = {
+  const tie: MeteredResponse = {
     response,
     pass,
     original: { writeHead: response.writeHead, write: response.write, end: response.end } as Original,
@@ -94,7 +94,7 @@ export function tieTo(response: ServerResponse, pass: Pass): Tie | undefined {
     onClose: undefined,
     arrive: undefined,
   }
-  const session = sessionOf(response)
+  const session = readSession(response)
   const leave = (): void => {
     if (!tie.arrive) pass.end('aborted', tie.bodyBytes)
     tie.onClose?.()
@@ -111,7 +111,7 @@ export function tieTo(response: ServerResponse, pass: Pass): Tie | undefined {
   return tie
 }
 
-function finish(tie: Tie, session: ReturnType<typeof sessionOf>): void {
+function finish(tie: MeteredResponse, session: ReturnType<typeof readSession>): void {
   const { response, pass, bodyBytes } = tie
   const isLeft = isWhole(tie)
   if (isLeft && pass.awaitsArrival(bodyBytes))
@@ -125,7 +125,7 @@ function finish(tie: Tie, session: ReturnType<typeof sessionOf>): void {
  * Whether all of it went out. Node says `finish` also when it throws away what it could not send, because the client has
  * left; and a handler may have ended it before all that it had announced: the client then waits for the rest in vain.
  */
-function isWhole({ response, bodyBytes, due, gauge }: Tie): boolean {
+function isWhole({ response, bodyBytes, due, gauge }: MeteredResponse): boolean {
   if ((gauge?.sent() ?? bodyBytes) < due) return false
   // Over HTTP/2 the socket is the stream's, which is closed by then either way; there the stream itself knows.
   const { stream } = response as { readonly stream?: { readonly writableFinished: boolean; readonly rstCode: number } }
@@ -133,13 +133,13 @@ function isWhole({ response, bodyBytes, due, gauge }: Tie): boolean {
 }
 
 /** The status to send. `length` is that of a body that comes at once, `fields` are the headers of the response. */
-function begin(tie: Tie, given: unknown, fields: Fields, length?: number): number | undefined {
+function begin(tie: MeteredResponse, given: unknown, fields: Fields, length?: number): number | undefined {
   const { response, pass } = tie
   const status = statusOf(given)
   if (tie.begun || status === undefined) return status
   tie.begun = true
   for (const name of fields.getHeaderNames()) if (cacheDirective.test(name)) fields.removeHeader(name)
-  const known = lengthOf(fields) ?? length
+  const known = readLength(fields) ?? length
   const contentRange = status === 206 ? fields.getHeader('content-range')?.toString() : undefined
   const beginning = pass.begin({ status, length: known, contentRange })
   if (beginning.instead) {
@@ -159,14 +159,14 @@ function begin(tie: Tie, given: unknown, fields: Fields, length?: number): numbe
   return beginning.status
 }
 
-function measure(tie: Tie, { status, length, gauge }: Beginning, known: number | undefined): void {
+function measure(tie: MeteredResponse, { status, length, gauge }: Beginning, known: number | undefined): void {
   const { response, original } = tie
   const announced = length ?? known
   const isBodiless = response.req?.method === 'HEAD' || status === 204 || status === 304
   tie.due = isBodiless ? 0 : (announced ?? 0)
   tie.gauge = gauge
   if (!gauge) return
-  tie.outlet = createOutlet({
+  tie.outlet = createQuotaWriter({
     gauge,
     announced,
     write: (bytes, callback) => original.write.call(response, bytes, callback),
@@ -176,7 +176,7 @@ function measure(tie: Tie, { status, length, gauge }: Beginning, known: number |
   })
 }
 
-function replace(tie: Tie, { status, headers, body }: Answer): void {
+function replace(tie: MeteredResponse, { status, headers, body }: Answer): void {
   const { response, original } = tie
   tie.isReplaced = true
   for (const name of response.getHeaderNames()) response.removeHeader(name)
@@ -184,7 +184,7 @@ function replace(tie: Tie, { status, headers, body }: Answer): void {
   original.end.call(response, body, 'latin1')
 }
 
-function stopIfLost({ response, pass }: Tie): boolean {
+function stopIfLost({ response, pass }: MeteredResponse): boolean {
   if (pass.isAlive()) return false
   tearDown(response)
   return true
@@ -194,7 +194,7 @@ type HeadArguments =
   | [string?, (OutgoingHttpHeaders | OutgoingHttpHeader[])?]
   | [(OutgoingHttpHeaders | OutgoingHttpHeader[])?]
 
-export function writeHead(tie: Tie, given: unknown, rest: HeadArguments): ServerResponse {
+export function writeHead(tie: MeteredResponse, given: unknown, rest: HeadArguments): ServerResponse {
   const { response } = tie
   const status = statusOf(given)
   if (tie.begun || status === undefined) return tie.isReplaced ? response : sendHead(tie, [given, ...rest])
@@ -210,7 +210,7 @@ export function writeHead(tie: Tie, given: unknown, rest: HeadArguments): Server
 }
 
 /** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
-function sendHead(tie: Tie, args: unknown[]): ServerResponse {
+function sendHead(tie: MeteredResponse, args: unknown[]): ServerResponse {
   const { response, original } = tie
   try {
     return original.writeHead.apply(response, args)
@@ -224,7 +224,7 @@ function sendHead(tie: Tie, args: unknown[]): ServerResponse {
   }
 }
 
-export function writeBody(tie: Tie, chunk: unknown, second?: unknown, third?: unknown): boolean {
+export function writeBody(tie: MeteredResponse, chunk: unknown, second?: unknown, third?: unknown): boolean {
   const { response, original } = tie
   // Node says what is wrong with it, and nothing was sent.
   if (!isChunk(chunk)) return original.write.call(response, chunk, second, third)
@@ -238,17 +238,17 @@ export function writeBody(tie: Tie, chunk: unknown, second?: unknown, third?: un
 }
 
 /** Whether so many bytes are all that is left of a body whose length was announced, and may go out as they are. */
-export function isRest({ outlet, bodyBytes, due }: Tie, bytes: number): boolean {
+export function isRest({ outlet, bodyBytes, due }: MeteredResponse, bytes: number): boolean {
   return !outlet && bodyBytes + bytes === due
 }
 
-function openWith(tie: Tie, chunk: Chunk, encoding: BufferEncoding | undefined): Chunk {
+function openWith(tie: MeteredResponse, chunk: Chunk, encoding: BufferEncoding | undefined): Chunk {
   if (!tie.wrapping || tie.isOpened) return chunk
   tie.isOpened = true
   return joinChunks(tie.wrapping.prefix, chunk, encoding)
 }
 
-export function endBody(tie: Tie, first?: unknown, second?: unknown, third?: unknown): ServerResponse {
+export function endBody(tie: MeteredResponse, first?: unknown, second?: unknown, third?: unknown): ServerResponse {
   const { response, original } = tie
   const hasChunk = Boolean(first) && typeof first !== 'function'
   if (hasChunk && !isChunk(first)) return original.end.call(response, first, second, third)
@@ -272,7 +272,12 @@ export function endBody(tie: Tie, first?: unknown, second?: unknown, third?: unk
 }
 
 /** A handler that sends nothing still gets a whole document. */
-function closeWith(tie: Tie, { suffix }: Wrapping, chunk: Chunk | undefined, encoding?: BufferEncoding): Chunk {
+function closeWith(
+  tie: MeteredResponse,
+  { suffix }: Wrapping,
+  chunk: Chunk | undefined,
+  encoding?: BufferEncoding,
+): Chunk {
   const body = tie.bodyBytes === 0 ? emptyBody : (chunk ?? '')
   return joinChunks(openWith(tie, body, encoding), suffix, 'utf8', encoding)
 }

@@ -2,10 +2,10 @@
  * A body on its way out, as far as its gauge allows: what may not be sent yet is held back, what may not be sent at all is
  * dropped. Holds no more than the handler writes without waiting for `drain`.
  */
-import type { Gauge } from '../../paywall/delivery/byte-quota.ts'
+import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 
-export interface OutletParts {
-  readonly gauge: Gauge
+export interface QuotaWriterParts {
+  readonly gauge: ByteQuota
   /** The length that was announced, where it was. */
   readonly announced: number | undefined
   readonly write: (bytes: Uint8Array, callback?: Callback) => boolean
@@ -16,7 +16,7 @@ export interface OutletParts {
   readonly drain: () => void
 }
 
-export interface Outlet {
+export interface QuotaWriter {
   write(bytes: Uint8Array, callback?: Callback): boolean
   end(bytes: Uint8Array | undefined, callback?: Callback): void
 }
@@ -28,7 +28,7 @@ interface Held {
   readonly callback: Callback | undefined
 }
 
-export function createOutlet({ gauge, announced, write, end, breakOff, drain }: OutletParts): Outlet {
+export function createQuotaWriter({ gauge, announced, write, end, breakOff, drain }: QuotaWriterParts): QuotaWriter {
   let held: Held[] = []
   let waiting = false
   let isOver = false

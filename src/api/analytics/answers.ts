@@ -1,7 +1,7 @@
 /** The answers of the analytics, as `/openapi.json` shows them. Tests compare every answer with these. */
 import { z } from 'zod'
 import { units } from '../../core/payment/allowance.ts'
-import { captureStatuses } from '../../core/payment/history.ts'
+import { paymentListStatuses } from '../../core/payment/history.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { check, count, decimal, moment, token } from '../http/answers.ts'
 import { refund, refundable } from '../rewards/answers.ts'
@@ -30,7 +30,7 @@ export const feedRecord = z
     worth: decimal,
     revenueToken: token,
     status: z.enum(Object.values(feedStatuses)),
-    verification: z.enum(captureStatuses),
+    verification: z.enum(paymentListStatuses),
     state: z.enum(states),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),

@@ -7,13 +7,13 @@
  */
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
-import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
-import type { CaptureMark } from '../../core/ports/reports.ts'
+import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
+import type { PaymentListMark } from '../../core/ports/reports.ts'
 
 export interface Cursors {
-  write(mark: CaptureMark): string
+  write(mark: PaymentListMark): string
   /** Undefined for what this service did not write. */
-  read(text: string): CaptureMark | undefined
+  read(text: string): PaymentListMark | undefined
 }
 
 const tagBytes = 16
@@ -21,7 +21,7 @@ const placeBytes = 8 + signatureBytes
 
 /** `key` is for the service's own addresses: `keyring.serviceKey`. */
 export function createCursors(key: Uint8Array): Cursors {
-  const macFor = (purpose: string) => prepareMac(key, padToBlock(new TextEncoder().encode(purpose)))
+  const macFor = (purpose: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(purpose)))
   const [tagOf, streamOf] = [macFor('cursor tag'), macFor('cursor stream')]
 
   /** Seals and opens: the same twice is as it was. */

@@ -2,7 +2,7 @@
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
-import type { Capture, History } from '../../core/payment/history.ts'
+import type { History, PaymentListItem } from '../../core/payment/history.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
 import type { NothingWhy } from '../../core/payouts/rewards.ts'
 import type { WentOut } from './format.ts'
@@ -119,7 +119,9 @@ function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, name
   return [...steps, { at: refund.changedAt, event: 'refunded' as const, ...what, ...(tx !== undefined && { tx }) }]
 }
 
-function isConcluded(capture: Capture): capture is Capture & { readonly state: 'finalized' | 'reverted' } {
+function isConcluded(
+  capture: PaymentListItem,
+): capture is PaymentListItem & { readonly state: 'finalized' | 'reverted' } {
   return capture.state === 'finalized' || capture.state === 'reverted'
 }
 

@@ -6,18 +6,18 @@ import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { SharedOut } from '../../core/payouts/ports/rewards.ts'
 import { parseRefund, refundedWorth } from '../../core/payouts/refunds.ts'
 import type { Books } from '../../core/ports/reports.ts'
 
 /** SPEC.md's second spelling of a status, for the feed. */
 export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired: 'Expired' } as const satisfies Record<
-  CaptureStatus,
+  PaymentListStatus,
   string
 >
-export type FeedStatus = (typeof feedStatuses)[CaptureStatus]
+export type FeedStatus = (typeof feedStatuses)[PaymentListStatus]
 
 /** All text. What is not known is empty, never left out: a line of an export has as many cells as its header. */
 export interface CaptureRecord {
@@ -35,9 +35,9 @@ export interface CaptureRecord {
   readonly worth: string
   readonly revenueToken: TokenCode
   readonly status: FeedStatus
-  readonly verification: CaptureStatus
-  readonly state: Capture['state']
-  readonly delivery: Capture['delivery']
+  readonly verification: PaymentListStatus
+  readonly state: PaymentListItem['state']
+  readonly delivery: PaymentListItem['delivery']
   readonly recipient: string
   /** Not for the feed and not for links: with it anybody can look up on chain who a pseudonym is. */
   readonly tx: string
@@ -57,7 +57,7 @@ export interface CaptureRecord {
 export interface WentOut {
   readonly shared?: SharedOut | undefined
   /** The refund that was not dropped, however it stands. */
-  readonly refund?: Dispatch | undefined
+  readonly refund?: OutgoingTransaction | undefined
 }
 
 /** The order of columns in every export. */
@@ -91,7 +91,7 @@ export const columnsWithoutTransactions: readonly CaptureColumn[] = captureColum
 )
 
 export function formatCapture(
-  capture: Capture,
+  capture: PaymentListItem,
   decimalsOf: DecimalsOf,
   revenueToken: TokenCode,
   { shared, refund }: WentOut = {},
@@ -123,7 +123,7 @@ export function formatCapture(
 }
 
 /** As the books have it: `isCounted` and `isRefundCounted`. */
-function formatRevenueOf({ state, worth, units }: Capture, sentBack: bigint): string {
+function formatRevenueOf({ state, worth, units }: PaymentListItem, sentBack: bigint): string {
   if (state === 'late' || state === 'unclaimed') return '0'
   if (worth === undefined) return ''
   const earned = state === 'reverted' ? 0n : worth

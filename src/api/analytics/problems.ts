@@ -1,7 +1,7 @@
 /** `GET /analytics/problems`: payments that somebody has to look after, each with what it means and what to do. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { judgeRefund } from '../../core/payouts/refunds.ts'
 import type { Problem, ProblemKind } from '../../core/ports/reports.ts'
 import { pageOf } from '../http/paging.ts'
@@ -61,7 +61,7 @@ type Amount = (units: bigint) => string
 function refundOf(
   rewards: Pick<RewardsParts, 'mints'>,
   { capture, required }: Problem,
-  dispatch: Dispatch | undefined,
+  dispatch: OutgoingTransaction | undefined,
   amount: Amount,
   now: number,
 ) {

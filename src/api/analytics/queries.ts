@@ -1,9 +1,9 @@
 /** The queries of the analytics, as the schemas that read them and from which `/openapi.json` is made. */
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
-import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
-import { captureStatuses } from '../../core/payment/history.ts'
-import type { CaptureMark, PayerMark } from '../../core/ports/reports.ts'
+import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
+import { paymentListStatuses } from '../../core/payment/history.ts'
+import type { PayerMark, PaymentListMark } from '../../core/ports/reports.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { asRead } from '../http/inputs.ts'
 import { cursorBy, limit } from '../http/queries.ts'
@@ -28,12 +28,13 @@ const endpoint = z
   .max(2_048, wrongEndpoint)
   .optional()
   .meta({ description: 'What was paid for, as the list shows it.', examples: ['/api/weather'] })
-const statuses = [...captureStatuses, ...Object.values(feedStatuses)] as const
+const statuses = [...paymentListStatuses, ...Object.values(feedStatuses)] as const
 const status = z
   .enum(statuses)
   .transform(
     (one) =>
-      (captureStatuses.find((known) => known === one || feedStatuses[known] === one) ?? 'pending') as CaptureStatus,
+      (paymentListStatuses.find((known) => known === one || feedStatuses[known] === one) ??
+        'pending') as PaymentListStatus,
   )
   .optional()
   .meta({ description: 'Either spelling of the verification status.' })
@@ -46,7 +47,7 @@ export const states = [
   'finalized',
   'late',
   'reverted',
-] as const satisfies readonly Capture['state'][]
+] as const satisfies readonly PaymentListItem['state'][]
 const state = z.enum(states).optional().meta({ description: 'More than the status tells.' })
 const wrongName = 'must be 1 to 128 letters, digits, - or _'
 const name = z.string().regex(/^[\w-]{1,128}$/, wrongName)
@@ -70,7 +71,7 @@ const notInOrder = { error: 'from must be before to' }
 const views = ['records', 'usage', 'revenue', 'tokens'] as const
 
 /** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
-export function pageQuery(readCursor: (text: string) => CaptureMark | undefined) {
+export function pageQuery(readCursor: (text: string) => PaymentListMark | undefined) {
   return z
     .strictObject({
       ...filter,
@@ -104,7 +105,7 @@ export function payersQuery(readCursor: (text: string) => PayerMark | undefined)
 }
 export type PayersQuery = z.output<ReturnType<typeof payersQuery>>
 
-export function problemsQuery(readCursor: (text: string) => CaptureMark | undefined) {
+export function problemsQuery(readCursor: (text: string) => PaymentListMark | undefined) {
   return z.strictObject({
     kind: z.enum(problemKinds).optional().meta({ description: 'One kind alone.' }),
     limit: limit('Records'),

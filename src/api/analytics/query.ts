@@ -1,6 +1,6 @@
 /** Which payments somebody asks for: the filter of the list and of every export, and its way back into an address. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Capture, CaptureStatus } from '../../core/payment/history.ts'
+import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
 import type { Input } from '../http/inputs.ts'
 import { readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
@@ -12,8 +12,8 @@ export interface CaptureFilter {
   readonly to?: number
   readonly endpoint?: string
   readonly token?: TokenCode
-  readonly status?: CaptureStatus
-  readonly state?: Capture['state']
+  readonly status?: PaymentListStatus
+  readonly state?: PaymentListItem['state']
   /** Pseudonym. */
   readonly payer?: string
 }

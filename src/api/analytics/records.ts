@@ -1,8 +1,8 @@
 /** Payments as records, a page at a time: what went out of them is looked up for all of a page together. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
-import type { Capture } from '../../core/payment/history.ts'
-import type { Dispatches } from '../../core/payouts/ports/outgoing.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
+import type { OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../core/payouts/ports/rewards.ts'
 import { refundLane } from '../../core/payouts/refunds.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -13,7 +13,7 @@ import { formatCapture, withoutTransactions } from './format.ts'
 /** Where it is kept what went out. */
 export interface Outgoing {
   readonly rewards: Pick<Rewards, 'shared'>
-  readonly dispatches: Pick<Dispatches, 'inLanes'>
+  readonly dispatches: Pick<OutgoingTransactions, 'inLanes'>
 }
 
 /** Undefined where the ledger keeps nothing of what goes out. */
@@ -29,7 +29,7 @@ export interface RecordParts {
 /** Of each payment, in their order: two look-ups by key for all of them. */
 export async function wentOutOf(
   { outgoing }: Pick<RecordParts, 'outgoing'>,
-  captures: readonly Pick<Capture, 'tx'>[],
+  captures: readonly Pick<PaymentListItem, 'tx'>[],
 ): Promise<readonly WentOut[]> {
   if (!outgoing || captures.length === 0) return captures.map(() => ({}))
   const [shared, refunds] = await Promise.all([
@@ -41,7 +41,7 @@ export async function wentOutOf(
 
 export async function recordsOf(
   parts: RecordParts,
-  captures: readonly Capture[],
+  captures: readonly PaymentListItem[],
   revenueToken: TokenCode,
 ): Promise<readonly CaptureRecord[]> {
   const wentOut = await wentOutOf(parts, captures)
@@ -51,7 +51,7 @@ export async function recordsOf(
 /** Records of the feed: no transaction in them. */
 export async function feedRecordsOf(
   parts: RecordParts & { readonly cursors: Cursors },
-  captures: readonly Capture[],
+  captures: readonly PaymentListItem[],
   revenueToken: TokenCode,
 ) {
   const wentOut = await wentOutOf(parts, captures)
@@ -60,7 +60,7 @@ export async function feedRecordsOf(
 
 export function feedRecordOf(
   { cursors, decimalsOf }: Pick<RecordParts, 'decimalsOf'> & { readonly cursors: Cursors },
-  capture: Capture,
+  capture: PaymentListItem,
   revenueToken: TokenCode,
   wentOut: WentOut | undefined,
 ) {

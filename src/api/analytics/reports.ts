@@ -4,13 +4,13 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type { Capture } from '../../core/payment/history.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type {
   Books,
-  CaptureQuery,
   EndpointSum,
+  PaymentListQuery,
   Period,
   Point,
   Sum,
@@ -89,7 +89,11 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
 }
 
 /** What somebody looks for by name: the first that it may be, and that there is. */
-async function search(parts: BooksParts, query: CaptureQuery, q: string | undefined): Promise<readonly Capture[]> {
+async function search(
+  parts: BooksParts,
+  query: PaymentListQuery,
+  q: string | undefined,
+): Promise<readonly PaymentListItem[]> {
   for (const names of q === undefined ? [{}] : meaningsOf(parts, q)) {
     if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
     const found = await parts.books.captures({ ...query, ...names })
@@ -98,7 +102,7 @@ async function search(parts: BooksParts, query: CaptureQuery, q: string | undefi
   return []
 }
 
-function meaningsOf(parts: BooksParts, q: string): readonly Pick<CaptureQuery, 'tx' | 'request' | 'payer'>[] {
+function meaningsOf(parts: BooksParts, q: string): readonly Pick<PaymentListQuery, 'tx' | 'request' | 'payer'>[] {
   const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
   if (tx) return [{ tx }]
   if (openRequest(q)) return [{ request: parts.nameOf(q) }]

@@ -3,7 +3,7 @@
  * it has changed; its `id` says which it is. The same records as in the list, so no transaction is named.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import type { CaptureMark } from '../../core/ports/reports.ts'
+import type { PaymentListMark } from '../../core/ports/reports.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Changes } from '../../paywall/runtime/changes.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
@@ -150,7 +150,7 @@ export function createStream(parts: StreamParts): PaymentStream {
   }
 
   /** What happened since somebody was here last. */
-  const lookBack = async (since: CaptureMark): Promise<readonly Uint8Array[]> => {
+  const lookBack = async (since: PaymentListMark): Promise<readonly Uint8Array[]> => {
     const revenueToken = await revenueTokenOf(books)
     const from = since.at - overlapMs
     const captures = await books.captures({ from, order: 'oldest', most: mostResumed + 1 })
@@ -159,7 +159,7 @@ export function createStream(parts: StreamParts): PaymentStream {
     const records = await feedRecordsOf(parts, captures, revenueToken)
     return records.map((record) => eventOf(record.id, JSON.stringify(record)))
   }
-  const resume = async (since: CaptureMark, subscriber: Subscriber): Promise<void> => {
+  const resume = async (since: PaymentListMark, subscriber: Subscriber): Promise<void> => {
     const name = parts.cursors.write(since)
     const looking = resumes.get(name) ?? lookBack(since)
     if (!resumes.has(name)) {

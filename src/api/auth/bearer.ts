@@ -5,7 +5,7 @@
  * and shown in lists, is its name: a keyed hash, from which nobody gets back to the token.
  */
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
-import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
+import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
 import { writeNonce } from '../../core/encoding/nonce.ts'
 
 export interface Bearers {
@@ -20,7 +20,7 @@ const tokenLength = ((secretBytes + tagBytes) / 3) * 4
 
 /** `key` is `keyring.serviceKey`. Tokens of one purpose mean nothing for another. */
 export function createBearers(key: Uint8Array, purpose: string): Bearers {
-  const macFor = (part: string) => prepareMac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
+  const macFor = (part: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
   const [tagOf, hashOf] = [macFor('tag'), macFor('name')]
   const nameFor = (secret: Uint8Array) => encodeBase64url(hashOf(secret), tagBytes)
   return {

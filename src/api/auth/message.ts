@@ -5,7 +5,7 @@
  * the only texts that can be signed in with are those that this service wrote, for this site and this wallet.
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import { equalBytes, padToBlock, prepareMac } from '../../core/encoding/hmac.ts'
+import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
 import { writeNonce } from '../../core/encoding/nonce.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { SignInText } from '../../core/service/sign-in-text.ts'
@@ -36,7 +36,7 @@ const tagBytes = 16
 
 export function createSignInMessages(key: Uint8Array, network: Network): SignInMessages {
   const encoder = new TextEncoder()
-  const mac = prepareMac(key, padToBlock(encoder.encode('sign-in')))
+  const mac = prepareHmac(key, padToBlock(encoder.encode('sign-in')))
   /** Of the whole text, with the random bytes where the nonce will stand. */
   const seal = (facts: Omit<SignInText, 'nonce'>, random: Uint8Array): Uint8Array =>
     mac(encoder.encode(formatSignIn({ ...facts, nonce: encodeBase58(random) }))).slice(0, tagBytes)

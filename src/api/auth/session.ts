@@ -2,7 +2,7 @@
  * Who is signed in: by a cookie in browsers, by a bearer token in programs. Sessions are on the shelf, so that all servers
  * know them and the end of one is its end everywhere.
  */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { createBearers } from './bearer.ts'
 import type { Sites } from './origins.ts'
@@ -23,7 +23,7 @@ export interface Sessions {
 }
 
 export interface SessionParts {
-  readonly shelf: Shelf
+  readonly shelf: KeyValueStore
   readonly clock: Clock
   readonly key: Uint8Array
   readonly sessionSeconds: number

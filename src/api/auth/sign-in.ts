@@ -5,7 +5,7 @@
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import type { Visitor } from '../http/access.ts'
 import { createAttempts } from '../http/attempts.ts'
@@ -20,7 +20,7 @@ import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from '.
 import { isSignedBy, readBase64, readSignature } from './signed-text.ts'
 
 export interface SignInParts {
-  readonly shelf: Shelf
+  readonly shelf: KeyValueStore
   readonly clock: Clock
   readonly verifier: Verifier
   readonly log: Log

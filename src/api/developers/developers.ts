@@ -11,7 +11,7 @@ import type { DeveloperBook, DocumentReading, ReadDocument } from '../../core/pa
 import { developerDocumentPath } from '../../core/payouts/developers.ts'
 import type { Verification } from '../../core/payouts/ports/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Site } from '../auth/message.ts'
 import type { Sites } from '../auth/origins.ts'
 import type { Access, Visitor } from '../http/access.ts'
@@ -172,7 +172,7 @@ function missing(reading: DocumentReading, wallet: string, { origin }: Site): st
 /** Those who ask for one host at once share a reading. */
 function shareReadings(read: ReadDocument, clock: Clock): ReadDocument {
   const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading>; isOver: boolean }>()
-  const creditOf = createCredits(clock)
+  const creditOf = createTokenBuckets(clock)
   return (host) => {
     const now = clock.monotonic()
     const before = recent.get(host)

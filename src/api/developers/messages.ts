@@ -2,14 +2,14 @@
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
 import { formatDeveloperText } from '../../core/payouts/developers.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock, Verifier } from '../../core/runtime.ts'
 import type { Site } from '../auth/message.ts'
 import { isSignedBy, readBase64, readSignature } from '../auth/signed-text.ts'
 import type { DeveloperBody } from './bodies.ts'
 
 export interface DeveloperMessageParts {
-  readonly shelf: Pick<Shelf, 'put'>
+  readonly shelf: Pick<KeyValueStore, 'put'>
   readonly clock: Clock
   readonly verifier: Verifier
   readonly genesis: string

@@ -3,14 +3,14 @@
  * time, so that a check which began before somebody else was verified does not undo that.
  */
 import type { DeveloperBook } from '../../core/payouts/developers.ts'
-import { dayMs, verificationAt, verificationDays } from '../../core/payouts/developers.ts'
+import { dayMs, findVerification, verificationDays } from '../../core/payouts/developers.ts'
 import type { Rewards } from '../../core/payouts/ports/rewards.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 
 export interface DeveloperBookParts {
   readonly rewards: Pick<Rewards, 'verify' | 'revoke' | 'verifications'>
-  readonly shelf: Pick<Shelf, 'put' | 'remove'>
+  readonly shelf: Pick<KeyValueStore, 'put' | 'remove'>
   readonly clock: Clock
 }
 
@@ -21,7 +21,7 @@ const pauseMs = 50
 
 export function createDeveloperBook({ rewards, shelf, clock }: DeveloperBookParts): DeveloperBook {
   const current: DeveloperBook['current'] = async (host) =>
-    verificationAt(await rewards.verifications(host), clock.now())
+    findVerification(await rewards.verifications(host), clock.now())
 
   const alone = async <Done>(host: string, change: () => Promise<Done>): Promise<Done | 'busy'> => {
     const name = `developers:change:${host}`
@@ -48,7 +48,7 @@ export function createDeveloperBook({ rewards, shelf, clock }: DeveloperBookPart
       const hosts = [...new Set(all.map(({ host }) => host))]
       return hosts.flatMap((host) => {
         const own = all.filter((one) => one.host === host)
-        return verificationAt(own, now) ?? []
+        return findVerification(own, now) ?? []
       })
     },
     assign: (host, wallet) => alone(host, () => write(host, wallet)),

@@ -2,7 +2,7 @@
  * Links by which a spreadsheet fetches an export without signing in: for a while, for what was asked when it was made, and
  * until somebody revokes it.
  */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { CaptureFilter } from '../analytics/query.ts'
 import { formatCaptureFilter, readCaptureFilter } from '../analytics/query.ts'
@@ -30,7 +30,7 @@ export interface Links {
 }
 
 export interface LinkParts {
-  readonly shelf: Shelf
+  readonly shelf: KeyValueStore
   readonly clock: Clock
   readonly key: Uint8Array
   readonly ttlSeconds: number

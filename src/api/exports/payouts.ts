@@ -1,5 +1,5 @@
 /** `GET /api/rewards/export`: every line of every payout as CSV or JSON, the latest payout first, streamed. */
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 import { formatLine } from '../rewards/view.ts'
 import { csvChunks } from './csv.ts'
@@ -33,7 +33,7 @@ const payoutsPerPage = 50
 
 /** What is planned meanwhile stands before the first page: no line comes twice. */
 async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
-  let last: Dispatch | undefined
+  let last: OutgoingTransaction | undefined
   for (;;) {
     const payouts = await parts.dispatches.list({
       kind: 'payout',
@@ -49,7 +49,7 @@ async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
 
 async function linesOf(
   parts: RewardsParts,
-  { id, state, changedAt, signed }: Dispatch,
+  { id, state, changedAt, signed }: OutgoingTransaction,
 ): Promise<readonly Readonly<Record<PayoutColumn, string>>[]> {
   const lines = await parts.dispatches.lines(id)
   const head = {

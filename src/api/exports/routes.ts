@@ -2,7 +2,7 @@
  * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
  * into one. Who may read is decided before, but for a link, which speaks for itself.
  */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
@@ -26,7 +26,7 @@ import { xlsxStream } from './xlsx.ts'
 
 export interface ExportParts extends RecordParts {
   readonly books: Books
-  readonly shelf: Shelf
+  readonly shelf: KeyValueStore
   readonly clock: Clock
   readonly log: Log
   /** `keyring.serviceKey`. */

@@ -1,5 +1,5 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
-import type { Capture } from '../../core/payment/history.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { CaptureRecord } from '../analytics/format.ts'
 import { revenueTokenOf } from '../analytics/format.ts'
@@ -15,7 +15,7 @@ export type PagesOf<Column extends string> = AsyncGenerator<
 >
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
 
-export interface Rows extends RecordParts {
+export interface ExportRows extends RecordParts {
   readonly books: Pick<Books, 'captures' | 'reportToken'>
   readonly filter: CaptureFilter
   /** Asked before every further page: who may no longer read gets no more. */
@@ -25,9 +25,9 @@ export interface Rows extends RecordParts {
 const rowsPerPage = 1_000
 
 /** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
-export async function* readPages({ books, filter, isAllowed, ...parts }: Rows): Pages {
+export async function* readPages({ books, filter, isAllowed, ...parts }: ExportRows): Pages {
   const revenueToken = await revenueTokenOf(books)
-  let last: Capture | undefined
+  let last: PaymentListItem | undefined
   for (;;) {
     const page = await books.captures({
       ...filter,

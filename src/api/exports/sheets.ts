@@ -1,5 +1,5 @@
 /** An export written into a spreadsheet that is configured. Sending it again gives the same sheet. */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { CaptureRecord } from '../analytics/format.ts'
@@ -16,7 +16,7 @@ const turnMs = 10 * 60_000
 
 /** One server writes at a time, or the rows of two exports would be mixed. */
 export async function pushRows(
-  parts: { readonly sheets: SheetsPort; readonly shelf: Shelf; readonly clock: Clock },
+  parts: { readonly sheets: SheetsPort; readonly shelf: KeyValueStore; readonly clock: Clock },
   pages: Pages,
   columns: readonly (keyof CaptureRecord)[],
 ): Promise<Pushed> {

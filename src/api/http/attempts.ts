@@ -1,18 +1,18 @@
 /** How often a client's address may try something that costs us. */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { Rate } from '../../paywall/runtime/token-bucket.ts'
-import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+import type { BucketRate } from '../../paywall/runtime/token-bucket.ts'
+import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 
-export interface Attempts {
+export interface AttemptLimit {
   /** False when the address has none left. Those that came to nothing and those that succeeded count alike. */
   take(address: string): boolean
 }
 
-const perAddress: Rate = { most: 20, secondsEach: 5 }
+const perAddress: BucketRate = { most: 20, secondsEach: 5 }
 
-export function createAttempts(clock: Clock): Attempts {
-  const creditOf = createCredits(clock)
+export function createAttempts(clock: Clock): AttemptLimit {
+  const creditOf = createTokenBuckets(clock)
   return {
     take: (address) => {
       // Nobody is refused for what others did whose address is not known either.

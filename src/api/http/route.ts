@@ -16,7 +16,7 @@ export interface Documented {
   readonly type?: string | undefined
 }
 
-export interface Visit {
+export interface ApiVisit {
   readonly request: Request
   readonly url: URL
   readonly visitor: Visitor
@@ -32,5 +32,5 @@ export interface Row extends Documented {
   readonly method: string
   /** Takes what is below its address, too. */
   readonly isWhole?: boolean
-  handle(visit: Visit): Response | Promise<Response>
+  handle(visit: ApiVisit): Response | Promise<Response>
 }

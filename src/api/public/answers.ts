@@ -2,14 +2,14 @@
 import { z } from 'zod'
 import { networks } from '../../core/money/tokens.ts'
 import { units } from '../../core/payment/allowance.ts'
-import { captureStatuses } from '../../core/payment/history.ts'
+import { paymentListStatuses } from '../../core/payment/history.ts'
 import { refusals } from '../../core/payment/refusals.ts'
 import { check, count, decimal, moment, token } from '../http/answers.ts'
 
 export const verification = z
   .strictObject({
     valid: z.boolean(),
-    status: z.enum(captureStatuses),
+    status: z.enum(paymentListStatuses),
     code: z.enum(Object.keys(refusals) as [keyof typeof refusals]).optional(),
     detail: z.string().optional(),
     retryable: z.boolean(),

@@ -1,13 +1,13 @@
 /** What a service is and sells, for programs and agents that meet it for the first time. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { MintTable } from '../../core/money/tokens.ts'
-import { testModeOf } from '../../core/service/test-mode.ts'
+import { readTestMode } from '../../core/service/test-mode.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { endpoints } from '../http/paths.ts'
 
 export interface DiscoveryParts {
-  readonly service: Pick<Service, 'catalog' | 'config' | 'genesis' | 'identity'>
+  readonly service: Pick<Runtime, 'catalog' | 'config' | 'genesis' | 'identity'>
   readonly mints: () => MintTable
   readonly publicUrl: string | undefined
 }
@@ -21,7 +21,7 @@ export function wellKnownDocument({ service, mints }: DiscoveryParts) {
     version: 1,
     service: service.config.service,
     network: service.config.network,
-    ...testModeOf(service.config.network),
+    ...readTestMode(service.config.network),
     genesis: service.genesis,
     identityKey: encodeBase58(service.identity.publicKey),
     recipients: recipientsOf(entries),

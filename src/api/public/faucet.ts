@@ -11,8 +11,8 @@ import type { Clock, Log } from '../../core/runtime.ts'
 import type { Portions } from '../../core/service/faucet-order.ts'
 import { localnetPortions, readFaucetOrder } from '../../core/service/faucet-order.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
-import type { Rate } from '../../paywall/runtime/token-bucket.ts'
-import { createCredits } from '../../paywall/runtime/token-bucket.ts'
+import type { BucketRate } from '../../paywall/runtime/token-bucket.ts'
+import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Visitor } from '../http/access.ts'
 
 export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
@@ -90,7 +90,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
 }
 
 /** A classroom behind one address is served; a script that makes up recipients is not. */
-const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
+const rates: Readonly<Record<'client' | 'recipient' | 'all', BucketRate>> = {
   client: { most: 10, secondsEach: 360 },
   recipient: { most: 2, secondsEach: 1_800 },
   all: { most: 100, secondsEach: 36 },
@@ -99,7 +99,7 @@ const rates: Readonly<Record<'client' | 'recipient' | 'all', Rate>> = {
 type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
 
 function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
-  const creditOf = createCredits(clock)
+  const creditOf = createTokenBuckets(clock)
   return {
     enter: (client, recipient) => {
       const all = [

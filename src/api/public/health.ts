@@ -2,7 +2,7 @@
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
 import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Access, Visitor } from '../http/access.ts'
 import { isLocalVisit, mayRead } from '../http/access.ts'
 import { answer, problem, respond } from '../http/errors.ts'
@@ -30,7 +30,7 @@ interface Finding {
   readonly reason: string
 }
 
-export function createHealth(service: Service): Health {
+export function createHealth(service: Runtime): Health {
   let last: { readonly at: number; readonly findings: Promise<Findings> } | undefined
   const look = (): Promise<Findings> => {
     const at = service.clock.monotonic()
@@ -63,7 +63,7 @@ const notKnown: ReadinessReport = {
   withheld: {},
 }
 
-async function findFaults(service: Service): Promise<Findings> {
+async function findFaults(service: Runtime): Promise<Findings> {
   const reports = await within(service.catalog.readiness(), patienceMs)
   const selling = reports === 'late' ? [notKnown] : reports
   const { offered, withheld, isPaused = false } = joinReports(selling)
@@ -103,7 +103,7 @@ async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 
  * every network, and for all where the provider says so.
  */
 export function metricsEndpoint(
-  service: Service,
+  service: Runtime,
   request: Request,
   { visitor, access, isOpen }: { readonly visitor: Visitor; readonly access: Access; readonly isOpen: boolean },
 ): Response {

@@ -9,7 +9,7 @@ import { isTokenCode } from '../../core/money/tokens.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { PayDesk } from '../../paywall/runtime/pay-desk.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Visitor } from '../http/access.ts'
 import { answer, problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
@@ -18,7 +18,7 @@ import { readJsonBody } from '../http/request-body.ts'
 export type PayRoute = (request: Request, url: URL, visitor: Visitor) => Promise<Response>
 
 export interface PayParts {
-  readonly service: Pick<Service, 'desks' | 'log'>
+  readonly service: Pick<Runtime, 'desks' | 'log'>
   readonly publicUrl: string | undefined
   /** Our mark, for wallets to show; undefined where the pages were not built. */
   readonly icon: Uint8Array | undefined

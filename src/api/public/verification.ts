@@ -7,8 +7,8 @@
 import { readClientAddress, unknownAddress } from '../../core/encoding/client-address.ts'
 import { readPrice } from '../../core/money/price.ts'
 import type { MintTable } from '../../core/money/tokens.ts'
-import { decimalsOf } from '../../core/money/tokens.ts'
-import type { CaptureStatus } from '../../core/payment/history.ts'
+import { findDecimals } from '../../core/money/tokens.ts'
+import type { PaymentListStatus } from '../../core/payment/history.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { refusals } from '../../core/payment/refusals.ts'
 import type { ReadOptions } from '../../core/ports/chain.ts'
@@ -19,8 +19,8 @@ import type { Clock } from '../../core/runtime.ts'
 import type { Checks, Expectation, Verdict } from '../../paywall/claim/check-payment.ts'
 import { judgePayment, unchecked } from '../../paywall/claim/check-payment.ts'
 import { claimableUntil } from '../../paywall/quote/requirements.ts'
-import type { Budget } from '../../paywall/runtime/rate-limit.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { RateLimit } from '../../paywall/runtime/rate-limit.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Access, Visitor } from '../http/access.ts'
 import { mayRead } from '../http/access.ts'
 import { answer, problem } from '../http/errors.ts'
@@ -30,11 +30,11 @@ import type { VerifyBody } from './bodies.ts'
 import { verifyBody } from './bodies.ts'
 
 export interface VerificationParts {
-  readonly service: Service
+  readonly service: Runtime
   readonly mints: () => MintTable
   readonly trustProxy: number
   /** What may be asked of the nodes here, whatever comes of it: payments are public, and anybody can name good ones. */
-  readonly reads: Budget
+  readonly reads: RateLimit
   /** Transactions that nodes have shown here. */
   readonly shown: ShownTransactions
 }
@@ -106,7 +106,7 @@ export async function verifyEndpoint(
 
 function unitsOf({ amount, mint }: VerifyBody, mints: MintTable) {
   if (amount === undefined || mint === undefined) return { kind: 'units', units: undefined } as const
-  const decimals = decimalsOf(mint, mints)
+  const decimals = findDecimals(mint, mints)
   if (decimals === undefined) return { kind: 'problem', why: `mint ${mint} is not known to this service` } as const
   const price = readPrice(amount, mint, decimals)
   if (price.kind === 'problem') return { kind: 'problem', why: `amount ${price.why}` } as const
@@ -177,11 +177,11 @@ function refused(code: RefusalCode, checks: Partial<Checks>): Verdict {
   return { valid: false, code, checks: { ...unchecked, ...checks } }
 }
 
-function proofTtlOf(service: Service, { routeTag }: OpenedRequest): number {
+function proofTtlOf(service: Runtime, { routeTag }: OpenedRequest): number {
   return service.routeOf(routeTag)?.proofTtlSeconds ?? usualProofTtlSeconds
 }
 
-function claimEnd(service: Service, request: OpenedRequest): number {
+function claimEnd(service: Runtime, request: OpenedRequest): number {
   return claimableUntil(request, proofTtlOf(service, request))
 }
 
@@ -207,7 +207,7 @@ function tell(body: VerifyBody, verdict: Verdict, recipient?: string, times?: Ti
 }
 
 /** `confirmed` once it is good, also when it was used since; `pending` while it may become so; `expired` when it cannot. */
-function statusOf(verdict: Verdict, isInTime: boolean): CaptureStatus {
+function statusOf(verdict: Verdict, isInTime: boolean): PaymentListStatus {
   if (isGood(verdict)) return 'confirmed'
   const mayCome = verdict.code !== undefined && refusals[verdict.code].retryable
   return mayCome && isInTime ? 'pending' : 'expired'

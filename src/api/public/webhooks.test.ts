@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Network } from '../../core/money/tokens.ts'
-import { noticeKinds } from '../../core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { readWebhooksOption } from './webhooks.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
@@ -15,7 +15,7 @@ function read(option: unknown, network: Network = 'mainnet', env: Readonly<Recor
 it('hears of everything unless it says what, and is in no private network', () => {
   const { webhooks, problems } = read([{ url, secret }])
   expect(problems).toEqual([])
-  expect(webhooks).toMatchObject([{ url, secrets: [secret], events: noticeKinds, allowPrivate: false }])
+  expect(webhooks).toMatchObject([{ url, secrets: [secret], events: ledgerEventKinds, allowPrivate: false }])
 })
 
 it('is signed with each of several secrets while one is being replaced', () => {

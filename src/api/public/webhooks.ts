@@ -2,8 +2,8 @@
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { nearest } from '../../core/encoding/suggest.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { NoticeKind } from '../../core/ports/outbox.ts'
-import { noticeKinds } from '../../core/ports/outbox.ts'
+import type { LedgerEventKind } from '../../core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import type { Webhook } from '../../core/service/webhooks.ts'
 import { isWebhookSecret, nameWebhook } from '../../core/service/webhooks.ts'
 
@@ -17,7 +17,7 @@ export interface WebhookOption {
    */
   readonly secret?: string
   /** What to be told of. Default: everything. */
-  readonly events?: readonly NoticeKind[]
+  readonly events?: readonly LedgerEventKind[]
   /** Lets the address be in a private network. */
   readonly allowPrivate?: boolean
 }
@@ -63,7 +63,7 @@ function readOne(
     const guess = nearest(name, known)
     problem(name, `is not an option${guess ? `; did you mean ${guess}?` : ''}`)
   }
-  const { url, events = noticeKinds, allowPrivate = false } = option
+  const { url, events = ledgerEventKinds, allowPrivate = false } = option
   const unusable = whyUnusable(url, network, allowPrivate === true)
   if (unusable !== undefined) problem('url', unusable)
   const secret = option['secret'] ?? env['PAYSTILE_WEBHOOK_SECRET']
@@ -72,7 +72,7 @@ function readOne(
   else if (!secrets.every(isWebhookSecret))
     problem('secret', `must be whsec_ and 24 to 64 bytes in base64; ${howToMake}`)
   if (typeof allowPrivate !== 'boolean') problem('allowPrivate', 'must be true or false')
-  if (!areKinds(events)) problem('events', `must be a list of ${noticeKinds.join(', ')}`)
+  if (!areKinds(events)) problem('events', `must be a list of ${ledgerEventKinds.join(', ')}`)
   if (problems.length > before || typeof url !== 'string' || !areKinds(events)) return []
   return [Object.freeze({ name: nameWebhook(url), url, secrets, events, allowPrivate: allowPrivate === true })]
 }
@@ -88,6 +88,6 @@ function whyUnusable(url: unknown, network: Network, allowPrivate: boolean): str
   return undefined
 }
 
-function areKinds(value: unknown): value is readonly NoticeKind[] {
-  return Array.isArray(value) && value.length > 0 && value.every((kind) => noticeKinds.includes(kind))
+function areKinds(value: unknown): value is readonly LedgerEventKind[] {
+  return Array.isArray(value) && value.length > 0 && value.every((kind) => ledgerEventKinds.includes(kind))
 }

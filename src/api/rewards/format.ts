@@ -2,11 +2,11 @@
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf } from '../../core/money/tokens.ts'
 import { isTokenCode } from '../../core/money/tokens.ts'
-import type { Dispatch, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 
 /** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
 export function describeDispatch(
-  dispatch: Dispatch,
+  dispatch: OutgoingTransaction,
   decimalsOf: DecimalsOf,
   lines: readonly PayoutLine[] = [],
 ): object {

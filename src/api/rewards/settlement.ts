@@ -1,9 +1,9 @@
 /** How payments become the token that is settled in, as people read it: `GET /api/settlement`. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf } from '../../core/money/tokens.ts'
+import { findDecimals } from '../../core/money/tokens.ts'
 import { parseConversion } from '../../core/payouts/conversion.ts'
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { pageOf } from '../http/paging.ts'
 import type { DispatchesQuery, RewardsParts } from './view.ts'
 import { headOf, writeMark } from './view.ts'
@@ -71,7 +71,7 @@ function formatWallet(parts: SettlementParts, { slippageBps, tokens, venue, ...r
   }
 }
 
-function formatConversion(parts: SettlementParts, dispatch: Dispatch) {
+function formatConversion(parts: SettlementParts, dispatch: OutgoingTransaction) {
   const about = parseConversion(dispatch.about)
   if (!about) return undefined
   const { wallet, sell, buy, venue, units, quoted, minimum, sold, received } = about
@@ -92,6 +92,6 @@ function formatConversion(parts: SettlementParts, dispatch: Dispatch) {
 
 /** Null for what is not known. */
 function amountsOf({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
-  const decimals = decimalsOf(token, mints())
+  const decimals = findDecimals(token, mints())
   return (units) => (units === undefined || decimals === undefined ? null : formatUnits(units, decimals))
 }

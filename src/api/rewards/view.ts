@@ -1,9 +1,14 @@
 /** What is owed and what goes out, as people read it: `GET /api/rewards` and what is below it, and `POST /api/refunds`. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, mintOf } from '../../core/money/tokens.ts'
+import { findDecimals, findMint } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type { Dispatch, Dispatches, DispatchMark, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactionMark,
+  OutgoingTransactions,
+  PayoutLine,
+} from '../../core/payouts/ports/outgoing.ts'
 import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import type { RefundFacts } from '../../core/payouts/refunds.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
@@ -16,13 +21,13 @@ import type { RewardsConfig } from './option.ts'
 /** Somebody who can send refunds, in this process. */
 export type Refunding = (tx: Uint8Array) => Promise<RefundAnswer>
 export type RefundAnswer =
-  | { readonly kind: 'planned' | 'known'; readonly dispatch: Dispatch }
+  | { readonly kind: 'planned' | 'known'; readonly dispatch: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
 
 export interface RewardsParts extends MoneyOutView {
   readonly rewards: Rewards
-  readonly dispatches: Dispatches
+  readonly dispatches: OutgoingTransactions
   readonly clock: Clock
   readonly mints: () => MintTable
 }
@@ -128,7 +133,7 @@ export async function readPayee(parts: RewardsParts, name: PayeeName) {
 }
 
 export interface DispatchesQuery {
-  readonly cursor?: DispatchMark | undefined
+  readonly cursor?: OutgoingTransactionMark | undefined
   readonly limit: number
 }
 
@@ -146,11 +151,11 @@ export async function readPayout(parts: RewardsParts, id: string) {
   return { ...sumUp(parts, dispatch, lines), lines: lines.map((line) => formatLine(parts, line)) }
 }
 
-async function formatPayout(parts: RewardsParts, dispatch: Dispatch) {
+async function formatPayout(parts: RewardsParts, dispatch: OutgoingTransaction) {
   return sumUp(parts, dispatch, await parts.dispatches.lines(dispatch.id))
 }
 
-function sumUp(parts: RewardsParts, dispatch: Dispatch, lines: readonly PayoutLine[]) {
+function sumUp(parts: RewardsParts, dispatch: OutgoingTransaction, lines: readonly PayoutLine[]) {
   const units = lines.reduce((sum, line) => sum + line.units, 0n)
   return { ...headOf(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
 }
@@ -169,17 +174,17 @@ export function formatLine(parts: RewardsParts, { role, payee, gross, units, ope
 }
 
 /** Where a page of what goes out ended. */
-export function writeMark({ at, id }: DispatchMark): string {
+export function writeMark({ at, id }: OutgoingTransactionMark): string {
   return `${at}~${id}`
 }
 
-export function parseMark(text: string): DispatchMark | undefined {
+export function parseMark(text: string): OutgoingTransactionMark | undefined {
   const [, at, id] = /^(\d{1,16})~([\w-]{1,64})$/.exec(text) ?? []
   return at === undefined || id === undefined ? undefined : { at: Number(at), id }
 }
 
 /** What is told of everything that goes out. */
-export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }: Dispatch) {
+export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }: OutgoingTransaction) {
   return {
     id,
     state,
@@ -192,9 +197,9 @@ export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }
   }
 }
 
-export function formatRefundDispatch(parts: Pick<RewardsParts, 'mints'>, dispatch: Dispatch) {
+export function formatRefundDispatch(parts: Pick<RewardsParts, 'mints'>, dispatch: OutgoingTransaction) {
   const facts: RefundFacts = parseRefund(dispatch.about)
-  const decimals = decimalsOf(facts.token as TokenCode, parts.mints())
+  const decimals = findDecimals(facts.token as TokenCode, parts.mints())
   const amount = decimals === undefined ? '' : formatUnits(facts.units, decimals)
   return { ...headOf(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
 }
@@ -205,7 +210,7 @@ export async function readRefunds(parts: RewardsParts, limit: number) {
 }
 
 function amountsOf({ mints }: RewardsParts): (units: bigint) => string {
-  const decimals = mintOf('NATIVE', mints())?.decimals
+  const decimals = findMint('NATIVE', mints())?.decimals
   return (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
 }
 

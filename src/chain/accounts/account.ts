@@ -3,7 +3,7 @@ import { getBase64Encoder } from '@solana/kit'
 import { isFields, readU64 } from '../rpc/json.ts'
 import { systemProgram } from './programs.ts'
 
-export interface Account {
+export interface ChainAccount {
   readonly lamports: bigint
   readonly owner: string
   readonly data: Uint8Array
@@ -11,16 +11,16 @@ export interface Account {
 }
 
 /** An account that does not exist has no owner. */
-export const absent: Account = { lamports: 0n, owner: '', data: new Uint8Array(), executable: false }
+export const absent: ChainAccount = { lamports: 0n, owner: '', data: new Uint8Array(), executable: false }
 const base64 = getBase64Encoder()
 
 /** Nothing but lamports, which anybody can send anywhere. */
-export function isEmpty({ owner, data }: Account): boolean {
+export function isEmpty({ owner, data }: ChainAccount): boolean {
   return data.length === 0 && (owner === '' || owner === systemProgram)
 }
 
 /** Undefined when it is not an account; `absent` for null. */
-export function readAccount(value: unknown): Account | undefined {
+export function readAccount(value: unknown): ChainAccount | undefined {
   if (value === null) return absent
   if (!isFields(value) || !Array.isArray(value['data'])) return undefined
   const lamports = readU64(value['lamports'])

@@ -3,7 +3,7 @@ import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { isFields, readList } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import { type Account, readAccount } from './account.ts'
+import { type ChainAccount, readAccount } from './account.ts'
 import { findTokenAccount } from './programs.ts'
 
 export interface TokenFunds {
@@ -65,7 +65,7 @@ export async function readFunds(rpc: Rpc, question: FundsQuestion): Promise<Fund
 
 /** Mint, owner, amount, …, state: the layout that SPL Token and Token-2022 share. */
 function readTokenAccount(
-  account: Account | undefined,
+  account: ChainAccount | undefined,
   mint: Pick<Mint, 'address' | 'tokenProgram'>,
 ): { readonly units: bigint; readonly frozen: boolean } | undefined {
   if (account?.owner !== mint.tokenProgram || account.data.length < tokenAccountBytes) return undefined

@@ -5,8 +5,8 @@ import type { AccountState } from '../../core/payouts/outgoing-wallet.ts'
 import { readList, readU64 } from '../rpc/json.ts'
 import { resultValue } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
-import { type Account, absent, readAccount } from './account.ts'
-import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
+import { absent, type ChainAccount, readAccount } from './account.ts'
+import { findMintExtension, type MintExtension, readExtensions } from './extensions.ts'
 import { readMint } from './mints.ts'
 import { findTokenAccount } from './programs.ts'
 import { readTokenAccount } from './token-account.ts'
@@ -28,7 +28,7 @@ export async function readStates(
   const [own = absent, ...theirs] = accounts
   const reading = readMint(own, 0n)
   const opensFrozen = reading.kind === 'mint' && reading.traits.opensFrozen
-  const states = new Map(known.map((owner, index) => [owner, stateOf(theirs[index] ?? absent, owner, mint)]))
+  const states = new Map(known.map((owner, index) => [owner, readState(theirs[index] ?? absent, owner, mint)]))
   return owners.map((owner) => {
     const state = states.get(owner) ?? 'unusable'
     return state === 'missing' && opensFrozen ? 'frozen' : state
@@ -36,8 +36,11 @@ export async function readStates(
 }
 
 /** Undefined unless all of them can be read. */
-export async function readAccounts(call: Call, addresses: readonly string[]): Promise<readonly Account[] | undefined> {
-  const accounts: Account[] = []
+export async function readAccounts(
+  call: Call,
+  addresses: readonly string[],
+): Promise<readonly ChainAccount[] | undefined> {
+  const accounts: ChainAccount[] = []
   for (let start = 0; start < addresses.length; start += mostAccounts) {
     const asked = addresses.slice(start, start + mostAccounts)
     const answer = await call('getMultipleAccounts', [asked, { encoding: 'base64', commitment: 'confirmed' }])
@@ -54,7 +57,11 @@ const refusals = [
   { type: 8, at: 0, refusesAt: 1, name: 'demands a memo before each transfer' },
 ] as const
 
-export function stateOf(account: Account, owner: string, mint: Pick<Mint, 'address' | 'tokenProgram'>): AccountState {
+export function readState(
+  account: ChainAccount,
+  owner: string,
+  mint: Pick<Mint, 'address' | 'tokenProgram'>,
+): AccountState {
   const reading = readTokenAccount(account, mint)
   if (reading.kind === 'absent') return 'missing'
   if (reading.kind === 'malformed' || reading.owner !== owner) return 'unusable'
@@ -88,7 +95,7 @@ async function readAccountBytes(call: Call, mint: Mint): Promise<number | undefi
   // Behind the kind of the account, an associated one always says that its owner never changes.
   let bytes = accountBytes + 1 + entryHead
   for (const type of extensions.keys()) {
-    const name = mintExtensionOf(type)
+    const name = findMintExtension(type)
     if (name === undefined) return undefined
     const value = added[name]
     if (value !== undefined) bytes += entryHead + value

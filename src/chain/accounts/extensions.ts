@@ -34,7 +34,7 @@ export const mintExtensions = {
 } as const
 export type MintExtension = (typeof mintExtensions)[keyof typeof mintExtensions]
 
-export function mintExtensionOf(type: number): MintExtension | undefined {
+export function findMintExtension(type: number): MintExtension | undefined {
   return (mintExtensions as Readonly<Record<number, MintExtension>>)[type]
 }
 

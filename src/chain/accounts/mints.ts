@@ -2,8 +2,8 @@
 import { splTokenProgram } from '../../core/money/tokens.ts'
 import type { TransferFee } from '../../core/money/transfer-fee.ts'
 import type { DoubtfulTrait, MintReading } from '../../core/payment/token-rules.ts'
-import { type Account, isEmpty } from './account.ts'
-import { type MintExtension, mintExtensionOf, readExtensions } from './extensions.ts'
+import { type ChainAccount, isEmpty } from './account.ts'
+import { findMintExtension, type MintExtension, readExtensions } from './extensions.ts'
 import { tokenPrograms } from './programs.ts'
 
 const mintBytes = 82
@@ -11,7 +11,7 @@ const decimalsOffset = 44
 const initializedOffset = 45
 
 /** What stands at a mint's address, with the fees of this epoch and the next. */
-export function readMint(account: Account, epoch: bigint): MintReading {
+export function readMint(account: ChainAccount, epoch: bigint): MintReading {
   const { owner: program, data } = account
   if (isEmpty(account)) return program === '' ? { kind: 'absent' } : { kind: 'foreign', program }
   if (!tokenPrograms.has(program)) return { kind: 'foreign', program }
@@ -23,7 +23,7 @@ export function readMint(account: Account, epoch: bigint): MintReading {
   if (!extensions) return malformed('is not a mint, or has extensions that cannot be read')
   const named = new Map<MintExtension, Uint8Array>()
   for (const [type, value] of extensions) {
-    const name = mintExtensionOf(type)
+    const name = findMintExtension(type)
     if (name === undefined) continue
     if ((lengths[name] ?? value.length) !== value.length) return malformed(`has a ${name} that cannot be read`)
     named.set(name, value)

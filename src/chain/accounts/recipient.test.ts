@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { knownMints, token2022Program } from '../../core/money/tokens.ts'
-import type { Answer, Call, Rpc } from '../rpc/rpc.ts'
+import type { Call, Rpc, RpcAnswer } from '../rpc/rpc.ts'
 import { createInspector } from './recipient.ts'
 
 const usdc = knownMints.localnet.USDC ?? { address: '', decimals: 0, tokenProgram: '' }
@@ -23,7 +23,7 @@ const wallet = (lamports: unknown) => account('', system, lamports)
 const mint = (decimals = 6, owner: string = usdc.tokenProgram) => account(mintData(decimals), owner)
 
 type Told = Readonly<Record<string, unknown>>
-const unavailable: Answer = { kind: 'unavailable', why: 'the node cannot be reached' }
+const unavailable: RpcAnswer = { kind: 'unavailable', why: 'the node cannot be reached' }
 /** A node that tells these results by method, and the right chain unless told otherwise. */
 const node = (told: Told): Call => {
   const all: Told = { getGenesisHash: genesis, ...told }

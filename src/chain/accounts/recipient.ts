@@ -4,25 +4,25 @@
  * What they say decides what is sold for how much, so two have to say the same where two answer, and only a node of the
  * right chain counts.
  */
-import { exactText } from '../../core/encoding/canonical-json.ts'
+import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { isFields, readCount, readList, readU64 } from '../rpc/json.ts'
-import type { Answer, Call, Rpc } from '../rpc/rpc.ts'
-import { type Account, readAccount } from './account.ts'
+import type { Call, Rpc, RpcAnswer } from '../rpc/rpc.ts'
+import { type ChainAccount, readAccount } from './account.ts'
 import { readMint } from './mints.ts'
 import { findTokenAccount, tokenPrograms } from './programs.ts'
 import { readTokenAccount } from './token-account.ts'
 
-export interface ReceiverQuestion {
+export interface RecipientQuestion {
   readonly recipient: string
   readonly mints: Readonly<Partial<Record<TokenCode, Mint>>>
 }
 
 /** Asks about a recipient. Those who ask the same at the same time share the answer. */
-export type Inspect = (question: ReceiverQuestion) => Promise<Inspection>
+export type Inspect = (question: RecipientQuestion) => Promise<Inspection>
 
 export function createInspector(rpc: Rpc, genesis: string): Inspect {
   const flights = new Map<string, Promise<Inspection>>()
@@ -34,14 +34,14 @@ export function createInspector(rpc: Rpc, genesis: string): Inspect {
   }
 }
 
-async function inspect(rpc: Rpc, genesis: string, question: ReceiverQuestion): Promise<Inspection> {
+async function inspect(rpc: Rpc, genesis: string, question: RecipientQuestion): Promise<Inspection> {
   const answers = await Promise.all(rpc.nodes.map(({ call }) => askNode(call, genesis, question)))
   const [first, ...others] = answers.filter(({ kind }) => kind === 'seen')
   // A service has to come up while a node is down. What is sold meanwhile is still paid before two witnesses.
   if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node was asked' }
   const names = new Set<string>()
   for (const answer of [first, ...others]) {
-    const name = exactText(answer)
+    const name = canonicalJson(answer)
     if (names.has(name)) return answer
     names.add(name)
   }
@@ -51,7 +51,7 @@ async function inspect(rpc: Rpc, genesis: string, question: ReceiverQuestion): P
 /** What an account of no bytes must hold, where a node does not say. */
 const usualLeastLamports = 890_880n
 
-async function askNode(call: Call, genesis: string, { recipient, mints }: ReceiverQuestion): Promise<Inspection> {
+async function askNode(call: Call, genesis: string, { recipient, mints }: RecipientQuestion): Promise<Inspection> {
   const entries = Object.entries(mints) as [TokenCode, Mint][]
   const pairs = entries.map(([, mint]) =>
     findTokenAccount(recipient, mint.address, mint.tokenProgram).then((account) => [mint.address, account]),
@@ -75,7 +75,7 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Receiv
   return { kind: 'seen', wallet, tokens }
 }
 
-async function readWallet(call: Call, { lamports, owner, executable }: Account): Promise<WalletReading> {
+async function readWallet(call: Call, { lamports, owner, executable }: ChainAccount): Promise<WalletReading> {
   if (executable) return { kind: 'unspendable', what: 'a program' }
   if (tokenPrograms.has(owner)) return { kind: 'unspendable', what: 'a token account or a mint' }
   // The usual case, and no other is worth a question.
@@ -91,6 +91,6 @@ async function readEpoch(call: Call): Promise<bigint | undefined> {
   return epoch === undefined ? undefined : BigInt(epoch)
 }
 
-function unknown(answer: Exclude<Answer, { kind: 'answered' }>): Inspection {
+function unknown(answer: Exclude<RpcAnswer, { kind: 'answered' }>): Inspection {
   return { kind: 'unknown', why: answer.kind === 'refused' ? answer.message : answer.why }
 }

@@ -2,7 +2,7 @@
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import type { AccountReading } from '../../core/payment/token-rules.ts'
-import { type Account, isEmpty } from './account.ts'
+import { type ChainAccount, isEmpty } from './account.ts'
 import { readExtensions } from './extensions.ts'
 
 const accountBytes = 165
@@ -10,7 +10,7 @@ const offsets = { mint: 0, owner: 32, delegate: 72, state: 108, delegated: 121, 
 const frozen = 2
 
 /** What the account at a wallet's address for this mint says of itself. */
-export function readTokenAccount(account: Account, mint: Pick<Mint, 'address' | 'tokenProgram'>): AccountReading {
+export function readTokenAccount(account: ChainAccount, mint: Pick<Mint, 'address' | 'tokenProgram'>): AccountReading {
   if (isEmpty(account)) return { kind: 'absent' }
   const { data } = account
   const state = data[offsets.state]

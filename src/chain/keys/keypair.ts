@@ -13,7 +13,7 @@ import {
 } from '@solana/kit'
 import { decodeAddress, signatureBytes } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
-import { decodeTransaction, placeOf } from '../read/decode.ts'
+import { decodeTransaction, readAccountIndex } from '../read/decode.ts'
 
 export interface Wallet {
   readonly address: string
@@ -51,7 +51,7 @@ async function signAtPlace(
   sign: (message: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
   const decoding = decodeTransaction(transaction)
-  const place = decoding.kind === 'transaction' ? placeOf(decoding.transaction, address) : undefined
+  const place = decoding.kind === 'transaction' ? readAccountIndex(decoding.transaction, address) : undefined
   if (decoding.kind === 'malformed' || decoding.transaction.version === 1 || place === undefined) {
     throw new TypeError('the transaction is not one that this wallet has to sign')
   }

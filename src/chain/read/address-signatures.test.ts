@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../rpc/rpc.ts'
 import { listPayments } from './address-signatures.ts'
-import type { Witness } from './node-reader.ts'
+import type { NodeReader } from './node-reader.ts'
 
 interface Row {
   readonly signature: string
@@ -11,7 +11,7 @@ interface Row {
 }
 
 /** A node that keeps to its protocol, as far as it has come. */
-function nodeOf(rows: readonly Row[], slot: number, failures = 0): Witness & { readonly asked: unknown[] } {
+function nodeOf(rows: readonly Row[], slot: number, failures = 0): NodeReader & { readonly asked: unknown[] } {
   const asked: unknown[] = []
   const ask: Call = async (_method, [, given]) => {
     const config = given as { minContextSlot?: number; before?: string; until?: string; limit: number }
@@ -67,7 +67,7 @@ describe('listPayments', () => {
 
   it('gives up on a node whose list never ends', async () => {
     let slot = 10_000_000
-    const endless: Witness = {
+    const endless: NodeReader = {
       ...nodeOf([], 9),
       ask: async () => ({
         kind: 'answered',
@@ -78,13 +78,13 @@ describe('listPayments', () => {
   })
 
   it.each([null, 7, 'text', {}])('makes nothing of an answer that is no list (%j)', async (result) => {
-    const odd: Witness = { ...nodeOf([], 9), ask: async () => ({ kind: 'answered', result }) }
+    const odd: NodeReader = { ...nodeOf([], 9), ask: async () => ({ kind: 'answered', result }) }
     expect(await listPayments([odd], 'a', { signature: '', slot: 0 }, 0)).toBeUndefined()
   })
 
   it('passes over lines that are none', async () => {
     const result = [null, 7, {}, { signature: 1, slot: 1 }, { signature: 's', slot: -1 }, { signature: 's1', slot: 1 }]
-    const odd: Witness = { ...nodeOf([], 9), ask: async () => ({ kind: 'answered', result }) }
+    const odd: NodeReader = { ...nodeOf([], 9), ask: async () => ({ kind: 'answered', result }) }
     // Without a word on success it is not taken for one.
     expect(await listPayments([odd], 'a', { signature: '', slot: 0 }, 0)).toEqual([])
   })

@@ -1,8 +1,8 @@
 /** The payments to an address as a node lists them. What is listed is only a hint: it is read before it is believed. */
 import type { Mark } from '../../core/ports/journal.ts'
 import { isFields, readCount } from '../rpc/json.ts'
-import type { Answer } from '../rpc/rpc.ts'
-import type { Witness } from './node-reader.ts'
+import type { RpcAnswer } from '../rpc/rpc.ts'
+import type { NodeReader } from './node-reader.ts'
 
 export interface Listed {
   readonly signature: string
@@ -20,7 +20,7 @@ interface Row extends Listed {
 
 /** Transactions that succeeded after the mark, the oldest first; undefined when no node tells. */
 export async function listPayments(
-  witnesses: readonly Witness[],
+  witnesses: readonly NodeReader[],
   address: string,
   mark: Mark,
   minContextSlot: number,
@@ -49,7 +49,7 @@ export async function listPayments(
 }
 
 /** The lower of what two nodes say, where there are two: one alone could make us pass over payments that are to come. */
-export async function readFinalizedSlot(witnesses: readonly Witness[]): Promise<number | undefined> {
+export async function readFinalizedSlot(witnesses: readonly NodeReader[]): Promise<number | undefined> {
   const slots: number[] = []
   for (const { ask } of witnesses) {
     const answer = await ask('getSlot', [{ commitment: 'finalized' }])
@@ -62,13 +62,13 @@ export async function readFinalizedSlot(witnesses: readonly Witness[]): Promise<
 
 /** The first usable answer, beginning with the node that failed least. */
 async function askAny<Value>(
-  witnesses: readonly Witness[],
+  witnesses: readonly NodeReader[],
   method: string,
   params: readonly unknown[],
   read: (result: unknown) => Value | undefined,
 ): Promise<Value | undefined> {
   for (const witness of [...witnesses].sort((left, right) => left.failures() - right.failures())) {
-    const answer: Answer = await witness.ask(method, params)
+    const answer: RpcAnswer = await witness.ask(method, params)
     const value = answer.kind === 'answered' ? read(answer.result) : undefined
     if (value !== undefined) return value
   }

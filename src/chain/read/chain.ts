@@ -6,8 +6,8 @@ import type { Meter } from '../../core/encoding/metrics.ts'
 import type { Chain, Commitment, Reading, ReadOptions } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import { readFates } from './finality.ts'
-import { createWitness, type Pin } from './node-reader.ts'
+import { readFinality } from './finality.ts'
+import { createNodeReader, type Pin } from './node-reader.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
 import { createWatcher, keep, type Watch } from './watcher.ts'
 
@@ -58,7 +58,7 @@ const mostFutileRounds = 3
 export function createChain(parts: ChainParts): Chain {
   const { rpc, verifier, clock, log, meter, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
-  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))
+  const witnesses = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
   const flights = new Map<string, Flight>()
   /** What the watcher had not seen when it was asked for. */
   const asked = new Map<string, true>()
@@ -219,7 +219,7 @@ export function createChain(parts: ChainParts): Chain {
     read,
     seen: (signature) => watcher?.seen(signature),
     watch: (address) => watcher?.watch(address),
-    fatesOf: (landed) => readFates(witnesses, landed),
+    fatesOf: (landed) => readFinality(witnesses, landed),
     async close() {
       closed = true
       // A flood of proofs of nothing must not hold up the end: who still waits is told so.

@@ -30,7 +30,7 @@ export interface Lookup {
 }
 
 /** What a v1 message asks for in its header, where older ones use compute budget instructions. */
-export interface Config {
+export interface MessageConfig {
   readonly priorityFeeLamports?: bigint
   readonly computeUnitLimit?: number
   readonly loadedAccountsDataSizeLimit?: number
@@ -48,7 +48,7 @@ export interface Transaction {
   readonly lifetime: Uint8Array
   readonly instructions: readonly Instruction[]
   readonly lookups: readonly Lookup[]
-  readonly config: Config
+  readonly config: MessageConfig
 }
 
 export type Decoding =
@@ -92,12 +92,12 @@ export function verifySignatures(transaction: Transaction, verify: Verifier): bo
 }
 
 /** Its name on the chain: the signature of who pays the fee. */
-export function signatureOf({ signatures }: Transaction): string {
+export function readSignature({ signatures }: Transaction): string {
   return encodeBase58(signatures[0] ?? new Uint8Array())
 }
 
 /** Where the signature of an address belongs; undefined for one that does not sign. */
-export function placeOf({ keys, header }: Transaction, signer: string): number | undefined {
+export function readAccountIndex({ keys, header }: Transaction, signer: string): number | undefined {
   const place = keys.slice(0, header.requiredSignatures).findIndex((key) => encodeBase58(key) === signer)
   return place < 0 ? undefined : place
 }
@@ -154,7 +154,7 @@ function readMessageFirst(reader: Reader): Transaction {
   return { version: 1, signatures, message, header, keys, lifetime, instructions, lookups: [], config }
 }
 
-function readConfig(reader: Reader, mask: number): Config {
+function readConfig(reader: Reader, mask: number): MessageConfig {
   const fee = mask & 0b11
   // A bit that is not known yet stands for bytes of unknown meaning: what follows could be read wrongly.
   if (mask > 0b11111 || fee === 0b01 || fee === 0b10) fail(reader, 'the config mask is not valid')

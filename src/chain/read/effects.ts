@@ -5,13 +5,19 @@
  * write anything there.
  */
 import { decodeBase58, encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Effect, Holding, Transfer } from '../../core/payment/verify.ts'
+import type { Effect, TokenHolding, Transfer } from '../../core/payment/verify.ts'
 import { tokenPrograms } from '../accounts/programs.ts'
 import type { Transaction } from './decode.ts'
-import { type Act, type Indices, isOfInterest, type Move, readActs } from './instructions.ts'
+import {
+  type Indices,
+  isOfInterest,
+  type ParsedInstruction,
+  type ParsedTransfer,
+  readInstructions,
+} from './instructions.ts'
 import { type Meta, readMeta, type TokenBalance } from './meta.ts'
 
-export interface Landed {
+export interface LandedTransaction {
   readonly signature: string
   readonly slot: number
   readonly blockTime: number
@@ -25,7 +31,7 @@ export type EffectReading =
   | { readonly kind: 'unusable'; readonly why: string }
 
 /** What a transaction did; unusable when the node's answer does not let it be told for certain. */
-export function readEffect(landed: Landed): EffectReading {
+export function readEffect(landed: LandedTransaction): EffectReading {
   const { signature, slot, blockTime, transaction } = landed
   const reading = readMeta(landed.meta, transaction)
   if (reading.kind === 'unusable') return reading
@@ -83,7 +89,7 @@ function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
   let hasStrayMemo = false
   let problem: Unclear | undefined
   const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
-    const acts: readonly Act[] | undefined = data && readActs(program, accounts, data)
+    const acts: readonly ParsedInstruction[] | undefined = data && readInstructions(program, accounts, data)
     if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
     for (const act of acts ?? []) {
       if (act.kind === 'memo') {
@@ -147,7 +153,7 @@ function memosOf(
 }
 
 /** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
-function resolve(move: Move, call: Call | undefined, scene: Scene): Unassigned | Unclear | undefined {
+function resolve(move: ParsedTransfer, call: Call | undefined, scene: Scene): Unassigned | Unclear | undefined {
   const address = (index: number) => scene.accounts[index] ?? ''
   const signers = signersAmong(call?.top ?? move.given, scene)
   const destination = address(move.destination)
@@ -173,7 +179,7 @@ function resolve(move: Move, call: Call | undefined, scene: Scene): Unassigned |
  * An unchecked transfer does not name its mint, but both its accounts are of that mint. The destination is asked first:
  * it is the account we care about. An account closed and opened again under another mint tells nothing.
  */
-function mintOf(move: Move, { tokensBefore, tokensAfter }: Meta): string | undefined {
+function mintOf(move: ParsedTransfer, { tokensBefore, tokensAfter }: Meta): string | undefined {
   for (const account of [move.destination, move.source]) {
     const [before, after] = [tokensBefore.get(account)?.mint, tokensAfter.get(account)?.mint]
     if (before === undefined || after === undefined || before === after) {
@@ -193,8 +199,8 @@ function signersAmong(given: Indices, { accounts, signers }: Scene): readonly st
   return [...found]
 }
 
-function readHoldings({ accounts, meta }: Scene): readonly Holding[] {
-  const holdings: Holding[] = accounts.map((account, index) => ({
+function readHoldings({ accounts, meta }: Scene): readonly TokenHolding[] {
+  const holdings: TokenHolding[] = accounts.map((account, index) => ({
     asset: 'SOL',
     account,
     ownerBefore: account,
@@ -214,7 +220,7 @@ function readHoldings({ accounts, meta }: Scene): readonly Holding[] {
   return holdings
 }
 
-function holding(account: string, before: TokenBalance | undefined, after: TokenBalance | undefined): Holding {
+function holding(account: string, before: TokenBalance | undefined, after: TokenBalance | undefined): TokenHolding {
   return {
     asset: before?.mint ?? after?.mint ?? '',
     account,

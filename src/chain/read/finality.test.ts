@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Fate } from '../../core/ports/chain.ts'
 import type { Call } from '../rpc/rpc.ts'
-import { readFates } from './finality.ts'
-import type { Witness } from './node-reader.ts'
+import { readFinality } from './finality.ts'
+import type { NodeReader } from './node-reader.ts'
 
 interface Node {
   readonly at?: number
@@ -16,7 +16,7 @@ const final = { confirmationStatus: 'finalized', err: null, slot: 10 }
 const failed = { ...final, err: { InstructionError: [0, 'Custom'] } }
 const confirmed = { ...final, confirmationStatus: 'confirmed' }
 
-function witnessOf({ at, finalized = 1_000, oldest = 0, statuses = [final], fails }: Node): Witness {
+function witnessOf({ at, finalized = 1_000, oldest = 0, statuses = [final], fails }: Node): NodeReader {
   const ask: Call = async (method) => {
     if (method === fails) return { kind: 'unavailable', why: 'gone' }
     const results: Record<string, unknown> = {
@@ -57,7 +57,7 @@ describe('readFates', () => {
     ['T62: one of three lies, the other way', [{}, gone, gone], 'reverted'],
     ['T62: two against two', [gone, {}, gone, {}], 'open'],
   ])('%s: %#', async (_name, nodes, fate) => {
-    expect(await readFates(nodes.map(witnessOf), [{ signature: 's', slot: 10 }])).toEqual([fate])
+    expect(await readFinality(nodes.map(witnessOf), [{ signature: 's', slot: 10 }])).toEqual([fate])
   })
 
   it('asks for no more at once than a node takes, and keeps the order', async () => {
@@ -72,7 +72,7 @@ describe('readFates', () => {
         result: { context: { slot: 1_000 }, value: names.map((name) => (Number(name) % 2 ? final : null)) },
       }
     }
-    const fates = await readFates([{ ...witnessOf({}), ask }], landed)
+    const fates = await readFinality([{ ...witnessOf({}), ask }], landed)
     expect(sizes).toEqual([256, 256, 88])
     expect(fates).toEqual(landed.map((_, index) => (index % 2 ? 'finalized' : 'reverted')))
   })

@@ -8,9 +8,9 @@ import type { Fate } from '../../core/ports/chain.ts'
 import { isFields, readCount } from '../rpc/json.ts'
 import { readNumber } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
-import type { Witness } from './node-reader.ts'
+import type { NodeReader } from './node-reader.ts'
 
-export interface Landed {
+export interface FinalizedSignature {
   readonly signature: string
   readonly slot: number
 }
@@ -20,7 +20,10 @@ const slotsToForget = 512
 /** The most signatures a node takes in one call. */
 const mostSignatures = 256
 
-export async function readFates(witnesses: readonly Witness[], landed: readonly Landed[]): Promise<readonly Fate[]> {
+export async function readFinality(
+  witnesses: readonly NodeReader[],
+  landed: readonly FinalizedSignature[],
+): Promise<readonly Fate[]> {
   const fates: Fate[] = []
   for (let start = 0; start < landed.length; start += mostSignatures) {
     fates.push(...(await agree(witnesses, landed.slice(start, start + mostSignatures))))
@@ -29,7 +32,10 @@ export async function readFates(witnesses: readonly Witness[], landed: readonly 
 }
 
 /** Asks until enough say the same of each, or nobody is left. Where two sides are as strong, it stays open. */
-async function agree(witnesses: readonly Witness[], landed: readonly Landed[]): Promise<readonly Fate[]> {
+async function agree(
+  witnesses: readonly NodeReader[],
+  landed: readonly FinalizedSignature[],
+): Promise<readonly Fate[]> {
   const needed = Math.min(2, witnesses.length)
   const told: (readonly Fate[])[] = []
   const decide = (index: number): Fate => {
@@ -47,7 +53,7 @@ async function agree(witnesses: readonly Witness[], landed: readonly Landed[]): 
 }
 
 /** What one node says; undefined when it does not. */
-async function hear(ask: Call, landed: readonly Landed[]): Promise<readonly Fate[] | undefined> {
+async function hear(ask: Call, landed: readonly FinalizedSignature[]): Promise<readonly Fate[] | undefined> {
   // Before the statuses: what is absent after the slot has passed can no longer come.
   const finalized = await readNumber(ask, 'getSlot', [{ commitment: 'finalized' }])
   const signatures = landed.map(({ signature }) => signature)

@@ -12,7 +12,7 @@ export interface Memo {
   readonly data: Uint8Array
 }
 
-export interface Move {
+export interface ParsedTransfer {
   readonly kind: 'move'
   readonly money: 'lamports' | 'tokens'
   readonly source: number
@@ -27,11 +27,15 @@ export interface Move {
   readonly given: Indices
 }
 
-export type Act = Memo | Move
+export type ParsedInstruction = Memo | ParsedTransfer
 export type Indices = ArrayLike<number>
 
 /** Undefined when an instruction of that program with these parts cannot have run. */
-export function readActs(program: string, accounts: Indices, data: Uint8Array): readonly Act[] | undefined {
+export function readInstructions(
+  program: string,
+  accounts: Indices,
+  data: Uint8Array,
+): readonly ParsedInstruction[] | undefined {
   if (memoPrograms.has(program)) return [{ kind: 'memo', data }]
   if (program === systemProgram) return readSystem(accounts, data)
   if (program === splTokenProgram || program === token2022Program) return readToken(program, accounts, data)
@@ -43,12 +47,12 @@ export function isOfInterest(program: string): boolean {
   return program === systemProgram || tokenPrograms.has(program) || memoPrograms.has(program)
 }
 
-const none: readonly Act[] = []
+const none: readonly ParsedInstruction[] = []
 
 const systemTransfer = 2
 const systemTransferWithSeed = 11
 
-function readSystem(accounts: Indices, data: Uint8Array): readonly Act[] | undefined {
+function readSystem(accounts: Indices, data: Uint8Array): readonly ParsedInstruction[] | undefined {
   const kind = data.length < 4 ? undefined : view(data).getUint32(0, true)
   if (kind !== systemTransfer && kind !== systemTransferWithSeed) return none
   const money = 'lamports'
@@ -68,7 +72,7 @@ const confidentialExtension = 27
 const confidentialTransfers: readonly (number | undefined)[] = [7, 13]
 const batch = 255
 
-function readToken(program: string, accounts: Indices, data: Uint8Array): readonly Act[] | undefined {
+function readToken(program: string, accounts: Indices, data: Uint8Array): readonly ParsedInstruction[] | undefined {
   if (data[0] === batch) return readBatch(program, accounts, data)
   if (data[0] === transfer) return tokenMove(accounts, pick(accounts, 0, 1, 2), undefined, readUnits(data, 1))
   const roles = pick(accounts, 0, 2, 3)
@@ -87,8 +91,8 @@ function readToken(program: string, accounts: Indices, data: Uint8Array): readon
  * Several token instructions in one, run without a call between programs, so that no inner instruction tells of them:
  * for each the number of its accounts, the length of its data, the data. A batch in a batch is refused on chain.
  */
-function readBatch(program: string, accounts: Indices, data: Uint8Array): readonly Act[] | undefined {
-  const acts: Act[] = []
+function readBatch(program: string, accounts: Indices, data: Uint8Array): readonly ParsedInstruction[] | undefined {
+  const acts: ParsedInstruction[] = []
   let account = 0
   for (let at = 1; at < data.length; ) {
     const [count = 0, length = 0] = data.subarray(at, at + 2)
@@ -121,7 +125,7 @@ function tokenMove(
   roles: Roles | undefined,
   mint: number | undefined,
   units: bigint | undefined,
-): readonly Act[] | undefined {
+): readonly ParsedInstruction[] | undefined {
   if (!roles || units === undefined) return undefined
   return [{ kind: 'move', money: 'tokens', ...roles, mint, units, given }]
 }

@@ -1,6 +1,6 @@
 /** Address lookup tables as they stand on chain. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Account } from '../accounts/account.ts'
+import type { ChainAccount } from '../accounts/account.ts'
 import { readAccounts } from '../accounts/destinations.ts'
 import type { Call } from '../rpc/rpc.ts'
 
@@ -20,7 +20,7 @@ export async function readLookupTables(
   return tables?.length === addresses.length ? tables : undefined
 }
 
-function readTable({ owner, data }: Account, address: string): LookupTable | undefined {
+function readTable({ owner, data }: ChainAccount, address: string): LookupTable | undefined {
   const list = data.length - headBytes
   if (owner !== tableProgram || list < 0 || list % entryBytes !== 0) return undefined
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)

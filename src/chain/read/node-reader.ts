@@ -11,12 +11,12 @@ import type { Commitment } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { isFields, readCount } from '../rpc/json.ts'
-import type { Answer, Call, Node } from '../rpc/rpc.ts'
-import { createLookout, type Lookout } from '../rpc/signature-statuses.ts'
+import type { Call, Node, RpcAnswer } from '../rpc/rpc.ts'
+import { createStatusPoller, type StatusPoller } from '../rpc/signature-statuses.ts'
 import { decodeTransaction, type Transaction, verifySignatures } from './decode.ts'
 import { readEffect } from './effects.ts'
 
-export type Testimony =
+export type NodeReading =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
   /** `soon` where the node only needs time: it has the transaction, but not yet all about it. */
@@ -30,18 +30,18 @@ export interface Pin {
 /** Transactions whose signatures were found good, by their wire text, so that a second witness costs no second check. */
 export type Verified = Map<string, Transaction>
 
-export interface Witness {
+export interface NodeReader {
   /** How many times in a row it was of no use. */
   failures(): number
   /** Whether a transaction that it did not have may be there now. */
-  readonly appeared: Lookout
+  readonly appeared: StatusPoller
   /** What it knows of a transaction at the moment. */
-  testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony>
+  testify(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading>
   /** Any other question, which only a node of the right chain is asked. */
   readonly ask: Call
 }
 
-export interface WitnessParts {
+export interface NodeReaderParts {
   readonly node: Node
   readonly pin: Pin
   readonly verifier: Verifier
@@ -54,7 +54,7 @@ const config = { encoding: 'base64', maxSupportedTransactionVersion: 1 }
 /** For how long a node that was of the right chain is taken to be so, when the next question begins. */
 const trustedMs = 1_000
 
-export function createWitness({ node, pin, verifier, clock, log }: WitnessParts): Witness {
+export function createNodeReader({ node, pin, verifier, clock, log }: NodeReaderParts): NodeReader {
   /** When it last was of the right chain. */
   let knownAt = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean | undefined> | undefined
@@ -66,7 +66,7 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     return answer
   }
 
-  function fail(why: string, soon = false, isUnreadable = false): Testimony {
+  function fail(why: string, soon = false, isUnreadable = false): NodeReading {
     // Once per outage: a dead node is asked again with every payment.
     if (failures === 0) log.warn('chain.node_unavailable', { node: node.name, why })
     failures += 1
@@ -96,14 +96,14 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
   /** Believed only from a node that is of the right chain before and after: behind one address there may be several. */
   const ask: Call = async (method, params) => {
     const before = await belonged()
-    const answer: Answer = before ? await call(method, params) : { kind: 'unavailable', why: stranger(before) }
+    const answer: RpcAnswer = before ? await call(method, params) : { kind: 'unavailable', why: stranger(before) }
     // That it has nothing is no news that could be wrong.
     if (answer.kind !== 'answered' || answer.result === null) return answer
     const after = await belongs()
     return after ? answer : { kind: 'unavailable', why: stranger(after) }
   }
 
-  async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<Testimony> {
+  async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading> {
     const answer = await ask('getTransaction', [signature, { ...config, commitment }])
     if (answer.kind !== 'answered') return fail(describe(answer))
     const testimony = await readTestimony(signature, answer.result, verified)
@@ -112,7 +112,7 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     return testimony
   }
 
-  async function readTestimony(signature: string, result: unknown, verified: Verified): Promise<Testimony> {
+  async function readTestimony(signature: string, result: unknown, verified: Verified): Promise<NodeReading> {
     if (result === null) return { kind: 'missing' }
     if (!isFields(result)) return useless('the answer is not a transaction')
     const slot = readCount(result['slot'])
@@ -135,7 +135,7 @@ export function createWitness({ node, pin, verifier, clock, log }: WitnessParts)
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { failures: () => failures, appeared: createLookout(call), testify, ask }
+  return { failures: () => failures, appeared: createStatusPoller(call), testify, ask }
 }
 
 function readWire(value: unknown): string | undefined {
@@ -162,7 +162,7 @@ function decodeBase64(text: string): Uint8Array | undefined {
   }
 }
 
-function describe(answer: Exclude<Answer, { readonly kind: 'answered' }>): string {
+function describe(answer: Exclude<RpcAnswer, { readonly kind: 'answered' }>): string {
   return answer.kind === 'refused' ? `the node refused with code ${answer.code}` : answer.why
 }
 
@@ -170,6 +170,6 @@ function stranger(isMember: false | undefined): string {
   return isMember === undefined ? 'the node does not tell its genesis hash' : 'the node speaks for another chain'
 }
 
-function useless(why: string, soon = false): Testimony {
+function useless(why: string, soon = false): NodeReading {
   return { kind: 'unavailable', why, soon }
 }

@@ -3,10 +3,10 @@
  *
  * As few are asked as can give an answer. Another joins when one fails, contradicts, lags behind or is slow.
  */
-import { exactText } from '../../core/encoding/canonical-json.ts'
+import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Commitment } from '../../core/ports/chain.ts'
-import type { Testimony, Verified, Witness } from './node-reader.ts'
+import type { NodeReader, NodeReading, Verified } from './node-reader.ts'
 
 export type Finding =
   | { readonly kind: 'found'; readonly effect: Effect }
@@ -25,8 +25,8 @@ export type Finding =
 export interface Inquiry {
   readonly signature: string
   readonly commitment: Commitment
-  readonly found: Map<Witness, Testimony>
-  readonly missed: Set<Witness>
+  readonly found: Map<NodeReader, NodeReading>
+  readonly missed: Set<NodeReader>
   readonly verified: Verified
   round: number
 }
@@ -46,14 +46,14 @@ export interface InquiryOptions {
 /** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
 export async function inquire(
   inquiry: Inquiry,
-  witnesses: readonly Witness[],
+  witnesses: readonly NodeReader[],
   { isEager, hedgeMs, onHedge }: InquiryOptions,
 ): Promise<Finding> {
   const needed = Math.min(2, witnesses.length)
   const told = new Map(inquiry.found)
   const waiting = inTurn(inquiry, witnesses)
   const asked = new Set<Promise<void>>()
-  const ask = (witness: Witness) => {
+  const ask = (witness: NodeReader) => {
     const answer = hear(witness, inquiry, isEager).then((testimony) => {
       told.set(witness, testimony)
       if (testimony.kind === 'found') inquiry.found.set(witness, testimony)
@@ -80,7 +80,7 @@ export async function inquire(
 }
 
 /** Each round begins with others, lest two that lag for good hide the rest; those that failed come last. */
-function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
+function inTurn(inquiry: Inquiry, witnesses: readonly NodeReader[]): NodeReader[] {
   const start = (2 * inquiry.round) % witnesses.length
   inquiry.round += 1
   return [...witnesses.slice(start), ...witnesses.slice(0, start)]
@@ -88,29 +88,29 @@ function inTurn(inquiry: Inquiry, witnesses: readonly Witness[]): Witness[] {
     .sort((left, right) => left.failures() - right.failures())
 }
 
-async function hear(witness: Witness, inquiry: Inquiry, isEager: boolean): Promise<Testimony> {
+async function hear(witness: NodeReader, inquiry: Inquiry, isEager: boolean): Promise<NodeReading> {
   const { signature, missed, verified, commitment } = inquiry
   const isDoubtful = missed.has(witness) || !isEager
   if (isDoubtful && !(await witness.appeared(signature, commitment))) return { kind: 'missing' }
   return witness.testify(signature, verified, commitment)
 }
 
-type Statement = Exclude<Testimony, { readonly kind: 'unavailable' }>
+type Statement = Exclude<NodeReading, { readonly kind: 'unavailable' }>
 
 /** Those who say the same together, the largest group first. */
-function groups(testimonies: Iterable<Testimony>): readonly (readonly Statement[])[] {
+function groups(testimonies: Iterable<NodeReading>): readonly (readonly Statement[])[] {
   const statements = [...testimonies].filter((testimony) => testimony.kind !== 'unavailable')
   // Nobody to compare with: the usual case where there is one node.
   if (statements.length < 2) return statements.map((statement) => [statement])
   const byMeaning = new Map<string, Statement[]>()
   for (const testimony of statements) {
-    const meaning = testimony.kind === 'missing' ? '' : exactText(testimony.effect)
+    const meaning = testimony.kind === 'missing' ? '' : canonicalJson(testimony.effect)
     byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), testimony])
   }
   return [...byMeaning.values()].sort((left, right) => right.length - left.length)
 }
 
-function explain(testimonies: readonly Testimony[]): Finding {
+function explain(testimonies: readonly NodeReading[]): Finding {
   const sides = groups(testimonies)
   const found = sides.filter(([first]) => first?.kind === 'found')
   if (found.length > 1) return { kind: 'disagreement', why: 'two nodes tell different things about the transaction' }

@@ -5,7 +5,7 @@ import type { Reading } from '../../core/ports/chain.ts'
 import type { Mark } from '../../core/ports/journal.ts'
 import type { ConnectSocket } from '../../core/runtime.ts'
 import type { Call } from '../rpc/rpc.ts'
-import type { Witness } from './node-reader.ts'
+import type { NodeReader } from './node-reader.ts'
 import { createWatcher, type Watcher } from './watcher.ts'
 
 const address = 'the shop'
@@ -55,7 +55,7 @@ function createStage() {
     return { kind: 'answered', result: rows.slice(stop + 1).reverse() }
   }
   const never = () => Promise.reject(new Error('not asked for here'))
-  const witness: Witness = { failures: () => 0, appeared: never, testify: never, ask }
+  const witness: NodeReader = { failures: () => 0, appeared: never, testify: never, ask }
   const watcher: Watcher = createWatcher({
     witnesses: [witness],
     read: async (signature): Promise<Reading> => {

@@ -12,9 +12,9 @@ import type { Effect } from '../../core/payment/verify.ts'
 import type { Reading } from '../../core/ports/chain.ts'
 import type { Mark } from '../../core/ports/journal.ts'
 import type { Clock, ConnectSocket, Log } from '../../core/runtime.ts'
-import { createListener } from '../rpc/subscription.ts'
+import { createSubscription } from '../rpc/subscription.ts'
 import { type Listed, listPayments, readFinalizedSlot } from './address-signatures.ts'
-import type { Witness } from './node-reader.ts'
+import type { NodeReader } from './node-reader.ts'
 
 /** What the watcher needs from outside the chain. */
 export interface Watch {
@@ -31,7 +31,7 @@ export interface WatchJournal {
 }
 
 export interface WatcherParts extends Watch {
-  readonly witnesses: readonly Witness[]
+  readonly witnesses: readonly NodeReader[]
   readonly read: (signature: string) => Promise<Reading>
   readonly clock: Clock
   readonly log: Log
@@ -92,7 +92,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   let timer: ReturnType<typeof setTimeout> | undefined
   let flushTimer: ReturnType<typeof setTimeout> | undefined
   let closed = false
-  const listener = createListener({ ...parts, heard, subscribed: poll })
+  const listener = createSubscription({ ...parts, heard, subscribed: poll })
 
   function remember(effect: Effect): void {
     highestSlot = Math.max(highestSlot, effect.slot)

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { gather } from './coalesce.ts'
-import type { Answer, Call } from './rpc.ts'
+import { coalesce } from './coalesce.ts'
+import type { Call, RpcAnswer } from './rpc.ts'
 
 /** A node that notes what it is asked. */
 function stage(answerOf: (method: string, params: readonly unknown[]) => unknown) {
   const asked: (readonly [string, readonly unknown[]])[] = []
-  const call: Call = async (method, params): Promise<Answer> => {
+  const call: Call = async (method, params): Promise<RpcAnswer> => {
     asked.push([method, params])
     return { kind: 'answered', result: answerOf(method, params) }
   }
-  return { asked, call: gather(call) }
+  return { asked, call: coalesce(call) }
 }
 const statusOf = (signature: unknown) => ({ of: signature })
 const node = (method: string, [names]: readonly unknown[]) =>

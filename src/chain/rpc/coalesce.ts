@@ -3,12 +3,12 @@
  * them is answered by what was asked before it came, so what was told before and after stays apart.
  */
 import { isFields } from './json.ts'
-import type { Answer, Call, Rpc } from './rpc.ts'
+import type { Call, Rpc, RpcAnswer } from './rpc.ts'
 
 interface Asked {
   readonly method: string
   readonly params: readonly unknown[]
-  readonly resolve: (answer: Answer | Promise<Answer>) => void
+  readonly resolve: (answer: RpcAnswer | Promise<RpcAnswer>) => void
 }
 
 /** The most signatures a node takes in one call. */
@@ -26,11 +26,11 @@ const shared: ReadonlySet<string> = new Set([
   'getSlot',
 ])
 
-export function gatherCalls({ nodes, call, close }: Rpc): Rpc {
-  return { nodes: nodes.map((node) => ({ ...node, call: gather(node.call) })), call: gather(call), close }
+export function coalesceCalls({ nodes, call, close }: Rpc): Rpc {
+  return { nodes: nodes.map((node) => ({ ...node, call: coalesce(node.call) })), call: coalesce(call), close }
 }
 
-export function gather(call: Call): Call {
+export function coalesce(call: Call): Call {
   let waiting: Asked[] = []
   const flush = (): void => {
     const asked = waiting
@@ -63,7 +63,7 @@ function askStatuses(call: Call, asked: Group): void {
 }
 
 /** One status out of many. Where the list is not what was asked for, nothing in it is. */
-function pick(answer: Answer, index: number, { length }: readonly unknown[]): Answer {
+function pick(answer: RpcAnswer, index: number, { length }: readonly unknown[]): RpcAnswer {
   if (answer.kind !== 'answered' || !isFields(answer.result)) return answer
   const { value } = answer.result
   const own = Array.isArray(value) && value.length === length ? [value[index]] : undefined
@@ -82,6 +82,6 @@ function groupBy(asked: readonly Asked[], nameOf: (one: Asked) => string): Itera
   return groups.values()
 }
 
-function tell(asked: readonly Asked[], answer: Promise<Answer>): void {
+function tell(asked: readonly Asked[], answer: Promise<RpcAnswer>): void {
   for (const { resolve } of asked) resolve(answer)
 }

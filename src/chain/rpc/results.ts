@@ -1,6 +1,6 @@
 /** Reads the parts of a node's answer that many methods share. */
 import { isFields, readCount } from './json.ts'
-import type { Answer, Call } from './rpc.ts'
+import type { Call, RpcAnswer } from './rpc.ts'
 
 /** A slot or a height; undefined when the node does not tell. */
 export async function readNumber(call: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
@@ -9,11 +9,11 @@ export async function readNumber(call: Call, method: string, params: readonly un
 }
 
 /** Many results stand beside the slot they were read at. */
-export function resultValue(answer: Answer): unknown {
+export function resultValue(answer: RpcAnswer): unknown {
   return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
 }
 
-export function resultSlot(answer: Answer): number | undefined {
+export function resultSlot(answer: RpcAnswer): number | undefined {
   const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
   return isFields(context) ? readCount(context['slot']) : undefined
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Transport } from '../../core/runtime.ts'
-import { type Answer, createRpc } from './rpc.ts'
+import { createRpc, type RpcAnswer } from './rpc.ts'
 
 const secretUrl = 'https://node.example/?api-key=s3cret'
 
@@ -27,7 +27,7 @@ const error =
     text: JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: 'no' } }),
   })
 
-const ask = (reply: Reply): Promise<Answer> =>
+const ask = (reply: Reply): Promise<RpcAnswer> =>
   createRpc({ urls: [secretUrl], transport: transportOf({ [secretUrl]: reply }) }).call('getSlot', [])
 
 describe('an answer', () => {

@@ -9,13 +9,13 @@ import type { Transport } from '../../core/runtime.ts'
 import { longestAnswer } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
-export type Answer =
+export type RpcAnswer =
   /** `dateMs` is the time on the node's clock, where its HTTP answer tells it. */
   | { readonly kind: 'answered'; readonly result: unknown; readonly dateMs?: number | undefined }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly data: unknown }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-export type Call = (method: string, params: readonly unknown[]) => Promise<Answer>
+export type Call = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>
 
 export interface Node {
   /** Its place in the configuration, since its address is not for the logs. */
@@ -73,7 +73,7 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
 
   const call: Call = async (method, params) => {
     const start = preferred
-    let answer: Answer = unavailable('no node was asked')
+    let answer: RpcAnswer = unavailable('no node was asked')
     for (let step = 0; step < nodes.length; step += 1) {
       const index = (start + step) % nodes.length
       answer = (await nodes[index]?.call(method, params)) ?? answer
@@ -97,7 +97,7 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
 /** How much the latest answer weighs in the average. */
 const weight = 0.1
 
-function countCalls(meter: Meter, node: string): (answer: Answer, ms: number) => void {
+function countCalls(meter: Meter, node: string): (answer: RpcAnswer, ms: number) => void {
   const labels = { node }
   let average: number | undefined
   return (answer, ms) => {
@@ -119,10 +119,10 @@ async function post(
   body: string,
   timeoutMs: number,
   controller: AbortController,
-): Promise<Reply | Answer> {
+): Promise<Reply | RpcAnswer> {
   const { signal } = controller
   const timer = setTimeout(() => controller.abort('the node did not answer in time'), timeoutMs)
-  const stopped = new Promise<Answer>((resolve) => {
+  const stopped = new Promise<RpcAnswer>((resolve) => {
     signal.addEventListener('abort', () => resolve(unavailable(String(signal.reason))))
   })
   try {
@@ -141,7 +141,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Checks an HTTP reply down to the shape of its result. */
-function readAnswer({ status, text, dateMs }: Reply, id: number): Answer {
+function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
   if (text.length > longestAnswer) return unavailable('the answer is larger than 1 MB')
   const value = parseJson(text)
   if (!isFields(value)) return unavailable(`the node answered with status ${status} and no JSON`)
@@ -159,6 +159,6 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): Answer {
   return { kind: 'answered', result: value['result'], ...(dateMs !== undefined && { dateMs }) }
 }
 
-function unavailable(why: string): Answer {
+function unavailable(why: string): RpcAnswer {
   return { kind: 'unavailable', why }
 }

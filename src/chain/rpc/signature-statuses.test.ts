@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Answer, Call } from './rpc.ts'
-import { createLookout } from './signature-statuses.ts'
+import type { Call, RpcAnswer } from './rpc.ts'
+import { createStatusPoller } from './signature-statuses.ts'
 
 const confirmed = { slot: 1, confirmations: 1, err: null, confirmationStatus: 'confirmed' }
-const answered = (value: unknown): Answer => ({ kind: 'answered', result: { context: { slot: 1 }, value } })
+const answered = (value: unknown): RpcAnswer => ({ kind: 'answered', result: { context: { slot: 1 }, value } })
 
 describe('createLookout', () => {
   it('asks at once, and together for those who come meanwhile', async () => {
@@ -13,7 +13,7 @@ describe('createLookout', () => {
       await new Promise((resolve) => setTimeout(resolve, 5))
       return answered((signatures as readonly string[]).map((one) => (one === 'there' ? confirmed : null)))
     }
-    const lookout = createLookout(call)
+    const lookout = createStatusPoller(call)
     const names = ['first', 'second', 'there', 'fourth']
     expect(await Promise.all(names.map((name) => lookout(name, 'confirmed')))).toEqual([false, false, true, false])
     expect(asked).toEqual([['first'], ['second', 'there', 'fourth']])
@@ -27,7 +27,7 @@ describe('createLookout', () => {
       sizes.push((signatures as readonly string[]).length)
       return answered((signatures as readonly string[]).map(() => null))
     }
-    const lookout = createLookout(call, async (ms) => void pauses.push(ms))
+    const lookout = createStatusPoller(call, async (ms) => void pauses.push(ms))
     await Promise.all(Array.from({ length: 600 }, (_, index) => lookout(`${index}`, 'confirmed')))
     await new Promise((resolve) => setImmediate(resolve))
     await Promise.all(Array.from({ length: 6 }, (_, index) => lookout(`${index}`, 'confirmed')))
@@ -36,7 +36,7 @@ describe('createLookout', () => {
     expect(pauses).toEqual([2_500, 2_500, 1_740, 100])
   })
 
-  it.each<[string, Answer, boolean]>([
+  it.each<[string, RpcAnswer, boolean]>([
     ['confirmed', answered([confirmed]), true],
     ['finalized', answered([{ ...confirmed, confirmationStatus: 'finalized' }]), true],
     ['failed, which is for the reader of the transaction to see', answered([{ ...confirmed, err: {} }]), true],
@@ -49,12 +49,12 @@ describe('createLookout', () => {
     ['a refusal', { kind: 'refused', code: -32601, message: '', data: undefined }, true],
     ['nothing', { kind: 'unavailable', why: 'gone' }, true],
   ])('%s', async (_name, answer, appeared) => {
-    expect(await createLookout(async () => answer)('one', 'confirmed')).toBe(appeared)
+    expect(await createStatusPoller(async () => answer)('one', 'confirmed')).toBe(appeared)
   })
 
   it('does not wait long for a node that hangs', async () => {
     let isHanging = true
-    const lookout = createLookout((_method, [signatures]) => {
+    const lookout = createStatusPoller((_method, [signatures]) => {
       const list = signatures as readonly string[]
       return isHanging ? new Promise(() => {}) : Promise.resolve(answered(list.map(() => confirmed)))
     })
@@ -65,9 +65,9 @@ describe('createLookout', () => {
   })
 
   it('tells confirmed from finalized', async () => {
-    const lookout = createLookout(async () => answered([confirmed]))
+    const lookout = createStatusPoller(async () => answered([confirmed]))
     expect([await lookout('one', 'confirmed'), await lookout('one', 'finalized')]).toEqual([true, false])
-    const final = createLookout(async () => answered([{ ...confirmed, confirmationStatus: 'finalized' }]))
+    const final = createStatusPoller(async () => answered([{ ...confirmed, confirmationStatus: 'finalized' }]))
     expect([await final('one', 'confirmed'), await final('one', 'finalized')]).toEqual([true, true])
   })
 })

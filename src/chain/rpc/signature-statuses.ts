@@ -24,9 +24,9 @@ interface Waiting {
 }
 
 /** True also when the node does not say: then only reading the transaction itself can tell. */
-export type Lookout = (signature: string, commitment: Commitment) => Promise<boolean>
+export type StatusPoller = (signature: string, commitment: Commitment) => Promise<boolean>
 
-export function createLookout(call: Call, pause: (ms: number) => Promise<void> = sleep): Lookout {
+export function createStatusPoller(call: Call, pause: (ms: number) => Promise<void> = sleep): StatusPoller {
   let waiting: Waiting[] = []
   let busy = false
 

@@ -3,7 +3,7 @@ import type { Meter } from '../../core/encoding/metrics.ts'
 import type { ConnectSocket, Log } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
-export interface ListenerParts {
+export interface SubscriptionParts {
   readonly connect: ConnectSocket
   /** Where each node listens, the likeliest address first. */
   readonly socketUrls: readonly (readonly string[])[]
@@ -15,7 +15,7 @@ export interface ListenerParts {
   readonly subscribed: () => void
 }
 
-export interface Listener {
+export interface Subscription {
   subscribe(address: string): void
   /** The connection that tells of every address now, as a number; 0 when there is none. */
   connection(): number
@@ -30,7 +30,7 @@ export interface Listener {
 const firstPauseMs = 500
 const longestPauseMs = 30_000
 
-export function createListener(parts: ListenerParts): Listener {
+export function createSubscription(parts: SubscriptionParts): Subscription {
   const { connect, log, meter, heard, subscribed } = parts
   const urls = parts.socketUrls.flat()
   const addresses: string[] = []

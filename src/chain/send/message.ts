@@ -21,7 +21,7 @@ import { signatureBytes } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { Wallet } from '../keys/keypair.ts'
-import { decodeTransaction, openTransaction, placeOf, signatureOf } from '../read/decode.ts'
+import { decodeTransaction, openTransaction, readAccountIndex, readSignature } from '../read/decode.ts'
 import type { LookupTable } from '../read/lookup-tables.ts'
 
 /** Until when a transaction can land. */
@@ -74,7 +74,7 @@ class WalletFault extends TypeError {
  */
 export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Promise<Uint8Array> {
   const before = openTransaction(transaction)
-  const place = placeOf(before, wallet.address)
+  const place = readAccountIndex(before, wallet.address)
   if (before.version === 1 || place === undefined)
     throw new WalletFault('the transaction is not for this wallet to sign')
   const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
@@ -100,7 +100,7 @@ export async function signDraft(
     return { kind: 'unavailable', why: 'the nodes name slots that are too far apart' }
   try {
     const wire = await signUnchanged(draft, wallet)
-    const signature = signatureOf(openTransaction(wire))
+    const signature = readSignature(openTransaction(wire))
     return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.max(...slots) } }
   } catch (error) {
     if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
@@ -116,7 +116,7 @@ export async function attachSignature(
   signature: Uint8Array,
 ): Promise<Uint8Array> {
   const decoded = openTransaction(transaction)
-  const place = placeOf(decoded, signer)
+  const place = readAccountIndex(decoded, signer)
   if (decoded.version === 1 || place === undefined) throw new WalletFault(`${signer} is not to sign the transaction`)
   const key = await getPublicKeyFromAddress(address(signer))
   if (

@@ -7,18 +7,18 @@
 import type { Outcome } from '../../core/payouts/outgoing-wallet.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { SignedPayment } from './message.ts'
-import { lookAt, type Sight } from './signature-state.ts'
+import { readSignatureState, type SignatureState } from './signature-state.ts'
 
 export interface OutcomeParts {
   readonly rpc: Pick<Rpc, 'nodes'>
   readonly genesis: string
 }
 
-export async function outcomeOf({ rpc, genesis }: OutcomeParts, signed: SignedPayment): Promise<Outcome> {
+export async function readOutcome({ rpc, genesis }: OutcomeParts, signed: SignedPayment): Promise<Outcome> {
   const needed = Math.min(2, rpc.nodes.length)
-  const sights = await Promise.all(rpc.nodes.map(({ call }) => lookAt(call, genesis, signed)))
-  const of = <Kind extends Sight['kind']>(kind: Kind) =>
-    sights.filter((sight): sight is Extract<Sight, { kind: Kind }> => sight.kind === kind)
+  const sights = await Promise.all(rpc.nodes.map(({ call }) => readSignatureState(call, genesis, signed)))
+  const of = <Kind extends SignatureState['kind']>(kind: Kind) =>
+    sights.filter((sight): sight is Extract<SignatureState, { kind: Kind }> => sight.kind === kind)
   const [landed] = of('landed').filter(({ finalized }) => finalized)
   const failed = of('failed').filter(({ finalized }) => finalized)
   if (landed && failed.length === 0) return { kind: 'landed', slot: landed.slot }

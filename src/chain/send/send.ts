@@ -7,9 +7,9 @@
 import type { Clock } from '../../core/runtime.ts'
 import { describeError, isFields, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
-import type { Answer, Rpc } from '../rpc/rpc.ts'
+import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
 import type { Lifetime, SignedPayment } from './message.ts'
-import { lookAt, readStatus } from './signature-state.ts'
+import { readSignatureState, readStatus } from './signature-state.ts'
 
 export type Submission =
   | { readonly kind: 'sent' }
@@ -17,7 +17,7 @@ export type Submission =
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string }
 
-export type Fate =
+export type PaymentFate =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
   | { readonly kind: 'failed'; readonly slot: number; readonly error: string }
   /** It is not on chain and can no longer get there. */
@@ -71,7 +71,7 @@ const resendMs = 2_000
 const expiryCheckMs = 3_000
 
 /** Waits until the payment is confirmed, has failed or has expired; unknown after `timeoutMs`. Sends it again meanwhile. */
-export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<Fate> {
+export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<PaymentFate> {
   const { rpc, clock } = parts
   const start = clock.monotonic()
   let [sentAt, checkedAt, pause] = [start, start, firstPauseMs]
@@ -82,7 +82,7 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
     const now = clock.monotonic()
     if (status.kind === 'failed' || now - checkedAt >= expiryCheckMs) {
       checkedAt = now
-      const fate = await fateOf(parts, payment)
+      const fate = await readFate(parts, payment)
       if (fate.kind !== 'unknown') return fate
     }
     if (now - start >= timeoutMs) return { kind: 'unknown', why: 'it was not confirmed in time' }
@@ -101,12 +101,15 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
  * One look at a payment's fate, also long after it was sent. One node that has it is enough. After `failed` or `expired`
  * another payment may be made, so two nodes have to say it, where there are two.
  */
-export async function fateOf({ rpc, genesis }: Omit<SendParts, 'clock'>, payment: SignedPayment): Promise<Fate> {
+export async function readFate(
+  { rpc, genesis }: Omit<SendParts, 'clock'>,
+  payment: SignedPayment,
+): Promise<PaymentFate> {
   const needed = Math.min(2, rpc.nodes.length)
   let [gone, failed] = [0, 0]
   let why = 'it may still land'
   for (const { call } of rpc.nodes) {
-    const sight = await lookAt(call, genesis, payment)
+    const sight = await readSignatureState(call, genesis, payment)
     if (sight.kind === 'landed') return sight
     if (sight.kind === 'open') why = sight.why
     if (sight.kind === 'failed') failed += 1
@@ -121,6 +124,6 @@ function send(
   rpc: Pick<Rpc, 'call'>,
   payment: SignedPayment,
   options: Readonly<Record<string, unknown>>,
-): Promise<Answer> {
+): Promise<RpcAnswer> {
   return rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', ...options }])
 }

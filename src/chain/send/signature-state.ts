@@ -25,7 +25,7 @@ type Found =
 
 export type Status = Found | { readonly kind: 'absent' } | { readonly kind: 'unknown'; readonly why: string }
 
-export type Sight =
+export type SignatureState =
   | Found
   /** It is not there, and can no longer come. */
   | { readonly kind: 'gone' }
@@ -39,19 +39,22 @@ const finalitySlots = 32
 const earlierSlots = 300
 const mostRemembered = 10_000
 
-const mayLand: Sight = { kind: 'open', why: 'it may still land' }
-const isBehindSigning: Sight = { kind: 'open', why: 'a node is behind, or does not say whether its block has expired' }
-const isBehind: Sight = {
+const mayLand: SignatureState = { kind: 'open', why: 'it may still land' }
+const isBehindSigning: SignatureState = {
+  kind: 'open',
+  why: 'a node is behind, or does not say whether its block has expired',
+}
+const isBehind: SignatureState = {
   kind: 'open',
   why: 'it can no longer land, and a node that is behind may not have seen it yet',
 }
-const stranger: Sight = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
+const stranger: SignatureState = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
 
 /** By address: the slots at which blockhashes were found to have expired. This stays true. */
 const expiries = new WeakMap<Call, Map<string, number>>()
 
 /** A result that allows another transaction counts only from the right chain: before and after the answer. */
-export async function lookAt(call: Call, genesis: string, signed: SignedPayment): Promise<Sight> {
+export async function readSignatureState(call: Call, genesis: string, signed: SignedPayment): Promise<SignatureState> {
   const { status, slot } = await readStatus(call, signed.signature, false)
   if (status.kind === 'processed' || (status.kind === 'landed' && !status.finalized)) return status
   if (status.kind === 'unknown') return { kind: 'open', why: status.why }
@@ -67,7 +70,11 @@ export async function lookAt(call: Call, genesis: string, signed: SignedPayment)
 }
 
 /** `expiry`: the slot at which its blockhash has expired, or why that is not known. */
-async function lookAgain(call: Call, { signature, slot: signedAt }: SignedPayment, expiry: number | Sight | undefined) {
+async function lookAgain(
+  call: Call,
+  { signature, slot: signedAt }: SignedPayment,
+  expiry: number | SignatureState | undefined,
+) {
   const { status, slot } = await readStatus(call, signature, true)
   if (status.kind === 'unknown') return { kind: 'open', why: status.why } as const
   if (status.kind !== 'absent') return status
@@ -81,7 +88,7 @@ async function lookAgain(call: Call, { signature, slot: signedAt }: SignedPaymen
   return { kind: 'gone' } as const
 }
 
-async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | Sight> {
+async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | SignatureState> {
   const known = expiries.get(call)?.get(blockhash)
   if (known !== undefined && known >= signedAt) return known
   const answer = await call('isBlockhashValid', [blockhash, { commitment: 'finalized', minContextSlot: signedAt }])

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { knownMints, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
-import { type Account, absent } from '../accounts/account.ts'
+import { absent, type ChainAccount } from '../accounts/account.ts'
 import { systemProgram } from '../accounts/programs.ts'
-import type { Answer, Rpc } from '../rpc/rpc.ts'
-import { type Change, type ExchangeBounds, findBreach, rehearse } from './simulate-effects.ts'
+import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
+import { type BalanceChange, type ExchangeBounds, findBreach, simulateEffects } from './simulate-effects.ts'
 
 const { NATIVE: native, USDC: usdc } = knownMints.localnet as { NATIVE: Mint; USDC: Mint }
 const wrappedSol = 'So11111111111111111111111111111111111111112'
@@ -24,7 +24,7 @@ interface Tokens {
   readonly lamports?: bigint
 }
 
-function tokens(options: Tokens): Account {
+function tokens(options: Tokens): ChainAccount {
   const { mint, owner = wallet, units = 0n, delegate, delegated = 0n, closer, program = splTokenProgram } = options
   const data = new Uint8Array(165)
   const view = new DataView(data.buffer)
@@ -44,7 +44,7 @@ function tokens(options: Tokens): Account {
   const isWrapped = mint === wrappedSol
   return { lamports: options.lamports ?? (isWrapped ? rent + units : rent), owner: program, data, executable: false }
 }
-const sol = (lamports: bigint): Account => ({
+const sol = (lamports: bigint): ChainAccount => ({
   lamports,
   owner: systemProgram,
   data: new Uint8Array(),
@@ -52,21 +52,21 @@ const sol = (lamports: bigint): Account => ({
 })
 
 const bounds: ExchangeBounds = { wallet, sell: native, buy: usdc, units: 100n, minimum: 50n, fee: 10n, rent: 0n }
-const fees: Change = { address: wallet, before: sol(1_000n), after: sol(990n) }
-const sold = (before: Tokens, after: Tokens): Change => ({
+const fees: BalanceChange = { address: wallet, before: sol(1_000n), after: sol(990n) }
+const sold = (before: Tokens, after: Tokens): BalanceChange => ({
   address: key(3),
   before: tokens(before),
   after: tokens(after),
 })
 const paid = sold({ mint: native.address, units: 100n }, { mint: native.address, units: 0n })
-const got: Change = {
+const got: BalanceChange = {
   address: key(4),
   before: tokens({ mint: usdc.address, units: 7n }),
   after: tokens({ mint: usdc.address, units: 57n }),
 }
 
 describe('an exchange of two mints', () => {
-  const judge = (changes: readonly Change[], more: Partial<ExchangeBounds> = {}) =>
+  const judge = (changes: readonly BalanceChange[], more: Partial<ExchangeBounds> = {}) =>
     findBreach(changes, { ...bounds, ...more })
 
   it('keeps its bounds to the unit', () => {
@@ -98,7 +98,7 @@ describe('an exchange of two mints', () => {
     expect(judge([fees, paid, theirs])).toBe('it gives less than the minimum')
   })
 
-  it.each<readonly [string, Change, string]>([
+  it.each<readonly [string, BalanceChange, string]>([
     [
       'a token account that changes hands',
       sold({ mint: native.address, units: 100n }, { mint: native.address, owner: stranger }),
@@ -173,13 +173,13 @@ describe('an exchange of two mints', () => {
 
   it('reads accounts of Token-2022, and takes its mints for none', () => {
     const program = token2022Program
-    const extended = (account: Account, kind: number): Account => {
+    const extended = (account: ChainAccount, kind: number): ChainAccount => {
       const data = new Uint8Array(170)
       data.set(account.data)
       data[165] = kind
       return { ...account, data }
     }
-    const change = (kind: number): Change => ({
+    const change = (kind: number): BalanceChange => ({
       address: key(4),
       before: extended(tokens({ mint: usdc.address, program, units: 7n }), kind),
       after: extended(tokens({ mint: usdc.address, program, units: 57n }), kind),
@@ -192,7 +192,11 @@ describe('an exchange of two mints', () => {
 describe('an exchange with SOL', () => {
   const selling: ExchangeBounds = { ...bounds, sell: undefined, units: 100n, rent: 0n }
   const buying: ExchangeBounds = { ...bounds, buy: undefined, minimum: 50n, rent: 0n }
-  const own = (before: bigint, after: bigint): Change => ({ address: wallet, before: sol(before), after: sol(after) })
+  const own = (before: bigint, after: bigint): BalanceChange => ({
+    address: wallet,
+    before: sol(before),
+    after: sol(after),
+  })
 
   it('takes what was ordered and the fee, to the lamport', () => {
     expect(findBreach([own(1_000n, 890n), got], selling)).toBeUndefined()
@@ -225,18 +229,18 @@ describe('an exchange with SOL', () => {
 describe('a trial', () => {
   const addresses = [wallet]
   const account = { lamports: 5, owner: systemProgram, data: ['', 'base64'], executable: false }
-  const ask = async (...answers: readonly Partial<Record<string, Answer>>[]) => {
+  const ask = async (...answers: readonly Partial<Record<string, RpcAnswer>>[]) => {
     const nodes = answers.map((table, index) => ({
       name: `${index}`,
-      call: async (method: string): Promise<Answer> => {
+      call: async (method: string): Promise<RpcAnswer> => {
         if (method === 'getGenesisHash') return table[method] ?? { kind: 'answered', result: 'ours' }
         return table[method] ?? { kind: 'unavailable', why: 'silent' }
       },
     }))
     const rpc: Rpc = { nodes, call: async () => ({ kind: 'unavailable', why: '' }), close: () => {} }
-    return rehearse(rpc, 'ours', new Uint8Array([1]), addresses)
+    return simulateEffects(rpc, 'ours', new Uint8Array([1]), addresses)
   }
-  const told = (value: unknown): Answer => ({ kind: 'answered', result: { context: { slot: 7 }, value } })
+  const told = (value: unknown): RpcAnswer => ({ kind: 'answered', result: { context: { slot: 7 }, value } })
   const known = { getMultipleAccounts: told([account]) }
 
   it('tells what was before and what would be after', async () => {
@@ -258,7 +262,7 @@ describe('a trial', () => {
     expect(await ask(failing, running)).toMatchObject({ kind: 'ran' })
   })
 
-  it.each<readonly [string, Partial<Record<string, Answer>>]>([
+  it.each<readonly [string, Partial<Record<string, RpcAnswer>>]>([
     ['nothing', {}],
     [
       'a node of another chain',

@@ -8,24 +8,24 @@ import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { splTokenProgram } from '../../core/money/tokens.ts'
-import { type Account, absent, isEmpty, readAccount } from '../accounts/account.ts'
+import { absent, type ChainAccount, isEmpty, readAccount } from '../accounts/account.ts'
 import { tokenPrograms, wrappedSol } from '../accounts/programs.ts'
 import type { Transaction } from '../read/decode.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { describeError, isFields, readList } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
-import type { Answer, Call, Rpc } from '../rpc/rpc.ts'
+import type { Call, Rpc, RpcAnswer } from '../rpc/rpc.ts'
 
 /** An account before and after. */
-export interface Change {
+export interface BalanceChange {
   readonly address: string
-  readonly before: Account
-  readonly after: Account
+  readonly before: ChainAccount
+  readonly after: ChainAccount
 }
 
-export type Rehearsal =
+export type SimulatedEffects =
   /** `slot` is the one up to which the node knew the chain. */
-  | { readonly kind: 'ran'; readonly slot: number; readonly changes: readonly Change[] }
+  | { readonly kind: 'ran'; readonly slot: number; readonly changes: readonly BalanceChange[] }
   /** It would fail. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
@@ -34,13 +34,13 @@ export type Rehearsal =
  * Runs a transaction at a node of the chain without sending it. `addresses` are accounts that it may write to, each once.
  * One node on which it runs is enough: another may be behind.
  */
-export async function rehearse(
+export async function simulateEffects(
   { nodes }: Pick<Rpc, 'nodes'>,
   genesis: string,
   wire: Uint8Array,
   addresses: readonly string[],
-): Promise<Rehearsal> {
-  let verdict: Rehearsal = { kind: 'unavailable', why: 'no node was asked' }
+): Promise<SimulatedEffects> {
+  let verdict: SimulatedEffects = { kind: 'unavailable', why: 'no node was asked' }
   for (const { call } of nodes) {
     const isMember = async () => (await readGenesis(call)) === genesis
     // Asked before and after: at one address another node may answer from one question to the next.
@@ -52,9 +52,9 @@ export async function rehearse(
   return verdict
 }
 
-const stranger: Rehearsal = { kind: 'unavailable', why: 'a node does not speak for this chain' }
+const stranger: SimulatedEffects = { kind: 'unavailable', why: 'a node does not speak for this chain' }
 
-async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly string[]): Promise<Rehearsal> {
+async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly string[]): Promise<SimulatedEffects> {
   const config = {
     encoding: 'base64',
     commitment: 'confirmed',
@@ -86,21 +86,21 @@ async function rehearseAt(call: Call, wire: Uint8Array, addresses: readonly stri
   }
 }
 
-function unavailable(answer: Answer): Rehearsal {
+function unavailable(answer: RpcAnswer): SimulatedEffects {
   if (answer.kind === 'refused') return { kind: 'unavailable', why: answer.message || `code ${answer.code}` }
   return { kind: 'unavailable', why: answer.kind === 'unavailable' ? answer.why : 'the trial cannot be read' }
 }
 
 /** The gain of an account, in a mint or in SOL. */
-export function gainIn(
-  changes: readonly Change[],
+export function computeGain(
+  changes: readonly BalanceChange[],
   { asset, destination }: { readonly asset: string; readonly destination: string },
 ): bigint {
   const change = changes.find(({ address }) => address === destination)
   if (!change) return 0n
   const { before, after } = change
   if (asset === 'SOL') return after.lamports - before.lamports
-  const unitsOf = (account: Account): bigint => {
+  const unitsOf = (account: ChainAccount): bigint => {
     const tokens = readTokens(account)
     return tokens?.mint === asset ? tokens.units : 0n
   }
@@ -120,7 +120,7 @@ export interface ExchangeBounds {
 }
 
 /** Why an exchange would break its bounds; undefined when it keeps them. All accounts that it may write to are among the changes. */
-export function findBreach(changes: readonly Change[], bounds: ExchangeBounds): string | undefined {
+export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBounds): string | undefined {
   const { wallet, sell, buy, units, minimum, fee, rent } = bounds
   const own = changes.find(({ address }) => address === wallet)
   if (!own) return 'the wallet is not among the accounts'
@@ -170,7 +170,7 @@ const offsets = { mint: 0, owner: 32, units: 64, delegate: 72, state: 108, deleg
 const noRights = `${'00'.repeat(4)}/0/${'00'.repeat(4)}`
 
 /** Mint, owner, amount, …: the layout that SPL Token and Token-2022 share. */
-function readTokens({ owner: program, data }: Account): Tokens | undefined {
+function readTokens({ owner: program, data }: ChainAccount): Tokens | undefined {
   if (!tokenPrograms.has(program) || data.length < accountBytes || data[offsets.state] === 0) return undefined
   // Beyond the plain layout, one byte tells accounts from mints.
   if (data.length > accountBytes && (program === splTokenProgram || data[accountBytes] !== 2)) return undefined

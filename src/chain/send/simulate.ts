@@ -8,7 +8,7 @@ import { describeError, isFields } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
 
-export type Trial =
+export type Simulation =
   /** The slot up to which the node knew the chain. */
   | { readonly kind: 'good'; readonly slot: number }
   /** It would fail, and go on failing until somebody changes something. */
@@ -28,11 +28,14 @@ const lasting: ReadonlySet<string> = new Set([
 ])
 
 /** Tries transactions. The nodes are asked from the last to the first, since blocks to build on come from the first. */
-export function createTrial({ nodes }: Pick<Rpc, 'nodes'>, genesis: string): (draft: Uint8Array) => Promise<Trial> {
+export function createSimulation(
+  { nodes }: Pick<Rpc, 'nodes'>,
+  genesis: string,
+): (draft: Uint8Array) => Promise<Simulation> {
   let start = nodes.length - 1
   return async (draft) => {
     const wire = getBase64Decoder().decode(draft)
-    let verdict: Trial = { kind: 'unavailable', why: 'no node was asked' }
+    let verdict: Simulation = { kind: 'unavailable', why: 'no node was asked' }
     for (let step = 0; step < nodes.length; step += 1) {
       const index = (start - step + nodes.length) % nodes.length
       const node = nodes[index]
@@ -49,7 +52,7 @@ export function createTrial({ nodes }: Pick<Rpc, 'nodes'>, genesis: string): (dr
   }
 }
 
-async function tryOn(call: Call, wire: string, genesis: string): Promise<Trial> {
+async function tryOn(call: Call, wire: string, genesis: string): Promise<Simulation> {
   const isMember = async () => (await readGenesis(call)) === genesis
   const stranger = { kind: 'unavailable', why: 'a node does not speak for this chain' } as const
   // By a block of another chain, something would be signed for that chain.

@@ -7,17 +7,17 @@
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
 import type { AccountState, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
-import { type Account, absent } from '../accounts/account.ts'
-import { readAccounts, stateOf } from '../accounts/destinations.ts'
+import { absent, type ChainAccount } from '../accounts/account.ts'
+import { readAccounts, readState } from '../accounts/destinations.ts'
 import { describeError, isFields, readCount } from '../rpc/json.ts'
 import type { Call } from '../rpc/rpc.ts'
-import type { Batch } from './transfer-batch.ts'
+import type { TransferBatch } from './transfer-batch.ts'
 
 type Impossible = Extract<Signing, { kind: 'impossible' }>
 
 export interface Failure {
   readonly order: TransferOrder
-  readonly batch: Batch
+  readonly batch: TransferBatch
   readonly wallet: string
   /** As the node tells it. */
   readonly error: unknown
@@ -25,7 +25,7 @@ export interface Failure {
   readonly keys: readonly string[]
 }
 
-export async function diagnose(call: Call, failure: Failure): Promise<Impossible> {
+export async function explainFailure(call: Call, failure: Failure): Promise<Impossible> {
   const { order, batch, wallet, error, keys } = failure
   if (error === 'AccountNotFound' || error === 'InsufficientFundsForFee') {
     return impossible(`${wallet} holds too little SOL to pay the fee; send it some`)
@@ -54,11 +54,11 @@ async function blame(call: Call, failure: Failure, transfer: number | undefined)
   if (!mint) return own.lamports < needed ? short(wallet, own.lamports, needed, solDecimals, 'SOL') : undefined
   const wanted = transfer === undefined ? undefined : transfers[transfer]
   if (wanted && transfer !== undefined) {
-    const state = stateOf(destination, wanted.owner, mint)
+    const state = readState(destination, wanted.owner, mint)
     const fault = state === 'missing' && wanted.opens ? undefined : faults[state]
     if (fault !== undefined) return impossible(`${nameOf(failure, transfer)} cannot be made: ${fault}`, transfer)
   }
-  const state = stateOf(source, wallet, mint)
+  const state = readState(source, wallet, mint)
   if (state === 'missing') return impossible(`${wallet} holds nothing of the token; send it some`)
   if (state === 'frozen') return impossible(`the token account of ${wallet} is frozen by the issuer of the token`)
   const held = unitsIn(source)
@@ -114,6 +114,6 @@ function rentIn(error: unknown): number | undefined {
 
 const unitsOffset = 64
 
-function unitsIn({ data }: Account): bigint {
+function unitsIn({ data }: ChainAccount): bigint {
   return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(unitsOffset, true)
 }

@@ -7,8 +7,8 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { maxUnits } from '../../core/money/money.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import type {
-  Courier,
   Holdings,
+  OutgoingWallet,
   Posting,
   SignedBytes,
   Signing,
@@ -18,20 +18,20 @@ import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import { readOpeningCost, readStates } from '../accounts/destinations.ts'
 import type { Wallet } from '../keys/keypair.ts'
-import { longestBytes, openTransaction, signatureOf } from '../read/decode.ts'
-import { createWitness } from '../read/node-reader.ts'
+import { longestBytes, openTransaction, readSignature } from '../read/decode.ts'
+import { createNodeReader } from '../read/node-reader.ts'
 import { createInquiry, type Finding, inquire } from '../read/quorum.ts'
-import { gatherCalls } from '../rpc/coalesce.ts'
+import { coalesceCalls } from '../rpc/coalesce.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { SignedPayment } from '../send/message.ts'
 import { composeMessage, signDraft, unsigned } from '../send/message.ts'
-import { outcomeOf } from '../send/outcome.ts'
+import { readOutcome } from '../send/outcome.ts'
 import { readLifetime, submit } from '../send/send.ts'
-import { createTrial } from '../send/simulate.ts'
-import { diagnose } from './explain-failure.ts'
+import { createSimulation } from '../send/simulate.ts'
+import { explainFailure } from './explain-failure.ts'
 import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './transfer-batch.ts'
 
-export interface CourierParts extends FeeTerms {
+export interface OutgoingWalletParts extends FeeTerms {
   readonly rpc: Rpc
   /** The chain for which alone something is signed. */
   readonly genesis: string
@@ -44,13 +44,13 @@ export interface CourierParts extends FeeTerms {
 
 const hedgeMs = 500
 
-export function createCourier(given: CourierParts): Courier {
+export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet {
   // Many dispatches are signed and followed at the same time.
-  const parts = { ...given, rpc: gatherCalls(given.rpc) }
+  const parts = { ...given, rpc: coalesceCalls(given.rpc) }
   const { rpc, genesis, wallet, verifier, clock, log } = parts
   const pin = { hash: genesis }
-  const witnesses = rpc.nodes.map((node) => createWitness({ node, pin, verifier, clock, log }))
-  const tryOut = createTrial(rpc, genesis)
+  const witnesses = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
+  const tryOut = createSimulation(rpc, genesis)
   return {
     wallet: wallet.address,
     holdings: (mints) => readHoldings(rpc, wallet.address, mints),
@@ -59,7 +59,7 @@ export function createCourier(given: CourierParts): Courier {
     fit: fitInto,
     sign: (order) => sign(parts, tryOut, order),
     send: async (signed) => post(rpc, paymentOf(signed)),
-    outcomeOf: async (signed) => outcomeOf({ rpc, genesis }, paymentOf(signed)),
+    outcomeOf: async (signed) => readOutcome({ rpc, genesis }, paymentOf(signed)),
     read: async (signature) => {
       const inquiry = createInquiry(signature, 'finalized')
       let finding: Finding = { kind: 'missing' }
@@ -80,8 +80,8 @@ async function readHoldings(rpc: Rpc, wallet: string, mints: readonly Mint[]): P
 }
 
 async function sign(
-  { rpc, wallet, ...terms }: CourierParts,
-  tryOut: ReturnType<typeof createTrial>,
+  { rpc, wallet, ...terms }: OutgoingWalletParts,
+  tryOut: ReturnType<typeof createSimulation>,
   order: TransferOrder,
 ): Promise<Signing> {
   const fault = faultIn(order, terms)
@@ -99,7 +99,7 @@ async function sign(
   if (trial.kind === 'bad') {
     const { error, call } = trial
     const keys = openTransaction(draft).keys.map(encodeBase58)
-    return diagnose(call, { order, batch, wallet: wallet.address, error, keys })
+    return explainFailure(call, { order, batch, wallet: wallet.address, error, keys })
   }
   return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, trial.slot] })
 }
@@ -132,7 +132,7 @@ async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
 
 /** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
 function paymentOf({ wire, signature, slot }: SignedBytes): SignedPayment {
-  if (signatureOf(openTransaction(wire)) !== signature)
+  if (readSignature(openTransaction(wire)) !== signature)
     throw new TypeError('the bytes were not signed with this signature')
   return { wire: getBase64Decoder().decode(wire), signature, slot }
 }

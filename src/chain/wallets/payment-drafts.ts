@@ -5,18 +5,18 @@
 import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
-import type { Cashier, Drafting, DraftOption, PaymentDraft } from '../../core/ports/payment-drafts.ts'
+import type { Drafting, DraftOption, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import type { Transaction } from '../read/decode.ts'
 import { decodeTransaction, openTransaction, verifySignatures } from '../read/decode.ts'
-import type { Act } from '../read/instructions.ts'
-import { readActs } from '../read/instructions.ts'
+import type { ParsedInstruction } from '../read/instructions.ts'
+import { readInstructions } from '../read/instructions.ts'
 import { describeError } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import { fateOf, readLifetime, readRecentSlot, submit } from '../send/send.ts'
-import { createTrial } from '../send/simulate.ts'
-import { gainIn, rehearse } from '../send/simulate-effects.ts'
+import { readFate, readLifetime, readRecentSlot, submit } from '../send/send.ts'
+import { createSimulation } from '../send/simulate.ts'
+import { computeGain, simulateEffects } from '../send/simulate-effects.ts'
 import { draftPayment } from './payment.ts'
 
 /** What a signature and its priority may take from a wallet besides the price, in lamports. */
@@ -24,14 +24,14 @@ const feeReserve = 15_000n
 /** An account that holds less than this does not exist. */
 const smallestBalance = 890_880n
 
-export interface CashierParts {
+export interface PaymentDraftsParts {
   readonly rpc: Rpc
   readonly verifier: Verifier
   readonly genesis: string
 }
 
-export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier {
-  const tryOn = createTrial(rpc, genesis)
+export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsParts): PaymentDrafts {
+  const tryOn = createSimulation(rpc, genesis)
   return {
     draft: async (draft) => {
       const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
@@ -49,7 +49,7 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
       if (decoding.kind === 'malformed') return { kind: 'foreign' }
       const { transaction } = decoding
       const memo = new TextEncoder().encode(requestId)
-      const isMemo = (act: Act): boolean => act.kind === 'memo' && equalBytes(act.data, memo)
+      const isMemo = (act: ParsedInstruction): boolean => act.kind === 'memo' && equalBytes(act.data, memo)
       if (!topActs(transaction).some(isMemo)) return { kind: 'foreign' }
       const [signature] = transaction.signatures
       if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
@@ -73,17 +73,17 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
       if (trial.kind === 'bad') return { kind: 'fails', why: describeError(trial.error) }
       if (orders(transaction, options)) return { kind: 'pays' }
       // A program of the wallet may make the transfer: then only its effect tells.
-      const rehearsal = await rehearse(rpc, genesis, unsigned, [
+      const rehearsal = await simulateEffects(rpc, genesis, unsigned, [
         ...new Set(options.map(({ destination }) => destination)),
       ])
       if (rehearsal.kind === 'unavailable') return { kind: 'unavailable' }
       if (rehearsal.kind === 'failed') return { kind: 'fails', why: rehearsal.why }
-      const isPaid = options.some((option) => gainIn(rehearsal.changes, option) >= option.units)
+      const isPaid = options.some((option) => computeGain(rehearsal.changes, option) >= option.units)
       return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
     },
     send: (signed) => submit(rpc, signed),
     fateOf: async (signed) => {
-      const fate = await fateOf({ rpc, genesis }, signed)
+      const fate = await readFate({ rpc, genesis }, signed)
       if (fate.kind === 'landed') return 'landed'
       return fate.kind === 'unknown' ? 'open' : 'over'
     },
@@ -91,10 +91,10 @@ export function createCashier({ rpc, verifier, genesis }: CashierParts): Cashier
 }
 
 /** The acts of a transaction's own instructions, without those of the programs that they call. */
-function topActs({ instructions, keys }: Transaction): readonly Act[] {
+function topActs({ instructions, keys }: Transaction): readonly ParsedInstruction[] {
   return instructions.flatMap(({ program, accounts, data }) => {
     const id = keys[program]
-    return (id && readActs(encodeBase58(id), accounts, data)) ?? []
+    return (id && readInstructions(encodeBase58(id), accounts, data)) ?? []
   })
 }
 

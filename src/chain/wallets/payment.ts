@@ -39,7 +39,7 @@ export interface PaymentOrder extends Lifetime {
 }
 
 /** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
-export const unitsOf = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
+export const computeUnits = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
 /** What a unit of computation is worth to the payer, in millionths of a lamport. */
 export const usualMicroLamports = 10_000n
 
@@ -94,8 +94,8 @@ export async function signOpening(
   lifetime: Lifetime,
   wallet: Wallet,
 ): Promise<SignedPayment> {
-  const units = unitsOf.base + unitsOf.createAccount
-  const instructions = [...budgetOf(units), await openInstruction(wallet.address, owner, mint)]
+  const units = computeUnits.base + computeUnits.createAccount
+  const instructions = [...computeBudget(units), await openInstruction(wallet.address, owner, mint)]
   return signInstructions(instructions, lifetime, wallet)
 }
 
@@ -115,12 +115,12 @@ export async function openInstruction(
 }
 
 function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] {
-  const transfer = token.asset === 'SOL' ? 0 : unitsOf.transfer
-  return budgetOf(unitsOf.base + transfer + (createAccount ? unitsOf.createAccount : 0))
+  const transfer = token.asset === 'SOL' ? 0 : computeUnits.transfer
+  return computeBudget(computeUnits.base + transfer + (createAccount ? computeUnits.createAccount : 0))
 }
 
 /** How much computation is paid for, and at what price. */
-export function budgetOf(units: number, microLamports = usualMicroLamports): readonly Instruction[] {
+export function computeBudget(units: number, microLamports = usualMicroLamports): readonly Instruction[] {
   return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
 

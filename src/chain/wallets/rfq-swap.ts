@@ -14,7 +14,7 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { memoProgram } from '../accounts/programs.ts'
 import { decodeTransaction, type Transaction } from '../read/decode.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
-import { budgetOf, type Leg, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+import { computeBudget, type Leg, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 
 export interface ExchangeTerms {
   /** Pays the fee, and signs last: only it can send the transaction. */
@@ -45,7 +45,7 @@ export async function composeExchange(terms: ExchangeTerms, details: ExchangeDet
   const { blockhash, memo, opens, computeUnits, microLamports } = details
   const opening = opens && buy.mint ? [await openInstruction(taker, taker, buy.mint)] : []
   const instructions = [
-    ...budgetOf(computeUnits, microLamports),
+    ...computeBudget(computeUnits, microLamports),
     ...opening,
     await transferInstruction(taker, desk, sell),
     // An account that demands memos wants one right before what it gets.

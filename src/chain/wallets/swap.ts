@@ -11,7 +11,7 @@ import { findTokenAccount, wrappedSol } from '../accounts/programs.ts'
 import { openTransaction } from '../read/decode.ts'
 import type { LookupTable } from '../read/lookup-tables.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
-import { budgetOf, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+import { computeBudget, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 
 /** An instruction that somebody else wrote. */
 export interface ForeignInstruction {
@@ -52,7 +52,7 @@ export interface ComposedSwap {
 export async function composeSwap(draft: SwapDraft): Promise<ComposedSwap> {
   const { wallet, sell, buy, units, swap, memo, opens, unwraps, computeUnits, microLamports } = draft
   const { blockhash, tables } = draft
-  const instructions = [...budgetOf(computeUnits, microLamports)]
+  const instructions = [...computeBudget(computeUnits, microLamports)]
   const account = address(await findTokenAccount(wallet, wrappedSol.address, wrappedSol.tokenProgram))
   if (!sell || !buy) instructions.push(await openInstruction(wallet, wallet, wrappedSol))
   if (!sell) {

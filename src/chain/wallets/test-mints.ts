@@ -24,9 +24,9 @@ import { readU64 } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { SendParts } from '../send/send.ts'
 import { confirm, readLifetime, submit } from '../send/send.ts'
-import { budgetOf, memoInstruction, openInstruction, signInstructions } from './payment.ts'
+import { computeBudget, memoInstruction, openInstruction, signInstructions } from './payment.ts'
 
-export type Minting =
+export type TestMinting =
   | { readonly kind: 'landed'; readonly tx: string }
   /** The chain said no. */
   | { readonly kind: 'failed'; readonly why: string }
@@ -44,9 +44,9 @@ export interface MintingOrder {
 
 export interface Minter {
   /** Gives SOL out of the key's own, and mints the rest into the recipient's accounts, which are opened for it. */
-  give(order: MintingOrder): Promise<Minting>
+  give(order: MintingOrder): Promise<TestMinting>
   /** Makes the key's own mints where they do not exist yet. They have the same addresses every time. */
-  createMints(): Promise<{ readonly mints: MintTable; readonly made: readonly MintedCode[] } | Minting>
+  createMints(): Promise<{ readonly mints: MintTable; readonly made: readonly MintedCode[] } | TestMinting>
 }
 
 const confirmMs = 30_000
@@ -75,10 +75,10 @@ export function createMinter(parts: SendParts, wallet: Wallet): Minter {
   }
 }
 
-async function land(parts: SendParts, wallet: Wallet, instructions: readonly Instruction[]): Promise<Minting> {
+async function land(parts: SendParts, wallet: Wallet, instructions: readonly Instruction[]): Promise<TestMinting> {
   const lifetime = await readLifetime(parts.rpc)
   if (!lifetime) return unavailable('no node gave a recent block')
-  const signed = await signInstructions([...budgetOf(mostUnits), ...instructions], lifetime, wallet)
+  const signed = await signInstructions([...computeBudget(mostUnits), ...instructions], lifetime, wallet)
   // The last question before it is sent: behind one address another node may answer from one question to the next.
   const stranger = await checkChain(parts)
   if (stranger) return stranger
@@ -92,7 +92,7 @@ async function land(parts: SendParts, wallet: Wallet, instructions: readonly Ins
 }
 
 /** Nothing when every node that answers is of the chain, and one does. */
-async function checkChain({ rpc, genesis }: SendParts): Promise<Minting | undefined> {
+async function checkChain({ rpc, genesis }: SendParts): Promise<TestMinting | undefined> {
   const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
   const known = named.filter((one) => one !== undefined)
   if (known.length === 0) return unavailable('no node says which chain it speaks for')
@@ -184,6 +184,6 @@ function explain(why: string, { address: key }: Wallet): string {
   return why
 }
 
-function unavailable(why: string): Extract<Minting, { kind: 'unavailable' }> {
+function unavailable(why: string): Extract<TestMinting, { kind: 'unavailable' }> {
   return { kind: 'unavailable', why, isSent: false }
 }

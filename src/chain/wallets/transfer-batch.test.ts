@@ -5,7 +5,7 @@ import { splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 import type { TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
 import { decodeTransaction, openTransaction } from '../read/decode.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
-import { composeBatch, fitInto, priceFor, unitsFor } from './transfer-batch.ts'
+import { composeBatch, computePriorityFee, computeUnitsFor, fitInto } from './transfer-batch.ts'
 
 const keyOf = (number: number) =>
   encodeBase58(Uint8Array.from({ length: 32 }, (_, index) => (number >> (8 * (index % 3))) & 255))
@@ -90,19 +90,19 @@ describe('a batch', () => {
 
 describe('the price of priority', () => {
   it('is lowered until the fee is within its cap, and never below nothing', () => {
-    const units = unitsFor(orderOf(Array(17).fill(false), splTokenProgram))
+    const units = computeUnitsFor(orderOf(Array(17).fill(false), splTokenProgram))
     const feeAt = (price: bigint) => 5_000n + (price * BigInt(units) + 999_999n) / 1_000_000n
-    expect(priceFor(units, {})).toBe(10_000n)
+    expect(computePriorityFee(units, {})).toBe(10_000n)
     fc.assert(
       fc.property(fc.bigInt(5_000n, 20_000n), fc.nat(40), (cap, attempts) => {
-        const wanted = priceFor(units, {}, attempts)
-        const price = priceFor(units, { maxFeeLamports: cap }, attempts)
+        const wanted = computePriorityFee(units, {}, attempts)
+        const price = computePriorityFee(units, { maxFeeLamports: cap }, attempts)
         expect(price).toBeLessThanOrEqual(wanted)
         expect(feeAt(price)).toBeLessThanOrEqual(cap)
         if (price < wanted) expect(feeAt(price + 10_000_000_000n / BigInt(units))).toBeGreaterThanOrEqual(cap)
       }),
     )
-    expect(priceFor(units, { maxFeeLamports: 1n })).toBe(0n)
+    expect(computePriorityFee(units, { maxFeeLamports: 1n })).toBe(0n)
   })
 
   it.each([
@@ -112,6 +112,6 @@ describe('the price of priority', () => {
     [7, 1_280_000n],
     [1_000, 1_280_000n],
   ])('after %i attempts is %s', (attempts, price) => {
-    expect(priceFor(60_000, {}, attempts)).toBe(price)
+    expect(computePriorityFee(60_000, {}, attempts)).toBe(price)
   })
 })

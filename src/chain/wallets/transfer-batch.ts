@@ -9,11 +9,11 @@ import type { TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
 import { findTokenAccount } from '../accounts/programs.ts'
 import { longestBytes } from '../read/decode.ts'
 import {
-  budgetOf,
+  computeBudget,
+  computeUnits,
   memoInstruction,
   openInstruction,
   transferInstruction,
-  unitsOf,
   usualMicroLamports,
 } from './payment.ts'
 
@@ -22,7 +22,7 @@ export interface FeeTerms {
   readonly maxFeeLamports?: bigint
 }
 
-export interface Batch {
+export interface TransferBatch {
   readonly instructions: readonly Instruction[]
   /** By instruction: the transfer that it is for, where it is for one. */
   readonly transferOf: readonly (number | undefined)[]
@@ -38,7 +38,7 @@ const mostUnits = 1_400_000
 /** What a transfer takes, generously; one too few is found out before anything is sent. */
 const transferUnits = { lamports: 1_000, spl: 10_000, token2022: 30_000 }
 
-export async function composeBatch(order: TransferOrder, wallet: string, terms: FeeTerms = {}): Promise<Batch> {
+export async function composeBatch(order: TransferOrder, wallet: string, terms: FeeTerms = {}): Promise<TransferBatch> {
   const { mint, transfers, memo } = order
   const accountOf = (owner: string) =>
     mint ? findTokenAccount(owner, mint.address, mint.tokenProgram) : Promise.resolve(owner)
@@ -46,8 +46,8 @@ export async function composeBatch(order: TransferOrder, wallet: string, terms: 
     accountOf(wallet),
     ...transfers.map(({ owner }) => accountOf(owner)),
   ])
-  const units = unitsFor(order)
-  const instructions: Instruction[] = [...budgetOf(units, priceFor(units, terms, order.attempts))]
+  const units = computeUnitsFor(order)
+  const instructions: Instruction[] = [...computeBudget(units, computePriorityFee(units, terms, order.attempts))]
   const transferOf: (number | undefined)[] = [undefined, undefined]
   const add = (instruction: Instruction, transfer?: number) => {
     instructions.push(instruction)
@@ -63,17 +63,17 @@ export async function composeBatch(order: TransferOrder, wallet: string, terms: 
   return { instructions, transferOf, source, destinations }
 }
 
-export function unitsFor({ mint, transfers }: TransferOrder): number {
+export function computeUnitsFor({ mint, transfers }: TransferOrder): number {
   const kind = !mint ? 'lamports' : mint.tokenProgram === splTokenProgram ? 'spl' : 'token2022'
   const openings = mint ? transfers.filter(({ opens }) => opens).length : 0
-  const units = unitsOf.base + transfers.length * transferUnits[kind] + openings * unitsOf.createAccount
+  const units = computeUnits.base + transfers.length * transferUnits[kind] + openings * computeUnits.createAccount
   return Math.min(units, mostUnits)
 }
 
 const mostDoublings = 7
 
 /** In millionths of a lamport for a unit: what did not land is worth twice as much the next time. */
-export function priceFor(units: number, { maxFeeLamports }: FeeTerms, attempts = 0): bigint {
+export function computePriorityFee(units: number, { maxFeeLamports }: FeeTerms, attempts = 0): bigint {
   const wanted = usualMicroLamports << BigInt(Math.min(attempts, mostDoublings))
   if (maxFeeLamports === undefined) return wanted
   const most = ((maxFeeLamports - signatureLamports) * 1_000_000n) / BigInt(units)

@@ -1,6 +1,6 @@
 /** `paystile quote`: what a resource costs, and whether your limits would allow it. */
 import { PaymentError } from '../../client/errors.ts'
-import { candidatesOf, checkChallenge } from '../../client/policy.ts'
+import { checkChallenge, listCandidates } from '../../client/policy.ts'
 import { readOffered } from '../../core/payment/allowance.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { boughtText } from '../allowance-text.ts'
@@ -24,7 +24,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   }
   const objection = objectionTo(() => {
     const network = checkChallenge(challenge, url, limits, createWallClock().now())
-    candidatesOf(challenge, network, limits)
+    listCandidates(challenge, network, limits)
   })
   const amounts = challenge.amounts ?? { [challenge.currency]: challenge.amount }
   const bought = readOffered(challenge.allowance)

@@ -4,8 +4,8 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import {
   type DeveloperPurpose,
   developerDocumentUrl,
-  developerHostOf,
   formatDeveloperText,
+  readDeveloperHost,
 } from '../../core/payouts/developers.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
 import { createDocumentReader } from '../../host/net/developer-documents.ts'
@@ -120,7 +120,7 @@ function expectSame({ service }: ServiceView, origin: string): void {
 
 function hostFrom(text: string): string {
   const isUrl = /^https?:\/\//i.test(text)
-  const host = developerHostOf(isUrl ? text : `https://${text}`)
+  const host = readDeveloperHost(isUrl ? text : `https://${text}`)
   if (host !== undefined && (isUrl || !/[/?#\\]/.test(text))) return host
   throw usage(`"${text}" is not a host; write it as in addresses, such as api.example.com.`)
 }

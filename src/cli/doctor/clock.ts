@@ -4,7 +4,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { boundMs, measure } from '../../workers/clock-check.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import type { Ground } from './nodes.ts'
+import type { NetworkFacts } from './nodes.ts'
 
 const check = 'clock'
 /** Strange already: the chain's own time is seconds behind at the most. */
@@ -14,7 +14,7 @@ const setClock = 'set the clock of this machine: timedatectl set-ntp true'
 /** `databaseAheadMs`: how far PostgreSQL's clock is ahead of this machine's; the service goes by PostgreSQL's. */
 export async function checkClock(
   network: Network,
-  { rpc }: Ground,
+  { rpc }: NetworkFacts,
   databaseAheadMs: number | undefined,
 ): Promise<readonly Finding[]> {
   const apart = describeDatabase(databaseAheadMs)

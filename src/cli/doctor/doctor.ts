@@ -12,7 +12,7 @@ import type { ServiceConfig } from '../../paywall/config/config.ts'
 import { type ExitCode, exitCodes, paint, type Terminal } from '../output.ts'
 import { checkClock } from './clock.ts'
 import { attempt, type Finding, fail, type Level, ok } from './finding.ts'
-import { checkNodes, type Ground } from './nodes.ts'
+import { checkNodes, type NetworkFacts } from './nodes.ts'
 import { checkPayouts } from './payouts.ts'
 import { checkRates } from './rates.ts'
 import { checkRecipients } from './recipient.ts'
@@ -71,7 +71,7 @@ async function examineService(
   add: Add,
 ): Promise<boolean> {
   const { routes, plan } = subject
-  let ground: Ground = { rpc: undefined, genesis: undefined }
+  let ground: NetworkFacts = { rpc: undefined, genesis: undefined }
   let aheadMs: number | undefined
   let isServing = false
   const [first] = routes

@@ -12,13 +12,13 @@ const timeoutMs = 5_000
 /** About twenty seconds of the chain. */
 const mostLag = 50
 
-export interface Ground {
+export interface NetworkFacts {
   /** Nodes of the right chain only; undefined when there is none. */
   readonly rpc: Rpc | undefined
   readonly genesis: string | undefined
 }
 
-export interface NodesReport extends Ground {
+export interface NodesReport extends NetworkFacts {
   readonly findings: readonly Finding[]
 }
 

@@ -10,7 +10,7 @@ import { createWallClock } from '../../host/clock.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
 import type { AccountKey } from '../../paywall/config/options.ts'
 import { type Finding, ok, warn } from './finding.ts'
-import type { Ground } from './nodes.ts'
+import type { NetworkFacts } from './nodes.ts'
 import { silent } from './rates.ts'
 import type { Subject } from './subject.ts'
 
@@ -20,7 +20,7 @@ const enoughLamports = 1_000_000n
 
 export async function checkPayouts(
   { plan, environment }: Subject,
-  { rpc }: Ground,
+  { rpc }: NetworkFacts,
   get: Get,
 ): Promise<readonly Finding[]> {
   if (!plan?.service.rewards) return []

@@ -1,11 +1,11 @@
 /** Whether each recipient can receive what is sold for: its wallet, the mints, and where it receives them. */
 import { createInspector } from '../../chain/accounts/recipient.ts'
 import { convertAll } from '../../core/money/rates.ts'
-import { isSameMint, knownMints, mintOf, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
+import { findMint, isSameMint, knownMints, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
 import { type Inspection, judgeToken, type TokenTerms } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import type { Ground } from './nodes.ts'
+import type { NetworkFacts } from './nodes.ts'
 import type { SubjectRoute } from './subject.ts'
 
 const check = 'recipient'
@@ -13,7 +13,7 @@ const check = 'recipient'
 export async function checkRecipients(
   routes: readonly SubjectRoute[],
   network: Network,
-  { rpc, genesis }: Ground,
+  { rpc, genesis }: NetworkFacts,
 ): Promise<readonly Finding[]> {
   if (!rpc || genesis === undefined) return []
   const known = routes.filter(({ hasRecipient }) => hasRecipient)
@@ -38,7 +38,7 @@ function judge(
   inspection: Extract<Inspection, { kind: 'seen' }>,
 ): Finding {
   const { recipient, mints, allowedTraits } = route
-  const mint = mintOf(code, mints)
+  const mint = findMint(code, mints)
   const terms: TokenTerms = { code, mint, recipient, units: unitsOf(route, code), allowed: allowedTraits[code] ?? [] }
   const verdict = judgeToken(terms, inspection)
   if (verdict.kind === 'good') {
@@ -55,7 +55,7 @@ function judge(
   const isMissingTestMint =
     network === 'devnet' &&
     mint !== undefined &&
-    isSameMint(mint, mintOf(code, knownMints.devnet)) &&
+    isSameMint(mint, findMint(code, knownMints.devnet)) &&
     /not exist/.test(verdict.why)
   if (isMissingTestMint) {
     const finding = `there is no ${code} on devnet that paystile could give away: test tokens have to be your own`

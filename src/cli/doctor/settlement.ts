@@ -2,11 +2,11 @@
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { shareRates } from '../../compose/rates.ts'
-import { nameOfConverting } from '../../compose/settlement/settlement.ts'
+import { nameConversionWorker } from '../../compose/settlement/settlement.ts'
 import { createVenue } from '../../compose/settlement/venue.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../../core/money/rates.ts'
-import { type MintTable, mintOf, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
-import { judgeQuote, thresholdOf } from '../../core/payouts/conversion.ts'
+import { findMint, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { judgeQuote, readThreshold } from '../../core/payouts/conversion.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
@@ -15,7 +15,7 @@ import type { RouteConfig } from '../../paywall/config/config.ts'
 import type { ConversionConfig } from '../../paywall/config/conversion.ts'
 import { watchOnly } from '../watch-only.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import type { Ground } from './nodes.ts'
+import type { NetworkFacts } from './nodes.ts'
 import { silent } from './rates.ts'
 
 const check = 'convert'
@@ -23,11 +23,13 @@ const check = 'convert'
 /** What routes convert alike is looked at once. */
 export async function checkSettlement(
   routes: readonly RouteConfig[],
-  ground: Ground,
+  ground: NetworkFacts,
   http: HttpTransport,
 ): Promise<readonly Finding[]> {
   const converting = new Map(
-    routes.flatMap((route) => (route.conversion ? [[nameOfConverting(route, route.conversion), route] as const] : [])),
+    routes.flatMap((route) =>
+      route.conversion ? [[nameConversionWorker(route, route.conversion), route] as const] : [],
+    ),
   )
   const findings = await Promise.all(
     [...converting.values()].map(async (route) => {
@@ -56,7 +58,7 @@ function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig):
 async function checkVenue(
   { recipient, mints, rates }: RouteConfig,
   { rules, venue }: ConversionConfig,
-  { rpc, genesis }: Ground,
+  { rpc, genesis }: NetworkFacts,
   { get, post }: HttpTransport,
 ): Promise<readonly Finding[]> {
   if (!venue) return []
@@ -95,7 +97,7 @@ interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rule
 
 async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<Held> {
   const known = tokenCodes.flatMap((token) => {
-    const mint = mintOf(token, mints)
+    const mint = findMint(token, mints)
     return mint ? [{ token, mint }] : []
   })
   const funds = await readFunds(rpc, { wallet, recipient: wallet, mints: known.map(({ mint }) => mint) })
@@ -108,7 +110,7 @@ async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<H
 async function askFor(token: TokenCode, { place, name, rules, mints, rates, held }: Order): Promise<Finding> {
   const into = rules.settlementToken
   const scene = { rates, decimals: decimalsIn(mints) }
-  const threshold = thresholdOf(rules, token, scene)
+  const threshold = readThreshold(rules, token, scene)
   const spare = (held[token] ?? 0n) - (rules.keeps[token] ?? 0n)
   const units = threshold !== undefined && spare > 0n && spare < threshold ? spare : threshold
   const fair = units === undefined ? undefined : fairUnits({ token, units }, into, scene)
@@ -117,7 +119,7 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
     return warn(check, `${token} is not converted into ${into} without a rate of both`, next)
   }
   const { slippageBps } = rules
-  const quoting = await place.quote({ sell: mintOf(token, mints), buy: mintOf(into, mints), units, slippageBps })
+  const quoting = await place.quote({ sell: findMint(token, mints), buy: findMint(into, mints), units, slippageBps })
   if (quoting.kind === 'unavailable')
     return fail(check, `${name} does not answer for ${token} (${quoting.why})`, 'start it, or correct venue.url')
   if (quoting.kind === 'refused' && spare <= 0n && /does not hold/.test(quoting.why))

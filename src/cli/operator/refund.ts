@@ -1,15 +1,15 @@
 /** `paystile refund`: sends a payment back that bought nothing, or what of it was too much. Once, however often it is run. */
 import type { RoutesConfig } from '../../api/options.ts'
 import { mintsOf } from '../../api/router.ts'
-import { groundOf, openRefunds } from '../../compose/payouts.ts'
+import { createPayoutContext, openRefunds } from '../../compose/payouts.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { mintOf, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
+import { findMint, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
 import { readKeyFile } from '../../host/keys/key-file.ts'
 import type { AccountKey } from '../../paywall/config/options.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
 import { passphraseFor } from '../passphrase.ts'
@@ -38,12 +38,12 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
   })
 }
 
-async function open(service: Service, config: RoutesConfig, key: AccountKey | undefined): Promise<RefundParts> {
+async function open(service: Runtime, config: RoutesConfig, key: AccountKey | undefined): Promise<RefundParts> {
   if (key === undefined)
     throw usage(
       'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
     )
-  const ground = groundOf(service, config)
+  const ground = createPayoutContext(service, config)
   if (!ground) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
   return openRefunds(service, ground, config.mints, key)
 }
@@ -54,7 +54,11 @@ async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undef
 }
 
 /** Until it has landed for good, was given up, or it takes too long to wait. */
-async function follow(terminal: Terminal, parts: RefundParts, begun: Dispatch): Promise<Dispatch> {
+async function follow(
+  terminal: Terminal,
+  parts: RefundParts,
+  begun: OutgoingTransaction,
+): Promise<OutgoingTransaction> {
   const end = parts.clock.monotonic() + patienceMs
   let dispatch = begun
   let told = ''
@@ -70,10 +74,10 @@ async function follow(terminal: Terminal, parts: RefundParts, begun: Dispatch): 
   return dispatch
 }
 
-function tell(terminal: Terminal, service: Service, { mints }: RoutesConfig, dispatch: Dispatch): ExitCode {
+function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, dispatch: OutgoingTransaction): ExitCode {
   const { id, state, signed, why } = dispatch
   const { payment, token, units, reason } = parseRefund(dispatch.about)
-  const decimals = token === 'SOL' ? solDecimals : mintOf(token as TokenCode, mintsOf(service, mints))?.decimals
+  const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, mintsOf(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
   if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
   const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }

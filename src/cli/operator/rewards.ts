@@ -1,11 +1,11 @@
 /** `paystile rewards`: what is owed and paid, the switch that stops payouts, and reckoning it all anew. */
 import type { RoutesConfig } from '../../api/options.ts'
 import { mintsOf } from '../../api/router.ts'
-import { type Ground, groundOf } from '../../compose/payouts.ts'
+import { createPayoutContext, type PayoutContext } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { mintOf } from '../../core/money/tokens.ts'
+import { findMint } from '../../core/money/tokens.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { auditRewards } from '../../workers/payouts/audit.ts'
 import { createPauseSwitch, type PauseSwitch } from '../../workers/payouts/pause.ts'
 import { counted, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
@@ -16,7 +16,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
   return withService(terminal, options, async (service, config) => {
     const { rewards } = demandGround(service, config)
     const now = service.clock.now()
-    const decimals = mintOf('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
+    const decimals = findMint('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
     const amount = (units: bigint) => formatUnits(units, decimals)
     const [sums, ripening, isPaused, waiting] = await Promise.all([
       rewards.sums(),
@@ -85,14 +85,14 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
   return withService(terminal, options, async (service, config) => {
     const ground = demandGround(service, config)
     const mints = mintsOf(service, config.mints)
-    const native = mintOf('NATIVE', mints)
+    const native = findMint('NATIVE', mints)
     if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
     const audit = await auditRewards({
       ...ground,
       chain: service.chain,
       native,
       reportToken: service.config.reportToken,
-      assetOf: (token) => (token === 'SOL' ? 'SOL' : mintOf(token, mints)?.address),
+      assetOf: (token) => (token === 'SOL' ? 'SOL' : findMint(token, mints)?.address),
     })
     const { accruals, payouts, problems, unknown } = audit
     terminal.result({ ok: problems.length === 0, ...audit }, [
@@ -107,13 +107,13 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
   })
 }
 
-function demandGround(service: Service, config: RoutesConfig): Ground {
-  const ground = groundOf(service, config)
+function demandGround(service: Runtime, config: RoutesConfig): PayoutContext {
+  const ground = createPayoutContext(service, config)
   if (ground) return ground
   throw usage('This ledger keeps no rewards; use SQLite or PostgreSQL.')
 }
 
-function switchOf({ ledger, clock }: Service): PauseSwitch {
+function switchOf({ ledger, clock }: Runtime): PauseSwitch {
   if (ledger.shelf) return createPauseSwitch(ledger.shelf, clock)
   throw usage('This ledger has no place for the switch; use SQLite or PostgreSQL.')
 }

@@ -10,7 +10,7 @@ import type { Log } from '../../core/runtime.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localServiceFile } from '../../host/home.ts'
 import { LedgerConfigurationError } from '../../ledger/identity.ts'
 import { type Environment, fromEnvironment } from '../../paywall/config/config.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { CommandError, exitCodes, type Terminal, usage } from '../output.ts'
@@ -26,7 +26,7 @@ export interface ServiceOptions {
 export async function withService<Result>(
   terminal: Terminal,
   options: ServiceOptions,
-  work: (service: Service, config: RoutesConfig) => Promise<Result>,
+  work: (service: Runtime, config: RoutesConfig) => Promise<Result>,
 ): Promise<Result> {
   const config = await findConfig(options)
   const why = whyHidden(config.service)

@@ -4,7 +4,7 @@ import { readWebhooksOption } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
-import type { Notice, Notices } from '../../core/ports/outbox.ts'
+import type { LedgerEvent, LedgerEvents } from '../../core/ports/outbox.ts'
 import { formatWebhook, type Webhook } from '../../core/service/webhooks.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { createWebhookPoster } from '../../host/net/webhooks.ts'
@@ -15,7 +15,7 @@ import { CommandError, type ExitCode, exitCodes, short, type Terminal, table, us
 import { type LedgerOptions, withLedger } from './ledger.ts'
 
 interface ListOptions extends LedgerOptions {
-  readonly state?: Notice['state']
+  readonly state?: LedgerEvent['state']
   readonly most?: string
 }
 
@@ -47,7 +47,7 @@ export async function resendNotice(terminal: Terminal, id: string, options: Ledg
   return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])
 }
 
-function noticesOf({ notices }: Ledger): Notices {
+function noticesOf({ notices }: Ledger): LedgerEvents {
   if (notices) return notices
   throw new CommandError(exitCodes.usage, 'no_notices', 'This ledger keeps no notices.')
 }

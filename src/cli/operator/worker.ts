@@ -2,8 +2,8 @@
 import { basename, dirname } from 'node:path'
 import { readRoutesConfig } from '../../api/options.ts'
 import { openRoutes } from '../../compose/api.ts'
-import { groundOf, openPayouts } from '../../compose/payouts.ts'
-import { openConverting } from '../../compose/settlement-worker.ts'
+import { createPayoutContext, openPayouts } from '../../compose/payouts.ts'
+import { openConversionWorker } from '../../compose/settlement-worker.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { readPlanFile } from '../../gateway/config/file.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
@@ -31,7 +31,7 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   if (why !== undefined) throw usage(`${why}.`)
   const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
   const stopped = untilStopped()
-  const converting = openConverting(priced, process.env)
+  const converting = openConversionWorker(priced, process.env)
   const { wallets } = converting
   if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0 && wallets.length === 0)
     throw usage(
@@ -68,7 +68,7 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
 /** Needs no key: it only looks. */
 function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
-    const ground = groundOf(service, config)
+    const ground = createPayoutContext(service, config)
     const { rewards, mints } = config
     if (!ground || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
     const wallet = payerOf(rewards.key)

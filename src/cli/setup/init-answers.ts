@@ -5,7 +5,7 @@ import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { parseUnits } from '../../core/money/money.ts'
 import {
-  decimalsOf,
+  findDecimals,
   isNetwork,
   isTokenCode,
   isUnspendable,
@@ -61,7 +61,7 @@ export function readTokenCode(text: string): Checked<TokenCode> {
 
 /** What can be said of a price before the network is known: test networks have all three tokens. */
 export function readPrice(text: string, token: TokenCode): Checked<string> {
-  const decimals = decimalsOf(token, knownMints.devnet) ?? 0
+  const decimals = findDecimals(token, knownMints.devnet) ?? 0
   const units = parseUnits(text.trim(), decimals)
   if (units !== undefined && units > 0n) return { value: text.trim() }
   return wrong(
@@ -96,6 +96,6 @@ export function readRecipient(text: string): Checked<string> {
 
 /** What only the answers together can show. */
 export function checkTogether({ network, token }: Pick<Answers, 'network' | 'token'>): string | undefined {
-  if (decimalsOf(token, knownMints[network]) !== undefined) return undefined
+  if (findDecimals(token, knownMints[network]) !== undefined) return undefined
   return `${token} has no fixed mint on ${network}; begin with USDC or SOL, and add mints.${token} to paystile.yaml later`
 }

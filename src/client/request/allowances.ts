@@ -4,27 +4,27 @@
  */
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
-import { timeoutOf } from '../options.ts'
+import { readTimeout } from '../options.ts'
 import { checkChallenge } from '../policy.ts'
-import type { ClientParts, Errand } from './paid-request.ts'
-import { follow } from './recover.ts'
-import type { Brought } from './redeem.ts'
-import { bring } from './redeem.ts'
-import type { Asked } from './request-challenge.ts'
+import type { ClientParts, PaidRequest } from './paid-request.ts'
+import { recover } from './recover.ts'
+import type { Redeemed } from './redeem.ts'
+import { redeem } from './redeem.ts'
+import type { ChallengeReading } from './request-challenge.ts'
 import { payFor } from './request-challenge.ts'
 
 /** Which scope an address was found to belong to, as long as the process lives. */
 export interface Hints {
-  get(errand: Errand): string | undefined
-  set(errand: Errand, scope: string): void
-  forget(errand: Errand): void
+  get(errand: PaidRequest): string | undefined
+  set(errand: PaidRequest, scope: string): void
+  forget(errand: PaidRequest): void
 }
 
 const mostHints = 1_000
 
 export function createHints(): Hints {
   const scopes = new Map<string, string>()
-  const nameOf = ({ method, url, wallet }: Errand) => [method, url.origin, url.pathname, wallet.address].join('\n')
+  const nameOf = ({ method, url, wallet }: PaidRequest) => [method, url.origin, url.pathname, wallet.address].join('\n')
   return {
     get: (errand) => scopes.get(nameOf(errand)),
     set: (errand, scope) => {
@@ -36,7 +36,7 @@ export function createHints(): Hints {
 }
 
 /** The resource, where it is already known that something is left for it. Undefined when it has to be asked what it costs. */
-export async function useKnown(parts: ClientParts, errand: Errand, hints: Hints): Promise<Response | undefined> {
+export async function useKnown(parts: ClientParts, errand: PaidRequest, hints: Hints): Promise<Response | undefined> {
   const scope = hints.get(errand)
   const intent = scope === undefined ? undefined : await errand.journal.find(scope, parts.clock.now())
   if (!intent) return undefined
@@ -47,11 +47,11 @@ export async function useKnown(parts: ClientParts, errand: Errand, hints: Hints)
 
 async function use(
   parts: ClientParts,
-  errand: Errand,
+  errand: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
-): Promise<Brought> {
+): Promise<Redeemed> {
   const { requestId, tx = '' } = intent
   errand.tell({ kind: 'resumed', tx, requestId })
   return useNow(parts, errand, intent, url, elsewhere)
@@ -60,13 +60,13 @@ async function use(
 /** What a window has left does not depend on who uses it, so that nobody needs to be told. */
 async function useNow(
   parts: ClientParts,
-  errand: Errand,
+  errand: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
-): Promise<Brought> {
+): Promise<Redeemed> {
   if (intent.unit !== 'second') await errand.journal.begin(intent.requestId)
-  return bring(parts, errand, intent, url, elsewhere)
+  return redeem(parts, errand, intent, url, elsewhere)
 }
 
 /** How long others wait for a buyer to be the first to use what it has bought. */
@@ -77,13 +77,13 @@ const longestPollMs = 500
 /** The resource, from what is left or from a new purchase. Undefined when the price has to be asked again. */
 export async function shareOrBuy(
   parts: ClientParts,
-  errand: Errand,
-  asked: Asked,
+  errand: PaidRequest,
+  asked: ChallengeReading,
   scope: string,
 ): Promise<Response | undefined> {
   const { clock } = parts
   const { journal } = errand
-  const deadline = clock.monotonic() + timeoutOf(errand.options)
+  const deadline = clock.monotonic() + readTimeout(errand.options)
   let hasBought = false
   for (let pause = pollMs; ; ) {
     const share = await journal.share(scope, clock.now())
@@ -102,7 +102,7 @@ export async function shareOrBuy(
         await holding(errand, scope, async () => {
           const { tx = '', requestId } = share.intent
           errand.tell({ kind: 'resumed', tx, requestId })
-          await follow(parts, errand, share.intent)
+          await recover(parts, errand, share.intent)
         })
         break
       case 'turn': {
@@ -119,7 +119,7 @@ export async function shareOrBuy(
   }
 }
 
-async function holding<Result>({ journal }: Errand, scope: string, work: () => Promise<Result>): Promise<Result> {
+async function holding<Result>({ journal }: PaidRequest, scope: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } finally {
@@ -128,7 +128,12 @@ async function holding<Result>({ journal }: Errand, scope: string, work: () => P
 }
 
 /** Buys, and is the first to use it. Undefined when the challenge has grown old while others were at it. */
-async function buy(parts: ClientParts, errand: Errand, asked: Asked, scope: string): Promise<Brought | undefined> {
+async function buy(
+  parts: ClientParts,
+  errand: PaidRequest,
+  asked: ChallengeReading,
+  scope: string,
+): Promise<Redeemed | undefined> {
   const { journal, options } = errand
   const { challenge, url } = asked
   return holding(errand, scope, async () => {
@@ -151,7 +156,7 @@ function isTooOld(check: () => void): boolean {
   }
 }
 
-function stillBuying({ challenge: { requestId } }: Asked): PaymentError {
+function stillBuying({ challenge: { requestId } }: ChallengeReading): PaymentError {
   return new PaymentError(
     'payment_unknown',
     'Another call is still paying for the same thing; call again, and what it has bought will be used.',
@@ -159,7 +164,7 @@ function stillBuying({ challenge: { requestId } }: Asked): PaymentError {
   )
 }
 
-function usedUp({ challenge: { requestId } }: Asked): PaymentError {
+function usedUp({ challenge: { requestId } }: ChallengeReading): PaymentError {
   return new PaymentError('payment_refused', 'The server says that what was just bought has been used up already.', {
     requestId,
     refusal: 'payment_replay',

@@ -8,7 +8,7 @@ import { PaymentError } from '../errors.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Connection, Nodes } from '../nodes.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
-import { timeoutOf } from '../options.ts'
+import { readTimeout } from '../options.ts'
 import { toWallet } from '../wallet.ts'
 import type { PayParts } from './pay.ts'
 
@@ -20,7 +20,7 @@ export interface ClientParts {
   readonly defaultRpc: readonly string[] | undefined
 }
 
-export interface Errand {
+export interface PaidRequest {
   readonly url: URL
   readonly options: ClientOptions
   readonly wallet: Wallet
@@ -51,7 +51,7 @@ export async function prepare(
   target: string | URL | Request,
   init: RequestInit,
   options: ClientOptions,
-): Promise<Errand> {
+): Promise<PaidRequest> {
   const wallet = await toWallet(options.wallet)
   const given = target instanceof Request ? target : undefined
   const url = new URL(given?.url ?? String(target))
@@ -87,7 +87,7 @@ export async function prepare(
       for (const [name, value] of Object.entries(more)) all.set(name, value)
       // Only the wait for the answer's beginning is limited: a long answer may take its time.
       const limit = new AbortController()
-      const timer = setTimeout(() => limit.abort(noAnswer()), timeoutOf(options) / 2)
+      const timer = setTimeout(() => limit.abort(noAnswer()), readTimeout(options) / 2)
       const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
       const content = as || body === undefined || body === null ? { body: null } : { body }
       const credentials = given && !init.credentials ? { credentials: given.credentials } : {}
@@ -113,7 +113,7 @@ function noAnswer(): PaymentError {
 const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
 
 /** Whoever listens cannot come between a payment and its resource: what a listener throws is dropped. */
-function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
+function tellOf({ onEvent }: ClientOptions): PaidRequest['tell'] {
   return (event) => {
     try {
       const told: unknown = onEvent?.(event)
@@ -124,7 +124,7 @@ function tellOf({ onEvent }: ClientOptions): Errand['tell'] {
 
 export function connect(
   { nodes, defaultRpc }: ClientParts,
-  { options }: Errand,
+  { options }: PaidRequest,
   network: Network,
   genesis?: string,
 ): Promise<Connection> {
@@ -133,7 +133,7 @@ export function connect(
 
 export function payParts(
   { clock }: ClientParts,
-  { journal, wallet, options, tell }: Errand,
+  { journal, wallet, options, tell }: PaidRequest,
   rpc: PayParts['rpc'],
 ): PayParts {
   return { rpc, clock, journal, wallet, options, tell }

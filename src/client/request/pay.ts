@@ -5,7 +5,7 @@
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
-import { confirm, fateOf, readLifetime, submit } from '../../chain/send/send.ts'
+import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import type { PaymentOrder } from '../../chain/wallets/payment.ts'
 import { signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -16,9 +16,9 @@ import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
-import { timeoutOf } from '../options.ts'
+import { readTimeout } from '../options.ts'
 import type { Candidate } from '../policy.ts'
-import { limitsFor } from '../policy.ts'
+import { readLimits } from '../policy.ts'
 
 export interface PayParts {
   readonly rpc: Rpc
@@ -138,8 +138,8 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
   if (submission.kind === 'sent') tell({ kind: 'sent', tx })
   const fate =
     submission.kind === 'rejected'
-      ? await fateOf({ rpc, genesis }, signed)
-      : await confirm({ rpc, clock, genesis }, signed, timeoutOf(options))
+      ? await readFate({ rpc, genesis }, signed)
+      : await confirm({ rpc, clock, genesis }, signed, readTimeout(options))
   switch (fate.kind) {
     case 'landed':
       tell({ kind: 'confirmed', tx })
@@ -172,7 +172,7 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
 
 async function reserve(journal: Journal, intent: Intent, candidate: Candidate, options: ClientOptions): Promise<void> {
   const { token, decimals } = candidate
-  const limits = limitsFor(candidate, options)
+  const limits = readLimits(candidate, options)
   const reservation = await journal.reserve(intent, limits)
   if (reservation.kind === 'reserved') return
   if (reservation.kind === 'repeated') {

@@ -1,12 +1,12 @@
 /** What becomes of a payment that somebody signed, and did not see to its end. */
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
-import type { ClientParts, Errand } from './paid-request.ts'
+import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { connect, payParts } from './paid-request.ts'
 import { land } from './pay.ts'
 
 /** Undefined when the payment is known to be dead, so that a new one may be made. */
-export async function follow(parts: ClientParts, errand: Errand, intent: Intent): Promise<Intent | undefined> {
+export async function recover(parts: ClientParts, errand: PaidRequest, intent: Intent): Promise<Intent | undefined> {
   const { rpc } = await connect(parts, errand, intent.network, intent.genesis)
   try {
     return await land(payParts(parts, errand, rpc), intent)

@@ -12,7 +12,7 @@ import type { Intent, Journal } from '../journal/journal.ts'
 import type { ClientEvent } from '../options.ts'
 import { readJson } from '../read-json.ts'
 
-export interface DeliverParts {
+export interface RedeemProofParts {
   readonly clock: Clock
   readonly journal: Journal
   readonly wallet: Wallet
@@ -34,7 +34,7 @@ type Outcome =
   | { readonly kind: 'refused'; readonly response: Response; readonly code: string; readonly detail: string }
   | { readonly kind: 'again'; readonly reason: string; readonly afterMs: number }
 
-export type Delivery =
+export type ProofRedemption =
   | { readonly kind: 'delivered'; readonly response: Response; readonly left: AllowanceLeft | undefined }
   /** The payment was found to be used up. */
   | { readonly kind: 'used' }
@@ -42,7 +42,7 @@ export type Delivery =
   | { readonly kind: 'elsewhere' }
 
 /** The beginning of the resource, or a `PaymentError`. */
-export async function deliver(parts: DeliverParts, intent: Intent, url: URL): Promise<Delivery> {
+export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: URL): Promise<ProofRedemption> {
   const { clock, journal, timeoutMs, tell } = parts
   const { requestId, tx = '' } = intent
   const deadline = clock.monotonic() + timeoutMs
@@ -92,7 +92,12 @@ function isStillGood(code: string): boolean {
   return code === 'signature_invalid' || code === 'range_mismatch'
 }
 
-async function proofFor({ clock, wallet }: DeliverParts, intent: Intent, url: URL, skewMs: number): Promise<string> {
+async function proofFor(
+  { clock, wallet }: RedeemProofParts,
+  intent: Intent,
+  url: URL,
+  skewMs: number,
+): Promise<string> {
   const { tx = '', requestId, payer, claim, genesis } = intent
   if (intent.proof !== 'sig') return formatProof({ tx, requestId, payer, ...(claim !== undefined && { claim }) })
   const ts = Math.floor((clock.now() + skewMs) / 1000)
@@ -106,7 +111,7 @@ function skewOf(response: Response, now: number): number {
   return Math.abs(skew) > 30_000 && Math.abs(skew) < 86_400_000 ? skew : 0
 }
 
-async function attempt({ send, isCancelled, timeoutMs }: DeliverParts, proof: string): Promise<Outcome> {
+async function attempt({ send, isCancelled, timeoutMs }: RedeemProofParts, proof: string): Promise<Outcome> {
   let response: Response
   try {
     response = await send({ [proofHeader]: proof })

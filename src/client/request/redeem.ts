@@ -2,13 +2,13 @@
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Left } from '../journal/journal.ts'
-import { timeoutOf } from '../options.ts'
+import { readTimeout } from '../options.ts'
 import type { Ending } from './body.ts'
 import { readExtent, watchBody } from './body.ts'
-import type { ClientParts, Errand } from './paid-request.ts'
-import { deliver } from './redeem-proof.ts'
+import type { ClientParts, PaidRequest } from './paid-request.ts'
+import { redeemProof } from './redeem-proof.ts'
 
-export type Brought =
+export type Redeemed =
   | { readonly kind: 'brought'; readonly response: Response }
   | { readonly kind: 'used' }
   | { readonly kind: 'elsewhere' }
@@ -18,18 +18,22 @@ export type Brought =
  * is held by nobody. `elsewhere`: the refusals that are no more than a wrong guess, where the server has not said that it is
  * for this request.
  */
-export async function bring(
+export async function redeem(
   parts: ClientParts,
-  errand: Errand,
+  errand: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
-): Promise<Brought> {
+): Promise<Redeemed> {
   const { clock } = parts
   const { journal, wallet, options, isCancelled, tell, asksForPart } = errand
-  const timeoutMs = timeoutOf(options)
+  const timeoutMs = readTimeout(options)
   const send = (headers: Readonly<Record<string, string>>) => errand.send(url, headers, 'manual')
-  const delivery = await deliver({ clock, journal, wallet, timeoutMs, isCancelled, tell, elsewhere, send }, intent, url)
+  const delivery = await redeemProof(
+    { clock, journal, wallet, timeoutMs, isCancelled, tell, elsewhere, send },
+    intent,
+    url,
+  )
   if (delivery.kind !== 'delivered') return delivery
   const { response, left } = delivery
   const now = clock.now()
@@ -54,7 +58,7 @@ export async function bring(
 }
 
 /** What the resource does not count as delivered gave the payment back, and the same request may use it again. */
-function isCounted({ method }: Errand, { status }: Response): boolean {
+function isCounted({ method }: PaidRequest, { status }: Response): boolean {
   return status < 400 && status !== 304 && method !== 'HEAD'
 }
 
@@ -64,7 +68,7 @@ function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
 }
 
 async function endOwn(
-  errand: Errand,
+  errand: PaidRequest,
   intent: Intent,
   response: Response,
   ending: Ending,
@@ -82,7 +86,7 @@ async function endOwn(
 }
 
 /** A window is the same for all its answers: written down when it is first heard of. */
-async function noteWindow({ journal }: Errand, { requestId, until }: Intent, left: Left): Promise<void> {
+async function noteWindow({ journal }: PaidRequest, { requestId, until }: Intent, left: Left): Promise<void> {
   if (until === undefined || left.until === undefined || Math.abs(until - left.until) > 2_000)
     await journal.change(requestId, left).catch(() => {})
 }
@@ -116,7 +120,7 @@ function isRedirect({ type, status }: Response): boolean {
 }
 
 /** A proof never goes where the server points: a redirect is followed without it, and only within the origin. */
-async function followRedirect({ send, method }: Errand, response: Response, url: URL): Promise<Response> {
+async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
   const location = response.headers.get('location')
   const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
   if (to?.origin !== url.origin) {

@@ -9,15 +9,15 @@ import { acceptHeader, formatAccept, hashClaim } from '../../core/protocol/proof
 import type { ProofKind } from '../../core/protocol/request-id.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
-import { timeoutOf } from '../options.ts'
-import { candidatesOf, checkChallenge } from '../policy.ts'
+import { readTimeout } from '../options.ts'
+import { checkChallenge, listCandidates } from '../policy.ts'
 import { readJson } from '../read-json.ts'
-import type { ClientParts, Errand } from './paid-request.ts'
+import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { connect, digest, payParts } from './paid-request.ts'
 import { pay } from './pay.ts'
 
 /** A price that was named, and that the policy does not speak against outright. */
-export interface Asked {
+export interface ChallengeReading {
   readonly kind: 'asked'
   /** The 402, with its body unread. */
   readonly response: Response
@@ -35,7 +35,7 @@ export interface Asked {
 }
 
 /** Sends the unpaid request. A response that does not ask for money is the answer. */
-export async function ask(parts: ClientParts, errand: Errand): Promise<Asked | Response> {
+export async function requestChallenge(parts: ClientParts, errand: PaidRequest): Promise<ChallengeReading | Response> {
   const { options, wallet } = errand
   const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
   const kind =
@@ -44,7 +44,7 @@ export async function ask(parts: ClientParts, errand: Errand): Promise<Asked | R
   const header = formatAccept({ ...kind, ...bytes }) ?? ''
   const response = await errand.send(errand.url, { [acceptHeader]: header }, errand.redirect)
   if (response.status !== 402) return response
-  const challenge = readChallenge(await readJson(response, timeoutOf(options) / 2))
+  const challenge = readChallenge(await readJson(response, readTimeout(options) / 2))
   if (!challenge) return response
   const url = whereToPay(errand, response, challenge)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
@@ -57,9 +57,9 @@ export async function ask(parts: ClientParts, errand: Errand): Promise<Asked | R
 }
 
 /** Pays what was asked. The intent is landed, and held by the caller until it releases it. */
-export async function payFor(parts: ClientParts, errand: Errand, asked: Asked): Promise<Intent> {
+export async function payFor(parts: ClientParts, errand: PaidRequest, asked: ChallengeReading): Promise<Intent> {
   const { challenge, url, network, allowance, scope } = asked
-  const candidates = candidatesOf(challenge, network, errand.options)
+  const candidates = listCandidates(challenge, network, errand.options)
   const proof = proofFor(challenge, asked.announced)
   const { rpc, genesis } = await connect(parts, errand, network, challenge.genesis)
   const claim = proof === 'claim' ? asked.secret : undefined
@@ -81,7 +81,7 @@ function proofFor({ proof = [], requestId }: Challenge, announced: ProofKind): P
 }
 
 /** The address that asked for money: where the request ended up, if that is still the host the caller meant. */
-function whereToPay({ url: asked, method }: Errand, response: Response, { requestId }: Challenge): URL {
+function whereToPay({ url: asked, method }: PaidRequest, response: Response, { requestId }: Challenge): URL {
   const url = response.url === '' ? asked : new URL(response.url)
   // A redirect may have made a GET of it, and then the challenge is for another request than the one we would pay for.
   if (response.redirected && method !== 'GET' && method !== 'HEAD') {

@@ -8,7 +8,7 @@ import type { Log } from '../../core/runtime.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import type { ConversionConfig } from '../../paywall/config/conversion.ts'
 import type { ServiceHandle } from '../../paywall/paywall.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Loop } from '../../workers/loop.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
 import type { Converter } from '../../workers/payouts/settlement.ts'
@@ -25,11 +25,11 @@ const restartPauseMs = 1_000
 export function withSettlement(handle: ServiceHandle, route: Converting, log: Log): ServiceHandle {
   const { conversion } = route
   if (!conversion) return handle
-  let current: Service | undefined
-  let opening: Promise<Service> | undefined
+  let current: Runtime | undefined
+  let opening: Promise<Runtime> | undefined
   let release: () => Promise<void> = async () => {}
   let isReleased = false
-  const open = async (): Promise<Service> => {
+  const open = async (): Promise<Runtime> => {
     const service = await handle.get()
     const begun = await begin(service, route, conversion).catch((error: unknown) => {
       log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
@@ -61,7 +61,7 @@ export function withSettlement(handle: ServiceHandle, route: Converting, log: Lo
 }
 
 /** Starts converting, or makes sure that somebody does. The function returned ends it. */
-async function begin(service: Service, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
+async function begin(service: Runtime, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
   if (conversion.key !== undefined)
     return share(service, route, conversion, () => openConverting(service, route, conversion))
   if (await isConvertedElsewhere(service, route.recipient))
@@ -73,7 +73,7 @@ async function begin(service: Service, route: Converting, conversion: Conversion
   ])
 }
 
-export async function isConvertedElsewhere({ ledger }: Service, recipient: string): Promise<boolean> {
+export async function isConvertedElsewhere({ ledger }: Runtime, recipient: string): Promise<boolean> {
   return ((await ledger.shelf?.list(settlementBeats(recipient))) ?? []).length > 0
 }
 
@@ -90,18 +90,18 @@ interface Shared {
   readonly opened: Promise<Opened>
 }
 
-const running = new WeakMap<Service, Map<string, Shared>>()
+const running = new WeakMap<Runtime, Map<string, Shared>>()
 
 /** Routes with the same recipient and the same rules share one worker. */
 async function share(
-  service: Service,
+  service: Runtime,
   route: Converting,
   conversion: ConversionConfig,
   open: () => Promise<Opened>,
 ): Promise<() => Promise<void>> {
   const workers = running.get(service) ?? new Map<string, Shared>()
   running.set(service, workers)
-  const name = nameOfConverting(route, conversion)
+  const name = nameConversionWorker(route, conversion)
   const shared = workers.get(name) ?? { users: 0, route, conversion, opened: open() }
   workers.set(name, shared)
   shared.users += 1
@@ -127,7 +127,7 @@ export interface Converted {
   readonly converter: Converter | undefined
 }
 
-export async function convertedIn(service: Service): Promise<readonly Converted[]> {
+export async function convertedIn(service: Runtime): Promise<readonly Converted[]> {
   const all = [...(running.get(service)?.values() ?? [])].map(
     async ({ route, conversion, opened }): Promise<Converted[]> => {
       const { converter } = await opened
@@ -138,21 +138,21 @@ export async function convertedIn(service: Service): Promise<readonly Converted[
 }
 
 /** The same for routes that can share a worker. */
-export function nameOfConverting({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
+export function nameConversionWorker({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
   return JSON.stringify([recipient, rules, venue, key !== undefined], plain)
 }
 
 /** Converts what a recipient gets, from now on. Throws a `ConfigurationError` where that cannot be. */
-export async function startConverting(
-  service: Service,
+export async function startConversion(
+  service: Runtime,
   route: Converting,
   conversion: ConversionConfig,
 ): Promise<Loop> {
   return (await openConverting(service, route, conversion)).loop
 }
 
-async function openConverting(service: Service, route: Converting, conversion: ConversionConfig) {
+async function openConverting(service: Runtime, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
   const { clock, log, meter, sealer } = service
   const { dispatches, shelf } = service.ledger
@@ -164,7 +164,7 @@ async function openConverting(service: Service, route: Converting, conversion: C
 }
 
 async function openConverter(
-  service: Service,
+  service: Runtime,
   { recipient, mints, rates }: Converting,
   { rules, key, venue }: ConversionConfig,
 ): Promise<Converter> {

@@ -1,13 +1,13 @@
 /** What a service's own addresses tell of conversion, from what its paywalls in this process do. */
 import type { SettlementView, SettlementWallet } from '../../api/rewards/settlement.ts'
 import { decimalsIn } from '../../core/money/rates.ts'
-import { mintOf, tokenCodes } from '../../core/money/tokens.ts'
-import { thresholdOf } from '../../core/payouts/conversion.ts'
-import type { Service } from '../../paywall/runtime/runtime.ts'
+import { findMint, tokenCodes } from '../../core/money/tokens.ts'
+import { readThreshold } from '../../core/payouts/conversion.ts'
+import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Converted } from './settlement.ts'
 import { convertedIn, isConvertedElsewhere } from './settlement.ts'
 
-export function settlementViewOf(service: Service): SettlementView {
+export function createSettlementView(service: Runtime): SettlementView {
   return {
     wallets: async () => {
       const all = await Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted)))
@@ -34,11 +34,11 @@ function compare(one: bigint | undefined, other: bigint | undefined): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-async function walletOf(service: Service, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
+async function walletOf(service: Runtime, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
   const { recipient: wallet, mints, rates } = route
   const { rules, venue } = conversion
   const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))
-  const minted = tokens.flatMap((token) => mintOf(token, mints) ?? [])
+  const minted = tokens.flatMap((token) => findMint(token, mints) ?? [])
   const holdings = await converter?.courier.holdings(minted)
   const scene = { rates: service.openRates(rates, mints).current(), decimals: decimalsIn(mints) }
   return {
@@ -48,13 +48,13 @@ async function walletOf(service: Service, { route, conversion, converter }: Conv
     isServed: converter !== undefined || (await isConvertedElsewhere(service, wallet)),
     slippageBps: rules.slippageBps,
     tokens: tokens.map((token) => {
-      const mint = mintOf(token, mints)
+      const mint = findMint(token, mints)
       const place = mint ? minted.indexOf(mint) : -1
       return {
         token,
         balance: token === 'SOL' ? holdings?.lamports : holdings?.units[place],
         kept: rules.keeps[token] ?? 0n,
-        threshold: thresholdOf(rules, token, scene),
+        threshold: readThreshold(rules, token, scene),
       }
     }),
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CheckoutState } from './messages.ts'
-import { isPayable, noticeOf, sentence } from './texts.ts'
+import { describeState, isPayable, sentence } from './texts.ts'
 
 const tx = 'signature'
 const states: readonly CheckoutState[] = [
@@ -18,26 +18,26 @@ const back = { after: 'return', isAgain: false } as const
 
 describe('what people are told', () => {
   it('every state has words of its own, and names its transaction', () => {
-    const notices = states.map((state) => noticeOf(state, reload))
+    const notices = states.map((state) => describeState(state, reload))
     expect(new Set(notices.map((notice) => notice?.title)).size).toBe(states.length)
     expect(new Set(notices.map((notice) => notice?.text)).size).toBe(states.length)
     expect(notices.map((notice) => notice?.tx)).toEqual([tx, tx, tx, tx, tx, tx, tx, undefined])
   })
 
   it('who pays for the first time is told nothing; who has bought before is told so', () => {
-    expect(noticeOf({ state: 'waiting' }, reload)).toBeUndefined()
-    expect(noticeOf({ state: 'waiting' }, { ...reload, isAgain: true })?.text).toMatch(/was delivered/)
+    expect(describeState({ state: 'waiting' }, reload)).toBeUndefined()
+    expect(describeState({ state: 'waiting' }, { ...reload, isAgain: true })?.text).toMatch(/was delivered/)
   })
 
   it('too little is said in numbers', () => {
-    expect(noticeOf(states[4] ?? { state: 'waiting' }, reload)?.text).toMatch(
+    expect(describeState(states[4] ?? { state: 'waiting' }, reload)?.text).toMatch(
       /0\.004 USDC arrived, but the price is 0\.01 USDC/,
     )
   })
 
   it('where somebody else asked for the payment, no link loads the page again', () => {
-    expect(states.map((state) => noticeOf(state, back)?.action)).toEqual(states.map(() => undefined))
-    expect(states.map((state) => noticeOf(state, reload)?.action)).toEqual([
+    expect(states.map((state) => describeState(state, back)?.action)).toEqual(states.map(() => undefined))
+    expect(states.map((state) => describeState(state, reload)?.action)).toEqual([
       undefined,
       'Open it',
       'Load this page again',

@@ -24,7 +24,10 @@ export const longPrice = 9
 const keep = 'To get back what you sent, show this transaction to the seller.'
 
 /** Undefined when there is nothing to say: somebody is about to pay for the first time. */
-export function noticeOf(state: CheckoutState, facts: Pick<CheckoutFacts, 'after' | 'isAgain'>): Notice | undefined {
+export function describeState(
+  state: CheckoutState,
+  facts: Pick<CheckoutFacts, 'after' | 'isAgain'>,
+): Notice | undefined {
   const isBack = facts.after === 'return'
   const onward = isBack ? {} : { action: 'Get a new price' }
   const ask = isBack ? ' Go back, and ask for a new price there.' : ''

@@ -1,7 +1,7 @@
 /** `Range` and `Content-Range` for one span of bytes (RFC 9110, 14). */
 
 /** The span that a `Range` header asks for, of `size` bytes. Undefined for none, several, or one that cannot be read. */
-export function parseRange(header: string | undefined, size: bigint): Span | undefined {
+export function parseRange(header: string | undefined, size: bigint): ByteSpan | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === '') {
     const length = last === '' ? 0n : BigInt(last)
@@ -32,7 +32,7 @@ export function formatContentRange({ from, to, size }: ContentRange): string {
 }
 
 /** Byte positions; `to` is the first one after it. */
-export interface Span {
+export interface ByteSpan {
   readonly from: bigint
   readonly to: bigint
 }

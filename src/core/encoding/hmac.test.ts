@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import { equalBytes, prepareMac } from './hmac.ts'
+import { equalBytes, prepareHmac } from './hmac.ts'
 
 describe('prepareMac', () => {
   it('agrees with the library for every length of key, prefix and message', () => {
@@ -11,7 +11,7 @@ describe('prepareMac', () => {
     fc.assert(
       fc.property(bytes(64), bytes(200), bytes(300), (key, prefix, message) => {
         const expected = hmac(sha256, key, Uint8Array.from([...prefix, ...message]))
-        expect(prepareMac(key, prefix)(message)).toEqual(expected)
+        expect(prepareHmac(key, prefix)(message)).toEqual(expected)
       }),
       { numRuns: size(500, 5_000) },
     )
@@ -23,13 +23,13 @@ describe('prepareMac', () => {
       for (const message of [0, 1, 54, 55, 56, 63, 64, 65, 119, 120, 128]) {
         const [head, tail] = [new Uint8Array(prefix).fill(1), new Uint8Array(message).fill(2)]
         const expected = hmac(sha256, key, Uint8Array.from([...head, ...tail]))
-        expect(prepareMac(key, head)(tail)).toEqual(expected)
+        expect(prepareHmac(key, head)(tail)).toEqual(expected)
       }
     }
   })
 
   it('takes only the first bytes when told so, and gives a fresh array each time', () => {
-    const mac = prepareMac(new Uint8Array(32))
+    const mac = prepareHmac(new Uint8Array(32))
     const first = mac(Uint8Array.of(1, 2, 3, 9, 9), 3)
     const copy = first.slice()
     mac(Uint8Array.of(4))
@@ -38,7 +38,7 @@ describe('prepareMac', () => {
   })
 
   it('refuses a key it would have to hash', () => {
-    expect(() => prepareMac(new Uint8Array(65))).toThrow(RangeError)
+    expect(() => prepareHmac(new Uint8Array(65))).toThrow(RangeError)
   })
 })
 

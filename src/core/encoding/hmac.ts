@@ -23,10 +23,10 @@ const digestBytes = 32
 const outerPadding = new Int32Array([0x80000000, 0, 0, 0, 0, 0, 0, (blockBytes + digestBytes) * 8])
 
 /** The MAC of the prefix given at preparation and the first `length` bytes of `message`, in a fresh array or in `into`. */
-export type Mac = (message: Uint8Array, length?: number, into?: Uint8Array) => Uint8Array
+export type Hmac = (message: Uint8Array, length?: number, into?: Uint8Array) => Uint8Array
 
 /** Prepares a key of at most 64 bytes; `prefix` is the constant head of all messages. */
-export function prepareMac(key: Uint8Array, prefix: Uint8Array = new Uint8Array()): Mac {
+export function prepareHmac(key: Uint8Array, prefix: Uint8Array = new Uint8Array()): Hmac {
   if (key.length > blockBytes) throw new RangeError('a MAC key is at most 64 bytes')
   const inner = absorb(start(), padded(key, 0x36))
   const outer = absorb(start(), padded(key, 0x5c))

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { mapAtOnce } from './map-limit.ts'
+import { mapLimit } from './map-limit.ts'
 
 it('works on a few things at a time, and keeps their order', async () => {
   let [running, most] = [0, 0]
-  const results = await mapAtOnce([5, 1, 4, 2, 3, 0], 3, async (turns) => {
+  const results = await mapLimit([5, 1, 4, 2, 3, 0], 3, async (turns) => {
     running += 1
     most = Math.max(most, running)
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
@@ -15,6 +15,6 @@ it('works on a few things at a time, and keeps their order', async () => {
 })
 
 it('fails with what fails, and has nothing to do with nothing', async () => {
-  await expect(mapAtOnce([1, 2], 2, async (item) => Promise.reject(new Error(`${item}`)))).rejects.toThrow('1')
-  expect(await mapAtOnce([], 8, async () => 1)).toEqual([])
+  await expect(mapLimit([1, 2], 2, async (item) => Promise.reject(new Error(`${item}`)))).rejects.toThrow('1')
+  expect(await mapLimit([], 8, async () => 1)).toEqual([])
 })

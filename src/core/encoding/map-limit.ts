@@ -1,5 +1,5 @@
 /** Works on many things, so many of them at the same time at the most. The results are in the order of the things. */
-export async function mapAtOnce<Item, Result>(
+export async function mapLimit<Item, Result>(
   items: readonly Item[],
   most: number,
   work: (item: Item) => Promise<Result>,

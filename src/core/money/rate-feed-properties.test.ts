@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import type { Moment, RateReading, RateState } from './rate-feed.ts'
-import { lapse, usualRateLimits as limits, offerOf, unreadRate, weigh } from './rate-feed.ts'
+import { computeOffer, lapse, usualRateLimits as limits, unreadRate, weigh } from './rate-feed.ts'
 
 const one = 10n ** 12n
 const start = 1_763_000_000_000
-const kindAt = (state: RateState, moment: Moment) => offerOf(state, moment, limits).kind
+const kindAt = (state: RateState, moment: Moment) => computeOffer(state, moment, limits).kind
 
 describe('whatever a source says', () => {
   interface Step {
@@ -46,7 +46,7 @@ describe('whatever a source says', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         play(steps, ({ before, after: state, moment, step: { rate } }) => {
-          const offer = offerOf(state, moment, limits)
+          const offer = computeOffer(state, moment, limits)
           if (offer.kind !== 'offered') return
           if (offer.rate !== before.believed?.rate) expect(offer.rate).toBe(rate)
           expect(offer.rate).toBeGreaterThan(0n)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Moment, RateReading, RateState } from './rate-feed.ts'
-import { formatRate, lapse, millionths, offerOf, unreadRate, usualRateLimits, weigh } from './rate-feed.ts'
+import { computeOffer, formatRate, lapse, millionths, unreadRate, usualRateLimits, weigh } from './rate-feed.ts'
 import { parseRate } from './rates.ts'
 
 const one = 10n ** 12n
@@ -18,16 +18,16 @@ const sol = (rate: bigint | string, at?: number): RateReading => ({
 /** Readings that were asked for when they were made. */
 const told = (...readings: readonly (readonly [ms: number, rate: bigint])[]): RateState =>
   readings.reduce((state, [ms, rate]) => weigh(state, sol(rate, ms), after(ms), limits), unreadRate)
-const kindAt = (state: RateState, moment: Moment) => offerOf(state, moment, limits).kind
+const kindAt = (state: RateState, moment: Moment) => computeOffer(state, moment, limits).kind
 
 describe('a reading', () => {
   it('is believed when it is the first', () => {
-    expect(offerOf(told([0, 150n * one]), after(0), limits)).toEqual({ kind: 'offered', rate: 150n * one })
+    expect(computeOffer(told([0, 150n * one]), after(0), limits)).toEqual({ kind: 'offered', rate: 150n * one })
   })
 
   it('may be decimal text', () => {
     const state = weigh(unreadRate, sol('150.25'), after(0), limits)
-    expect(offerOf(state, after(0), limits)).toEqual({ kind: 'offered', rate: 150_250_000_000_000n })
+    expect(computeOffer(state, after(0), limits)).toEqual({ kind: 'offered', rate: 150_250_000_000_000n })
   })
 
   it.each<readonly [string, bigint | string]>([
@@ -55,7 +55,7 @@ describe('a reading', () => {
     ['not a time', Number.NaN, 'the source gave no time for its rate'],
     ['endless', Number.POSITIVE_INFINITY, 'the source gave no time for its rate'],
   ])('does not count when its time is %s', (_name, at, why) => {
-    expect(offerOf(weigh(unreadRate, sol(one, at), after(0), limits), after(0), limits)).toEqual({
+    expect(computeOffer(weigh(unreadRate, sol(one, at), after(0), limits), after(0), limits)).toEqual({
       kind: 'refused',
       why,
     })
@@ -72,7 +72,10 @@ describe('age', () => {
   it('counts from when the rate was made, not from when it was read', () => {
     const state = weigh(unreadRate, sol(one, 0), after(30_000), limits)
     expect(kindAt(state, after(60_000))).toBe('offered')
-    expect(offerOf(state, after(60_001), limits)).toEqual({ kind: 'stale', why: 'its last rate is older than 60 s' })
+    expect(computeOffer(state, after(60_001), limits)).toEqual({
+      kind: 'stale',
+      why: 'its last rate is older than 60 s',
+    })
   })
 
   it('counts from the question where the source gives no time', () => {
@@ -104,7 +107,7 @@ describe('age', () => {
 
   it('says what the latest reading lacked', () => {
     const state = weigh(told([0, one]), sol(0n, 50_000), after(50_000), limits)
-    expect(offerOf(state, after(61_000), limits)).toEqual({
+    expect(computeOffer(state, after(61_000), limits)).toEqual({
       kind: 'stale',
       why: 'its last rate is older than 60 s: the source gave a rate that cannot be',
     })
@@ -117,7 +120,7 @@ describe('a jump', () => {
     ['down', 79n],
   ])('%s switches the token off at once', (_name, rate) => {
     const state = told([0, 100n * one], [10_000, rate * one])
-    expect(offerOf(state, after(10_000), limits)).toEqual({
+    expect(computeOffer(state, after(10_000), limits)).toEqual({
       kind: 'jumped',
       why: `its rate jumped from 100 to ${rate} USDC and must stay there for 300 s`,
     })
@@ -134,7 +137,7 @@ describe('a jump', () => {
     const early = told([0, 100n * one], ...steady(10_000, 300_000, 200n * one))
     expect(kindAt(early, after(300_000))).toBe('jumped')
     const state = told([0, 100n * one], ...steady(10_000, 310_000, 200n * one))
-    expect(offerOf(state, after(310_000), limits)).toEqual({ kind: 'offered', rate: 200n * one })
+    expect(computeOffer(state, after(310_000), limits)).toEqual({ kind: 'offered', rate: 200n * one })
   })
 
   it('begins anew when the rate jumps once more', () => {
@@ -163,7 +166,7 @@ describe('a jump', () => {
 
   it('is over when the rate comes back', () => {
     const state = told([0, 100n * one], [10_000, 100_000n * one], [20_000, 101n * one])
-    expect(offerOf(state, after(20_000), limits)).toEqual({ kind: 'offered', rate: 101n * one })
+    expect(computeOffer(state, after(20_000), limits)).toEqual({ kind: 'offered', rate: 101n * one })
   })
 
   it('takes its time by the clock that cannot be set', () => {
@@ -181,7 +184,7 @@ describe('the first reading', () => {
 
   it('is judged by the average, where the source tells one', () => {
     expect(kindAt(first(100n * one, 90n * one), after(0))).toBe('offered')
-    expect(offerOf(first(100n * one, 80n * one), after(0), limits)).toEqual({
+    expect(computeOffer(first(100n * one, 80n * one), after(0), limits)).toEqual({
       kind: 'jumped',
       why: 'its rate jumped away from its average to 100 USDC and must stay there for 300 s',
     })
@@ -193,7 +196,7 @@ describe('the first reading', () => {
 
   it('is believed when a later one is near the average', () => {
     const state = weigh(first(100n * one, 80n * one), { ...sol(82n * one), average: 80n * one }, after(1_000), limits)
-    expect(offerOf(state, after(1_000), limits)).toEqual({ kind: 'offered', rate: 82n * one })
+    expect(computeOffer(state, after(1_000), limits)).toEqual({ kind: 'offered', rate: 82n * one })
   })
 
   it('alone looks at the average', () => {

@@ -75,7 +75,7 @@ export interface Moment {
   readonly monotonic: number
 }
 
-export function momentOf(clock: Clock): Moment {
+export function readMoment(clock: Clock): Moment {
   return { now: clock.now(), monotonic: clock.monotonic() }
 }
 
@@ -170,7 +170,7 @@ export function lapse(state: RateState, moment: Moment, limits: RateLimits): Rat
 }
 
 /** Whether a token is offered at this moment, and for what rate. */
-export function offerOf(state: RateState, moment: Moment, limits: RateLimits): RateOffer {
+export function computeOffer(state: RateState, moment: Moment, limits: RateLimits): RateOffer {
   const { believed, held, remark } = state
   if (held) {
     const from = believed ? `from ${formatRate(believed.rate)} ` : 'away from its average '

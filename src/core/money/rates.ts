@@ -3,7 +3,7 @@
  */
 import { maxUnits, parseDecimal } from './money.ts'
 import type { Amounts, MintTable, TokenCode } from './tokens.ts'
-import { decimalsOf, tokenCodes } from './tokens.ts'
+import { findDecimals, tokenCodes } from './tokens.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
@@ -77,7 +77,7 @@ export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolea
 
 /** The decimals of all tokens that exist on a network. */
 export function decimalsIn(mints: MintTable): TokenDecimals {
-  const entries = tokenCodes.map((token) => [token, decimalsOf(token, mints)] as const)
+  const entries = tokenCodes.map((token) => [token, findDecimals(token, mints)] as const)
   return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
@@ -85,7 +85,7 @@ export function decimalsIn(mints: MintTable): TokenDecimals {
 export function convertAll(from: Amount, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   for (const token of tokens) {
-    const decimals = decimalsOf(token, mints)
+    const decimals = findDecimals(token, mints)
     const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
     if (units !== undefined) amounts[token] = units
   }

@@ -9,7 +9,7 @@ import { millionths } from './rate-feed.ts'
 import type { Amount, RateTable } from './rates.ts'
 import { convert } from './rates.ts'
 import type { Amounts, MintTable, TokenCode } from './tokens.ts'
-import { decimalsOf } from './tokens.ts'
+import { findDecimals } from './tokens.ts'
 
 const million = 1_000_000n
 
@@ -36,7 +36,7 @@ export function spreadAll(
 ): Amounts {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   for (const token of tokens) {
-    const decimals = decimalsOf(token, mints)
+    const decimals = findDecimals(token, mints)
     const units = decimals === undefined ? undefined : convertWithSpread(from, { token, decimals }, rates, spread)
     if (units !== undefined) amounts[token] = units
   }

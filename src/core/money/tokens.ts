@@ -93,13 +93,13 @@ export function isNetwork(value: unknown): value is Network {
   return networks.includes(value as Network)
 }
 
-export function mintOf(token: TokenCode, mints: MintTable): Mint | undefined {
+export function findMint(token: TokenCode, mints: MintTable): Mint | undefined {
   return token === 'SOL' ? undefined : mints[token]
 }
 
 /** The mints of these tokens by code, where they have one. */
 export function pickMints(tokens: readonly TokenCode[], mints: MintTable): MintTable {
-  const entries = tokens.map((token) => [token, mintOf(token, mints)] as const)
+  const entries = tokens.map((token) => [token, findMint(token, mints)] as const)
   return Object.fromEntries(entries.filter(([, mint]) => mint !== undefined))
 }
 
@@ -107,7 +107,7 @@ export function isSameMint(one: Mint, other: Mint | undefined): boolean {
   return one.address === other?.address && one.decimals === other.decimals && one.tokenProgram === other.tokenProgram
 }
 
-export function decimalsOf(token: TokenCode, mints: MintTable): number | undefined {
+export function findDecimals(token: TokenCode, mints: MintTable): number | undefined {
   return token === 'SOL' ? solDecimals : mints[token]?.decimals
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns } from '../../../tests/harness/length.ts'
 import { maxUnits } from './money.ts'
-import { feeOn, grossFor, type TransferFee } from './transfer-fee.ts'
+import { computeFee, computeGross, type TransferFee } from './transfer-fee.ts'
 
 const fee = (basisPoints: number, maximum = maxUnits): TransferFee => ({ basisPoints, maximum })
 const anyFee = fc.record({
@@ -20,7 +20,7 @@ describe('feeOn', () => {
     [10_000n, fee(100, 99n), 99n],
     [maxUnits, fee(10_000), maxUnits],
   ])('of %s, at %o, is %s', (gross, rate, kept) => {
-    expect(feeOn(gross, rate)).toBe(kept)
+    expect(computeFee(gross, rate)).toBe(kept)
   })
 })
 
@@ -37,13 +37,13 @@ describe('grossFor', () => {
     [maxUnits, [fee(1)], undefined],
     [maxUnits, [fee(0)], maxUnits],
   ])('%s arrives at %o when %s are sent', (net, fees, gross) => {
-    expect(grossFor(net, fees)).toBe(gross)
+    expect(computeGross(net, fees)).toBe(gross)
   })
 
   it('is enough under every fee, and one less is not enough under some', () => {
     const property = (net: bigint, fees: readonly TransferFee[]) => {
-      const arrives = (gross: bigint) => fees.every((one) => gross - feeOn(gross, one) >= net)
-      const gross = grossFor(net, fees)
+      const arrives = (gross: bigint) => fees.every((one) => gross - computeFee(gross, one) >= net)
+      const gross = computeGross(net, fees)
       if (gross === undefined) {
         expect(arrives(maxUnits)).toBe(false)
         return

@@ -13,7 +13,7 @@ export interface TransferFee {
 const whole = 10_000n
 
 /** What is kept of a transfer, as the program works it out. */
-export function feeOn(gross: bigint, { basisPoints, maximum }: TransferFee): bigint {
+export function computeFee(gross: bigint, { basisPoints, maximum }: TransferFee): bigint {
   return smaller(divideUp(gross * BigInt(basisPoints), whole), maximum)
 }
 
@@ -21,7 +21,7 @@ export function feeOn(gross: bigint, { basisPoints, maximum }: TransferFee): big
  * The least that has to be sent so that, whichever of these fees is in force, at least `net` arrives. Undefined when
  * that is more than a transfer can carry.
  */
-export function grossFor(net: bigint, fees: readonly TransferFee[]): bigint | undefined {
+export function computeGross(net: bigint, fees: readonly TransferFee[]): bigint | undefined {
   const gross = fees.reduce((most, fee) => greatest(most, grossUnder(net, fee)), net)
   return gross <= maxUnits ? gross : undefined
 }

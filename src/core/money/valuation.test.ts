@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tokenCodes } from './tokens.ts'
-import { worthOf } from './valuation.ts'
+import { computeValue } from './valuation.ts'
 
 const rates = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 
@@ -17,14 +17,14 @@ describe('the worth of a payment', () => {
     ['of more is not known: some rate is wrong', 'USDC', 10n ** 18n + 1n, 6, 'USDC', {}, undefined],
     ['of a token finer than the unit is cut', 'NATIVE', 10n ** 18n, 18, 'NATIVE', {}, 10n ** 12n],
   ] as const)('%s', (_name, token, units, decimals, report, table, expected) => {
-    expect(worthOf({ token, units, decimals }, report, table)).toBe(expected)
+    expect(computeValue({ token, units, decimals }, report, table)).toBe(expected)
   })
 
   it('never adds up to more than the worth of the sum, and to less by under one unit each', () => {
     const parts = fc.array(fc.bigInt(0n, 2n ** 53n), { minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(parts, fc.constantFrom(...tokenCodes), (all, report) => {
-        const worth = (units: bigint) => worthOf({ token: 'SOL', units, decimals: 9 }, report, rates) ?? 0n
+        const worth = (units: bigint) => computeValue({ token: 'SOL', units, decimals: 9 }, report, rates) ?? 0n
         const lost = worth(all.reduce((sum, one) => sum + one, 0n)) - all.map(worth).reduce((sum, one) => sum + one, 0n)
         return lost >= 0n && lost < BigInt(all.length)
       }),

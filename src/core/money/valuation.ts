@@ -13,7 +13,7 @@ export const worthDecimals = 12
 export const largestWorth = 10n ** BigInt(12 + worthDecimals)
 
 /** Undefined without a rate for both. What is left over below the smallest unit is dropped. */
-export function worthOf(amount: Amount, report: TokenCode, rates: RateTable): bigint | undefined {
+export function computeValue(amount: Amount, report: TokenCode, rates: RateTable): bigint | undefined {
   const worth = reckon(amount, report, rates)
   return worth !== undefined && worth <= largestWorth ? worth : undefined
 }

@@ -32,7 +32,7 @@ export const megabyte = 1_000_000n
 export const mostBytesAhead = 1_000_000n * megabyte
 
 /** The price of so many bytes at a price per megabyte, rounded up by less than one base unit. */
-export function priceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
+export function computePriceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
   return (perMegabyte * bytes + megabyte - 1n) / megabyte
 }
 

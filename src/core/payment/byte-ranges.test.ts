@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import type { Span } from '../encoding/content-range.ts'
+import type { ByteSpan } from '../encoding/content-range.ts'
 import type { Positions } from './byte-ranges.ts'
-import { formatPositions, isWornOut, missingOf, parsePositions, reach, sendAgain } from './byte-ranges.ts'
+import { findMissing, formatPositions, isWornOut, parsePositions, reach, sendAgain } from './byte-ranges.ts'
 
-const span = (from: number, to: number): Span => ({ from: BigInt(from), to: BigInt(to) })
+const span = (from: number, to: number): ByteSpan => ({ from: BigInt(from), to: BigInt(to) })
 const sentOf = (...spans: (readonly [from: number, to: number, arrived?: '+'])[]): Positions =>
   spans.reduce<Positions>((sent, [from, to, arrived]) => sendAgain(sent, span(from, to), arrived === '+'), [])
 
@@ -38,7 +38,7 @@ describe('what was sent', () => {
 
 describe('how far one may send', () => {
   const three = sentOf([10, 20], [10, 20], [15, 30], [40, 50], [40, 50], [40, 50])
-  it.each<[name: string, from: number, to: number, end: number, underWay?: readonly Span[]]>([
+  it.each<[name: string, from: number, to: number, end: number, underWay?: readonly ByteSpan[]]>([
     ['what was never sent', 60, 90, 90],
     ['up to what was sent three times', 0, 90, 15],
     ['not at all from within that', 15, 90, 15],
@@ -68,7 +68,7 @@ describe('what is missing, and what is worn out', () => {
     ['more than there is', sentOf([0, 20, '+'], [0, 20], [5, 20]), 0n, false],
     ['more than there is, three times', sentOf([0, 20], [0, 15], [0, 11]), 10n, true],
   ])('%s', (_name, positions, missing, isOver) => {
-    expect(missingOf(positions, 10n)).toBe(missing)
+    expect(findMissing(positions, 10n)).toBe(missing)
     expect(isWornOut(positions, 10n, 3)).toBe(isOver)
   })
 })
@@ -83,9 +83,9 @@ const longest = 40
 const spans = fc.tuple(fc.nat(longest), fc.nat(longest)).map(([from, to]) => span(from, to))
 const sends = fc.array(fc.tuple(spans, fc.boolean()), { maxLength: 14 })
 const places = (size: number) => Array.from({ length: size }, (_, index) => index)
-const covers = ({ from, to }: Span, place: number) => from <= place && place < to
+const covers = ({ from, to }: ByteSpan, place: number) => from <= place && place < to
 
-function plainOf(sends: readonly (readonly [Span, boolean])[], size = longest): Plain {
+function plainOf(sends: readonly (readonly [ByteSpan, boolean])[], size = longest): Plain {
   const plain = { sent: places(size).map(() => 0), arrived: places(size).map(() => false) }
   for (const [one, arrived] of sends) {
     for (let place = Number(one.from); place < one.to; place += 1) {
@@ -105,7 +105,7 @@ function spread(positions: Positions, size = longest): Plain {
   return plain
 }
 
-const positionsOf = (sends: readonly (readonly [Span, boolean])[], first: Positions = []) =>
+const positionsOf = (sends: readonly (readonly [ByteSpan, boolean])[], first: Positions = []) =>
   sends.reduce<Positions>((positions, [one, arrived]) => sendAgain(positions, one, arrived), first)
 
 describe('whatever is sent', () => {
@@ -131,7 +131,7 @@ describe('whatever is sent', () => {
       fc.property(sends, sizes, fc.constantFrom(1, 2, 3), (sends, size, most) => {
         const [positions, plain] = [positionsOf(sends), plainOf(sends)]
         const own = places(size)
-        expect(missingOf(positions, BigInt(size))).toBe(BigInt(own.filter((place) => !plain.arrived[place]).length))
+        expect(findMissing(positions, BigInt(size))).toBe(BigInt(own.filter((place) => !plain.arrived[place]).length))
         expect(isWornOut(positions, BigInt(size), most)).toBe(own.every((place) => (plain.sent[place] ?? 0) >= most))
       }),
       { numRuns: size(300, 3_000) },

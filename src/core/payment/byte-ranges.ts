@@ -1,4 +1,4 @@
-import type { Span } from '../encoding/content-range.ts'
+import type { ByteSpan } from '../encoding/content-range.ts'
 /**
  * Which bytes of a file were sent how often, and which of them went out in a response that ended as it should.
  *
@@ -16,7 +16,7 @@ export type Positions = readonly Stretch[]
 const mostStretches = 1_000
 
 /** The positions after a span was sent once more. */
-export function sendAgain(positions: Positions, span: Span, arrived: boolean): Positions {
+export function sendAgain(positions: Positions, span: ByteSpan, arrived: boolean): Positions {
   if (span.from >= span.to) return positions
   const stretches: Stretch[] = []
   let [from, index] = [0n, 0]
@@ -31,7 +31,12 @@ export function sendAgain(positions: Positions, span: Span, arrived: boolean): P
 }
 
 /** How far one may send from a position on, so that none is sent more than `most` times, those under way included. */
-export function reach(positions: Positions, underWay: readonly Span[], { from, to }: Span, most: number): bigint {
+export function reach(
+  positions: Positions,
+  underWay: readonly ByteSpan[],
+  { from, to }: ByteSpan,
+  most: number,
+): bigint {
   const changes = new Map<bigint, number>()
   for (const span of underWay) {
     if (span.from >= span.to) continue
@@ -49,7 +54,7 @@ export function reach(positions: Positions, underWay: readonly Span[], { from, t
 }
 
 /** How many of the first `size` positions have not arrived yet. */
-export function missingOf(positions: Positions, size: bigint): bigint {
+export function findMissing(positions: Positions, size: bigint): bigint {
   let [missing, from] = [0n, 0n]
   for (const { to, arrived } of positions) {
     const end = to < size ? to : size

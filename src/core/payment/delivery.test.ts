@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { consequenceOf, dependsOnArrival } from './delivery.ts'
+import { computeConsequence, dependsOnArrival } from './delivery.ts'
 
 describe('consequenceOf', () => {
   it.each([
@@ -25,7 +25,7 @@ describe('consequenceOf', () => {
     ['GET', undefined, 0, 'aborted', 'free'],
     ['GET', undefined, 0, 'failed', 'release'],
   ] as const)('%s %s with %i body bytes, %s: %s', (method, status, bodyBytes, ending, consequence) => {
-    expect(consequenceOf({ unit: 'request', method, status, bodyBytes, ending })).toBe(consequence)
+    expect(computeConsequence({ unit: 'request', method, status, bodyBytes, ending })).toBe(consequence)
   })
 
   it.each([
@@ -41,7 +41,7 @@ describe('consequenceOf', () => {
     ['second', 200, 5, 'finished', 'settle'],
     ['second', 404, 5, 'finished', 'count'],
   ] as const)('of a %s: %s with %i body bytes, %s: %s', (unit, status, bodyBytes, ending, consequence) => {
-    expect(consequenceOf({ unit, method: 'GET', status, bodyBytes, ending })).toBe(consequence)
+    expect(computeConsequence({ unit, method: 'GET', status, bodyBytes, ending })).toBe(consequence)
   })
 })
 

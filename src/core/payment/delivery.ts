@@ -41,7 +41,7 @@ export type Consequence =
   | 'release'
 
 /** Bytes that were sold ahead are gone when they were sent, however it ended. */
-export function consequenceOf(delivery: Delivery): Consequence {
+export function computeConsequence(delivery: Delivery): Consequence {
   const { unit, method, status, bodyBytes, ending } = delivery
   if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
@@ -60,5 +60,5 @@ export function consequenceOf(delivery: Delivery): Consequence {
  */
 export function dependsOnArrival(sent: Omit<Delivery, 'ending'>): boolean {
   if (sent.unit !== 'request') return false
-  return consequenceOf({ ...sent, ending: 'finished' }) !== consequenceOf({ ...sent, ending: 'aborted' })
+  return computeConsequence({ ...sent, ending: 'finished' }) !== computeConsequence({ ...sent, ending: 'aborted' })
 }

@@ -2,11 +2,11 @@
 import type { TokenCode } from '../money/tokens.ts'
 
 /** SPEC.md's status of captured data. */
-export const captureStatuses = ['pending', 'confirmed', 'expired'] as const
-export type CaptureStatus = (typeof captureStatuses)[number]
+export const paymentListStatuses = ['pending', 'confirmed', 'expired'] as const
+export type PaymentListStatus = (typeof paymentListStatuses)[number]
 
 /** A payment as it is listed. */
-export interface Capture {
+export interface PaymentListItem {
   readonly tx: Uint8Array
   /** Time of its block, in milliseconds since 1970. */
   readonly at: number
@@ -18,7 +18,7 @@ export interface Capture {
   readonly token: TokenCode
   readonly units: bigint
   readonly worth: bigint | undefined
-  readonly status: CaptureStatus
+  readonly status: PaymentListStatus
   /** More than the status tells: `late` and `unclaimed` are expired, `reverted` too. */
   readonly state: 'unclaimed' | 'confirmed' | 'finalized' | 'late' | 'reverted'
   /** Whether all that was bought was delivered, or some of it, or nothing. */
@@ -27,7 +27,7 @@ export interface Capture {
 
 /** What became of a payment, and when, in milliseconds since 1970; undefined for what did not happen or is not known. */
 export interface History {
-  readonly capture: Capture
+  readonly capture: PaymentListItem
   readonly required: bigint | undefined
   /** The chain has shown it, and not only a proof named it. */
   readonly isShown: boolean

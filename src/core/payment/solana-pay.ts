@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase58 } from '../encoding/base58.ts'
 
 /** An address made of the requestId, by which its payment can be found. It proves nothing: only the memo counts. */
-export function referenceOf(requestId: string): string {
+export function deriveReference(requestId: string): string {
   return encodeBase58(sha256(new TextEncoder().encode(requestId)))
 }
 
@@ -21,7 +21,7 @@ export interface TransferLink {
 /** A transfer request: the wallet builds the transaction itself. */
 export function transferLink({ recipient, amount, mint, requestId, label }: TransferLink): string {
   const token = mint === undefined ? '' : `&spl-token=${mint}`
-  const reference = referenceOf(requestId)
+  const reference = deriveReference(requestId)
   const words = `&label=${encodeURIComponent(label)}`
   return `solana:${recipient}?amount=${amount}${token}&reference=${reference}${words}&memo=${requestId}`
 }

@@ -7,7 +7,7 @@ import { formatUnits } from '../money/money.ts'
 import type { Mint, TokenCode } from '../money/tokens.ts'
 import { solDecimals, splTokenProgram, token2022Program } from '../money/tokens.ts'
 import type { TransferFee } from '../money/transfer-fee.ts'
-import { grossFor } from '../money/transfer-fee.ts'
+import { computeGross } from '../money/transfer-fee.ts'
 
 /** What a mint may have that a provider has to want: it can cost them payments, or mislead about amounts. */
 export const doubtfulTraits = [
@@ -112,7 +112,7 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
   if (!reading) return bad(`mints.${code}: was not looked at`)
   const traits = traitsOf(mint, reading.mint, terms.allowed)
   if (typeof traits === 'string') return bad(`mints.${code}: ${mint.address} ${traits}`)
-  if (terms.units !== undefined && grossFor(terms.units, traits.fees) === undefined) {
+  if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined) {
     return bad(`mints.${code}: ${mint.address} has a transfer fee that no payment of this price can bear`)
   }
   return judgeAccount(terms, mint, traits, reading.account)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Effect, Holding, Quote, Transfer } from './verify.ts'
+import type { Effect, Quote, TokenHolding, Transfer } from './verify.ts'
 import { judge } from './verify.ts'
 
 const quote: Quote = {
@@ -23,7 +23,7 @@ const transfer = (change: Partial<Transfer> = {}): Transfer => ({
   memos: ['rid'],
   ...change,
 })
-const holding = (change: Partial<Holding> = {}): Holding => ({
+const holding = (change: Partial<TokenHolding> = {}): TokenHolding => ({
   asset: 'mint',
   account: 'R-ata',
   ownerBefore: 'R',

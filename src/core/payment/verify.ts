@@ -29,7 +29,7 @@ export interface Transfer {
 }
 
 /** What one account held before and after. */
-export interface Holding {
+export interface TokenHolding {
   readonly asset: Asset
   readonly account: string
   readonly ownerBefore: string | undefined
@@ -50,7 +50,7 @@ export interface Effect {
   /** All memos, whoever wrote them. One character per byte, so that equality of text is equality of bytes. */
   readonly memos: readonly string[]
   readonly transfers: readonly Transfer[]
-  readonly holdings: readonly Holding[]
+  readonly holdings: readonly TokenHolding[]
 }
 
 /** One of the ways in which a quote may be paid. */
@@ -160,7 +160,7 @@ function judgePayer(
     return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment: another program wrote it.' })
   }
   const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
-  const gained = gainOf(effect, recipient, option.asset)
+  const gained = computeGain(effect, recipient, option.asset)
   const credited = gained < explicit ? gained : explicit
   if (credited >= option.units) return { kind: 'paid', option, payer: address, received: credited }
   const { token, decimals, units } = option
@@ -190,7 +190,7 @@ function takenBack(effect: Effect, recipient: string, asset: Asset): bigint {
 }
 
 /** What the recipient has more than before, over all its accounts of that token. Fees it paid are not a loss. */
-export function gainOf(effect: Effect, recipient: string, asset: Asset): bigint {
+export function computeGain(effect: Effect, recipient: string, asset: Asset): bigint {
   let gain = asset === 'SOL' && effect.feePayer === recipient ? effect.fee : 0n
   for (const holding of effect.holdings) {
     if (holding.asset !== asset) continue
@@ -206,18 +206,18 @@ export function gainOf(effect: Effect, recipient: string, asset: Asset): bigint 
  * What others, or programs that owe the wallet something, paid in the same transaction is not theirs, and what the wallet
  * itself took part in, such as an exchange, was no payment.
  */
-export function creditOf(effect: Effect, recipient: string, asset: Asset, payer: string): bigint {
-  if (effect.failed || isOwnDoing(effect, recipient)) return 0n
+export function computeCredit(effect: Effect, recipient: string, asset: Asset, payer: string): bigint {
+  if (effect.failed || isSignedByOwner(effect, recipient)) return 0n
   const sent = effect.transfers.filter(
     (transfer) => transfer.asset === asset && transfer.destinationOwner === recipient && transfer.authority === payer,
   )
-  const [explicit, gained] = [sumOf(sent) - takenBack(effect, recipient, asset), gainOf(effect, recipient, asset)]
+  const [explicit, gained] = [sumOf(sent) - takenBack(effect, recipient, asset), computeGain(effect, recipient, asset)]
   const credited = gained < explicit ? gained : explicit
   return credited > 0n ? credited : 0n
 }
 
 /** Whether a wallet ordered a part of it itself. */
-export function isOwnDoing({ transfers }: Pick<Effect, 'transfers'>, wallet: string): boolean {
+export function isSignedByOwner({ transfers }: Pick<Effect, 'transfers'>, wallet: string): boolean {
   return transfers.some(({ authority }) => authority === wallet)
 }
 

@@ -59,14 +59,14 @@ export function dueConversions(rules: ConversionRules, scene: ConversionScene): 
     const places = decimals[token]
     if (token === settlementToken || !tokens.includes(token) || underway.has(token) || places === undefined) return []
     const units = (balances[token] ?? 0n) - (keeps[token] ?? 0n)
-    const threshold = thresholdOf(rules, token, scene)
+    const threshold = readThreshold(rules, token, scene)
     if (threshold === undefined || units <= 0n || units > maxUnits || units < threshold) return []
     return fairUnits({ token, units }, settlementToken, scene) === undefined ? [] : [{ token, units }]
   })
 }
 
 /** From how much on a token is converted; undefined without a fresh rate where nothing was said. */
-export function thresholdOf(
+export function readThreshold(
   { thresholds }: Pick<ConversionRules, 'thresholds'>,
   token: TokenCode,
   { rates, decimals }: Pick<ConversionScene, 'rates' | 'decimals'>,
@@ -78,7 +78,7 @@ export function thresholdOf(
   )
 }
 
-export type Pricing =
+export type ConversionPricing =
   /** `minimum` is what has to come at the least. */
   { readonly kind: 'fair'; readonly minimum: bigint } | { readonly kind: 'unfair'; readonly why: string }
 
@@ -87,7 +87,7 @@ export function judgeQuote(
   quote: { readonly units: bigint; readonly least: bigint },
   fair: bigint | undefined,
   { slippageBps, maxDeviationBps }: ConversionLimits,
-): Pricing {
+): ConversionPricing {
   if (fair === undefined) return { kind: 'unfair', why: 'there is no fresh rate to compare it with' }
   const { units, least } = quote
   if (fair <= 0n || units <= 0n) return { kind: 'unfair', why: 'it is worth less than one base unit' }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
   developerDocumentUrl,
-  developerHostOf,
+  findVerification,
   formatDeveloperText,
   readDeveloperDocument,
-  verificationAt,
+  readDeveloperHost,
 } from './developers.ts'
 
 const wallet = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
@@ -104,14 +104,14 @@ describe('developerHostOf', () => {
     ['api.example.com', undefined],
     ['https://./', undefined],
   ])('of %s is %s', (url, host) => {
-    expect(developerHostOf(url)).toBe(host)
+    expect(readDeveloperHost(url)).toBe(host)
   })
 })
 
 it('verificationAt finds what holds from its first moment until before its last', () => {
   const one = { host: 'a', wallet, from: 10, until: 20, isRevoked: false }
   const next = { ...one, wallet: 'b', from: 20, until: 30 }
-  const at = (time: number) => verificationAt([one, next], time)?.wallet
+  const at = (time: number) => findVerification([one, next], time)?.wallet
   expect([9, 10, 19, 20, 29, 30].map(at)).toEqual([undefined, wallet, wallet, 'b', 'b', undefined])
-  expect(verificationAt([], 1)).toBeUndefined()
+  expect(findVerification([], 1)).toBeUndefined()
 })

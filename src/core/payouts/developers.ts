@@ -98,7 +98,7 @@ export function developerDocumentUrl(host: string, network: Network): string {
  * The host of an address, in the one spelling in which hosts are compared: lower case, Punycode, no dot at the end, and a
  * port only where it is not the usual one. Undefined for an address that names a user, or none of a web server.
  */
-export function developerHostOf(url: string): string | undefined {
+export function readDeveloperHost(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined
   const { protocol, username, password, hostname, port } = new URL(url)
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined
@@ -121,6 +121,6 @@ export interface DeveloperBook {
 }
 
 /** The one that holds at a time, of those of one host. */
-export function verificationAt(all: readonly Verification[], at: number): Verification | undefined {
+export function findVerification(all: readonly Verification[], at: number): Verification | undefined {
   return all.findLast(({ from, until }) => from <= at && at < until)
 }

@@ -3,7 +3,7 @@ import type { Mint } from '../money/tokens.ts'
 import type { Effect } from '../payment/verify.ts'
 
 /** One of several transfers in a transaction. */
-export interface Transfer {
+export interface OutgoingTransfer {
   /** The wallet that gets it; of a mint, its associated token account. */
   readonly owner: string
   readonly units: bigint
@@ -14,7 +14,7 @@ export interface Transfer {
 export interface TransferOrder {
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
-  readonly transfers: readonly Transfer[]
+  readonly transfers: readonly OutgoingTransfer[]
   readonly memo: string
   /** How often the same was signed before without landing: each time it may cost twice as much, up to its limit. */
   readonly attempts?: number
@@ -60,13 +60,13 @@ export interface Holdings {
   readonly units: readonly bigint[]
 }
 
-export interface CourierLimits {
+export interface OutgoingWalletLimits {
   /** What one transaction may cost at the most, in lamports, without the rent of accounts. */
   readonly maxFeeLamports?: bigint
 }
 
 /** Sends from one wallet. What it answers `unavailable` or undefined is not known, and is asked again. */
-export interface Courier {
+export interface OutgoingWallet {
   readonly wallet: string
   holdings(mints: readonly Mint[]): Promise<Holdings | undefined>
   /** Of wallets, for a mint; for SOL all are ready. */

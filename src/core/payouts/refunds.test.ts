@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Capture, History } from '../payment/history.ts'
+import type { History, PaymentListItem } from '../payment/history.ts'
 import { formatRefund, judgeRefund, parseRefund } from './refunds.ts'
 
-const capture: Capture = {
+const capture: PaymentListItem = {
   tx: new Uint8Array(64),
   at: 0,
   request: 'hash of a request',
@@ -17,11 +17,11 @@ const capture: Capture = {
   delivery: 'none',
 }
 const now = 1_000_000_000
-const judge = (change: Partial<Capture>, facts: Partial<History> = {}) =>
+const judge = (change: Partial<PaymentListItem>, facts: Partial<History> = {}) =>
   judgeRefund({ capture: { ...capture, ...change }, required: 100n, ...facts } as History, now)
 
 describe('a refund', () => {
-  it.each<readonly [string, Partial<Capture>, Partial<History>, object]>([
+  it.each<readonly [string, Partial<PaymentListItem>, Partial<History>, object]>([
     ['a late payment', { state: 'late' }, {}, { reason: 'late', units: 100n, voids: true }],
     [
       'what nobody can match',
@@ -47,7 +47,7 @@ describe('a refund', () => {
   ])('is possible of %s', (_what, change, facts, ruling) => {
     expect(judge(change, facts)).toMatchObject({ kind: 'refundable', ...ruling })
   })
-  it.each<readonly [string, Partial<Capture>, Partial<History>, string]>([
+  it.each<readonly [string, Partial<PaymentListItem>, Partial<History>, string]>([
     ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain took it back'],
     ['is not final', { state: 'confirmed' }, {}, 'might still take it back'],
     ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim it'],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import { maxUnits } from '../money/money.ts'
 import type { Earning, RewardRules } from './rewards.ts'
-import { cashbackBps, covers, formatRules, hostOf, parseRules, payable, shareOut, splitUnits } from './rewards.ts'
+import { cashbackBps, covers, formatRules, parseRules, payable, readHost, shareOut, splitUnits } from './rewards.ts'
 
 const rules: RewardRules = {
   collectors: ['collector'],
@@ -118,7 +118,7 @@ describe('an endpoint', () => {
       { endpoint: '/api/*', host: 'one.example' },
       { endpoint: '/api/weather', host: 'two.example' },
     ]
-    expect([hostOf({ hosts }, '/api/weather'), hostOf({ hosts }, '/api/x'), hostOf({ hosts }, '/x')]).toEqual([
+    expect([readHost({ hosts }, '/api/weather'), readHost({ hosts }, '/api/x'), readHost({ hosts }, '/x')]).toEqual([
       'two.example',
       'one.example',
       undefined,

@@ -11,7 +11,7 @@ import { maxUnits, smaller } from '../money/money.ts'
 import type { FrozenRates } from '../money/rates.ts'
 import { fairUnits, parseRate } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
-import { worthOf } from '../money/valuation.ts'
+import { computeValue } from '../money/valuation.ts'
 
 /** In the order in which they are served. The last three share what the others leave. */
 export const rewardRoles = ['partner', 'developer', 'cashback', 'treasury', 'buyback', 'incentives'] as const
@@ -128,7 +128,7 @@ function reservedWallets({ collectors, partners, rest }: RewardRules): readonly 
 }
 
 /** The host that answers for an endpoint, where one is named. The longest name decides. */
-export function hostOf({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
+export function readHost({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
   const fitting = hosts.filter((one) => covers(one.endpoint, endpoint))
   return fitting.toSorted((one, other) => other.endpoint.length - one.endpoint.length)[0]?.host
 }
@@ -205,7 +205,7 @@ function appraise({
   const table = { USDC: '1', ...rates.table }
   const rate = parseRate(table.NATIVE ?? '')
   const whole = fairUnits({ token, units }, 'NATIVE', { rates: table, decimals: rates.decimals })
-  const worth = worthOf({ token, units, decimals: rates.decimals[token] ?? 0 }, 'USDC', table)
+  const worth = computeValue({ token, units, decimals: rates.decimals[token] ?? 0 }, 'USDC', table)
   return rate === undefined || whole === undefined || worth === undefined ? undefined : { whole, worth, rate }
 }
 

@@ -3,12 +3,12 @@ import type { FrozenRates } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
 import type { Consequence } from '../payment/delivery.ts'
-import type { Dispatches } from '../payouts/ports/outgoing.ts'
+import type { OutgoingTransactions } from '../payouts/ports/outgoing.ts'
 import type { Rewards } from '../payouts/ports/rewards.ts'
 import type { Clock } from '../runtime.ts'
 import type { Journal, RateJournal } from './journal.ts'
-import type { Shelf } from './kv.ts'
-import type { Notices } from './outbox.ts'
+import type { KeyValueStore } from './kv.ts'
+import type { LedgerEvents } from './outbox.ts'
 import type { Books } from './reports.ts'
 
 /** What the ledger keeps of a payment. People appear as pseudonyms only. */
@@ -50,7 +50,7 @@ export interface Grant {
 }
 
 /** How a payment stands, without touching it. */
-export interface Standing {
+export interface PaymentStatus {
   readonly request: string
   readonly payer: string
   readonly scope: string
@@ -102,16 +102,16 @@ export interface Ledger {
   /** What the payments add up to, and their list. */
   readonly books?: Books
   /** Small things that all servers must know of, for a while. */
-  readonly shelf?: Shelf
+  readonly shelf?: KeyValueStore
   /** What somebody outside is to be told. */
-  readonly notices?: Notices
+  readonly notices?: LedgerEvents
   /** Who is owed what of the payments. */
   readonly rewards?: Rewards
   /** What goes out. */
-  readonly dispatches?: Dispatches
+  readonly dispatches?: OutgoingTransactions
   /** Rates as they were believed. Without it a payment is valued by the rates of the moment at which it is registered. */
   readonly rates?: RateJournal
-  peek(tx: Uint8Array): Promise<Standing | undefined>
+  peek(tx: Uint8Array): Promise<PaymentStatus | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>
   /** Extends a lease. False when it was lost. */

@@ -53,7 +53,7 @@ export type DraftTrial =
   | { readonly kind: 'unavailable' }
 
 /** Drafts payments for people who pay with a wallet of their own, and sends what they signed. It has no key. */
-export interface Cashier {
+export interface PaymentDrafts {
   draft(draft: PaymentDraft): Promise<Drafting>
   /** Reads what a wallet signed. */
   read(bytes: Uint8Array, requestId: string): Promise<DraftReading>

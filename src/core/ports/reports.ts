@@ -1,6 +1,6 @@
 /** The reports as a port: sums, lists and problems of payments. */
 import type { TokenCode } from '../money/tokens.ts'
-import type { Capture, CaptureStatus, History } from '../payment/history.ts'
+import type { History, PaymentListItem, PaymentListStatus } from '../payment/history.ts'
 import type { Discrepancy } from '../payouts/discrepancy.ts'
 
 /**
@@ -50,24 +50,24 @@ export interface Usage {
 }
 
 /** A place in the list: captures are ordered by time and transaction. */
-export interface CaptureMark {
+export interface PaymentListMark {
   readonly at: number
   readonly tx: Uint8Array
 }
 
-export interface CaptureQuery {
+export interface PaymentListQuery {
   readonly from?: number
   readonly to?: number
   readonly endpoint?: string
   readonly token?: TokenCode
-  readonly status?: CaptureStatus
-  readonly state?: Capture['state']
+  readonly status?: PaymentListStatus
+  readonly state?: PaymentListItem['state']
   /** Pseudonyms, and the transaction itself: exactly. */
   readonly payer?: string
   readonly request?: string
   readonly tx?: Uint8Array
   /** Beyond this one, in the order asked for. */
-  readonly after?: CaptureMark
+  readonly after?: PaymentListMark
   readonly order: 'latest' | 'oldest'
   readonly most: number
 }
@@ -84,7 +84,7 @@ export interface PayerSum {
 }
 
 /** A place in a list of payers: by what they paid less what was sent back, or by the last that they paid. */
-export type PayerMark = { readonly worth: bigint; readonly payer: string } | CaptureMark
+export type PayerMark = { readonly worth: bigint; readonly payer: string } | PaymentListMark
 
 export interface PayerQuery {
   /** Whole days (UTC), in milliseconds since 1970. */
@@ -115,7 +115,7 @@ export type ProblemKind = (typeof problemKinds)[number]
 
 export interface Problem {
   readonly kind: ProblemKind
-  readonly capture: Capture
+  readonly capture: PaymentListItem
   /** What was asked for, where that is known. */
   readonly required: bigint | undefined
   /** Until when it can be used, or claimed; 0 where it is for nothing of ours. */
@@ -125,7 +125,7 @@ export interface Problem {
 export interface ProblemQuery {
   readonly kind?: ProblemKind
   /** The latest first, beyond this one. */
-  readonly after?: CaptureMark
+  readonly after?: PaymentListMark
   readonly most: number
 }
 
@@ -141,8 +141,8 @@ export interface Books {
   series(
     query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
   ): Promise<readonly Point[]>
-  captures(query: CaptureQuery): Promise<readonly Capture[]>
-  capture(tx: Uint8Array): Promise<Capture | undefined>
+  captures(query: PaymentListQuery): Promise<readonly PaymentListItem[]>
+  capture(tx: Uint8Array): Promise<PaymentListItem | undefined>
   /** Also of what is in no list, because its memo is none of ours. */
   history(tx: Uint8Array): Promise<History | undefined>
   /**

@@ -7,7 +7,7 @@
 import { asciiJson } from '../encoding/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
-import { decimalsOf, isNetwork, isTokenCode, mintOf, pickMints } from '../money/tokens.ts'
+import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
 import { isOneRequest } from '../payment/allowance.ts'
 import type { ProofKind } from './request-id.ts'
@@ -141,11 +141,11 @@ const proofExtras: Readonly<Record<ProofKind, ProofExtra>> = {
 }
 
 function amountOf(offer: Offer, token: TokenCode, units: bigint | undefined): string {
-  return formatUnits(units ?? 0n, decimalsOf(token, offer.mints) ?? 0)
+  return formatUnits(units ?? 0n, findDecimals(token, offer.mints) ?? 0)
 }
 
 function splToken(token: TokenCode, mints: MintTable): string {
-  const mint = mintOf(token, mints)
+  const mint = findMint(token, mints)
   return mint ? `&spl-token=${mint.address}` : ''
 }
 

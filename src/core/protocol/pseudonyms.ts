@@ -1,6 +1,6 @@
 /** Names for wallets and requestIds that only this service can make: a plain hash could be undone by listing payers. */
 import { encodeBase64url } from '../encoding/base64url.ts'
-import { padToBlock, prepareMac } from '../encoding/hmac.ts'
+import { padToBlock, prepareHmac } from '../encoding/hmac.ts'
 
 export interface Pseudonyms {
   wallet(address: Uint8Array): string
@@ -11,7 +11,7 @@ const nameBytes = 16
 
 export function createPseudonyms(key: Uint8Array): Pseudonyms {
   const encoder = new TextEncoder()
-  const macFor = (purpose: string) => prepareMac(key, padToBlock(encoder.encode(purpose)))
+  const macFor = (purpose: string) => prepareHmac(key, padToBlock(encoder.encode(purpose)))
   const [walletMac, requestMac] = [macFor('wallet'), macFor('request')]
   return {
     wallet: (address) => encodeBase64url(walletMac(address), nameBytes),

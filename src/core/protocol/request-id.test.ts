@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns } from '../../../tests/harness/length.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import { prepareMac } from '../encoding/hmac.ts'
+import { prepareHmac } from '../encoding/hmac.ts'
 import { maxUnits } from '../money/money.ts'
 import { tokenCodes } from '../money/tokens.ts'
 import { units } from '../payment/allowance.ts'
@@ -10,7 +10,7 @@ import type { Seal } from './request-id.ts'
 import { isAuthentic, openRequest, proofKinds, requestIdPattern, sealContext, sealRequest } from './request-id.ts'
 
 const recipient = new Uint8Array(32).fill(5)
-const mac = prepareMac(new Uint8Array(32).fill(1), sealContext('localnet', 'default', recipient))
+const mac = prepareHmac(new Uint8Array(32).fill(1), sealContext('localnet', 'default', recipient))
 const seal: Seal = {
   keyId: 1,
   proof: 'bare',
@@ -80,7 +80,7 @@ describe('requestId', () => {
     ['recipient', sealContext('localnet', 'default', new Uint8Array(32).fill(6))],
   ])('T88: is not authentic for another %s', (_what, context) => {
     const opened = openRequest(sealRequest(seal, mac))
-    expect(opened && isAuthentic(opened, prepareMac(new Uint8Array(32).fill(1), context))).toBe(false)
+    expect(opened && isAuthentic(opened, prepareHmac(new Uint8Array(32).fill(1), context))).toBe(false)
   })
 
   it('opens nothing that it would not have written, whatever is thrown at it', () => {

@@ -5,7 +5,7 @@
  * a challenge needs no row in any table and every replica can open it. `docs/protocol.md` fixes the layout byte by byte.
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import type { Mac } from '../encoding/hmac.ts'
+import type { Hmac } from '../encoding/hmac.ts'
 import { equalBytes, padToBlock } from '../encoding/hmac.ts'
 import { writeNonce } from '../encoding/nonce.ts'
 import { maxUnits } from '../money/money.ts'
@@ -63,7 +63,7 @@ const scratch = new Uint8Array(256)
 const tag = new Uint8Array(32)
 
 /** Prepares the terms of an offer; the function it returns writes one requestId, and is called for every 402. */
-export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase64url): (subject: Subject) => string {
+export function prepareSeal(terms: Terms, mac: Hmac, encode: Encode = encodeBase64url): (subject: Subject) => string {
   const flags = termFlags(terms)
   const [head, tail] = [sealHead(terms), sealTail(terms)]
   return ({ issuedAt, proof, bindingTag, claimTag }) => {
@@ -85,7 +85,7 @@ export function prepareSeal(terms: Terms, mac: Mac, encode: Encode = encodeBase6
 }
 
 /** Writes one requestId, where there is nothing to prepare for. */
-export function sealRequest(seal: Seal, mac: Mac): string {
+export function sealRequest(seal: Seal, mac: Hmac): string {
   return prepareSeal(seal, mac)(seal)
 }
 
@@ -146,7 +146,7 @@ export function openRequest(text: string): OpenedRequest | undefined {
   }
 }
 
-export function isAuthentic(request: OpenedRequest, mac: Mac): boolean {
+export function isAuthentic(request: OpenedRequest, mac: Hmac): boolean {
   return equalBytes(mac(request.body).subarray(0, macBytes), request.mac)
 }
 

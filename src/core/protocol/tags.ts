@@ -3,7 +3,7 @@
  *
  * Their key does not rotate, so a tag means the same before and after the sealing key was replaced.
  */
-import { padToBlock, prepareMac } from '../encoding/hmac.ts'
+import { padToBlock, prepareHmac } from '../encoding/hmac.ts'
 import { bindingTagBytes, routeTagBytes } from './request-id.ts'
 
 export interface Tags {
@@ -15,7 +15,7 @@ export interface Tags {
 
 export function createTags(key: Uint8Array): Tags {
   const encoder = new TextEncoder()
-  const macFor = (purpose: string) => prepareMac(key, padToBlock(encoder.encode(purpose)))
+  const macFor = (purpose: string) => prepareHmac(key, padToBlock(encoder.encode(purpose)))
   const [routeMac, bindingMac, claimMac] = [macFor('route'), macFor('binding'), macFor('claim')]
   return {
     route: (scope) => routeMac(encoder.encode(scope)).subarray(0, routeTagBytes),

@@ -1,7 +1,7 @@
 /** What somebody asks of a faucet: `{address, token?, amount?}`, with amounts as decimal text in tokens. */
 import { decodeAddress } from '../encoding/base58.ts'
 import { parseUnits } from '../money/money.ts'
-import { decimalsOf, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
+import { findDecimals, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
 
 /** How much of a token a faucet gives: what it gives unasked, and the most at once. */
 export interface Portion {
@@ -47,7 +47,7 @@ export function readFaucetOrder(body: string, portions: Portions, mints: MintTab
   const units: Partial<Record<TokenCode, bigint>> = {}
   const amounts: Partial<Record<TokenCode, string>> = {}
   for (const code of token === undefined ? all : [token]) {
-    const [portion, decimals] = [portions[code], decimalsOf(code, mints)]
+    const [portion, decimals] = [portions[code], findDecimals(code, mints)]
     if (!portion || decimals === undefined) {
       if (token === undefined) continue
       return `there is no ${code} here`

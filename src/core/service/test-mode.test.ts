@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { networks } from '../money/tokens.ts'
-import { testModeOf } from './test-mode.ts'
+import { readTestMode } from './test-mode.ts'
 
 it('is everywhere but on mainnet, and there is a banner for it', () => {
-  const modes = networks.map((network) => [network, testModeOf(network)] as const)
+  const modes = networks.map((network) => [network, readTestMode(network)] as const)
   expect(modes.map(([network, { testMode }]) => [network, testMode])).toEqual([
     ['mainnet', false],
     ['devnet', true],

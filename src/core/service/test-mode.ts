@@ -7,7 +7,7 @@ export interface TestMode {
   readonly banner?: string
 }
 
-export function testModeOf(network: Network): TestMode {
+export function readTestMode(network: Network): TestMode {
   if (network === 'mainnet') return { testMode: false }
   const where = network === 'devnet' ? 'Solana’s development network' : 'a local chain'
   return { testMode: true, banner: `Test mode: payments are made on ${where}, with money that is worth nothing.` }

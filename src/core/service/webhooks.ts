@@ -4,7 +4,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import type { Notice, NoticeKind } from '../ports/outbox.ts'
+import type { LedgerEvent, LedgerEventKind } from '../ports/outbox.ts'
 
 /** An address that is told of payments. */
 export interface Webhook {
@@ -13,7 +13,7 @@ export interface Webhook {
   readonly url: string
   /** The first is the one of today; with more, a message carries a signature by each, so that they can be changed. */
   readonly secrets: readonly string[]
-  readonly events: readonly NoticeKind[]
+  readonly events: readonly LedgerEventKind[]
   /** Whether it may be in a private network. */
   readonly allowPrivate: boolean
 }
@@ -25,7 +25,7 @@ export interface WebhookMessage {
 }
 
 /** What a message is about. `webhook.test` is for trying a receiver, and about nothing. */
-type About = Pick<Notice, 'id' | 'at'> & { readonly kind: NoticeKind | 'webhook.test' }
+type About = Pick<LedgerEvent, 'id' | 'at'> & { readonly kind: LedgerEventKind | 'webhook.test' }
 
 /** `data` is the payment as it stands when it is sent, `type` and `timestamp` are what happened and when. */
 export function formatWebhook({ id, kind, at }: About, data: object): WebhookMessage {

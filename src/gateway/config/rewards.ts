@@ -1,6 +1,6 @@
 /** What a gateway's file says of rewards, made whole: who collects, and which routes belong to which partner and host. */
 import type { RewardsOption } from '../../api/rewards/option.ts'
-import { developerHostOf } from '../../core/payouts/developers.ts'
+import { readDeveloperHost } from '../../core/payouts/developers.ts'
 import type { Environment } from '../../paywall/config/config.ts'
 import type { Problem } from './problems.ts'
 import type { ReadConfig } from './schema.ts'
@@ -13,7 +13,7 @@ export function rewardsFor(
 ): RewardsOption {
   const { rewards = {} } = data
   const collector = data.recipient ?? environment['PAYSTILE_RECIPIENT']
-  const hosts = routes.map(({ path, upstream }) => [path, developerHostOf(upstream.origin) ?? ''])
+  const hosts = routes.map(({ path, upstream }) => [path, readDeveloperHost(upstream.origin) ?? ''])
   const given: unknown = rewards['partners']
   const partners = Array.isArray(given) ? given.map((partner: unknown) => withRoutes(partner, data)) : given
   return {

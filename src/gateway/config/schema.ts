@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { networks, tokenCodes } from '../../core/money/tokens.ts'
-import { noticeKinds } from '../../core/ports/outbox.ts'
+import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { envelopes } from '../../paywall/config/envelope.ts'
 import type { Place } from './problems.ts'
 
@@ -185,7 +185,7 @@ export const configSchema = z.strictObject({
       z.strictObject({
         url: text.refine((url) => isHttpUrl(url), { error: 'must be an http or https address' }),
         secret: text.optional(),
-        events: z.array(z.enum(noticeKinds), { error: 'must be a list of events' }).optional(),
+        events: z.array(z.enum(ledgerEventKinds), { error: 'must be a list of events' }).optional(),
         allowPrivate: flag.optional(),
       }),
       { error: 'must be a list of { url, secret }' },

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { Errand } from './forward.ts'
+import type { ProxyRequest } from './forward.ts'
 import { forward } from './forward.ts'
 
 interface Handler {
@@ -16,7 +16,7 @@ function setOut() {
   const pool = { dispatch: (_options: unknown, handler: Handler) => handlers.push(handler) }
   const request = { method: 'GET', headers: {} }
   const upstream = { prefix: '', answerMs: 1, idleMs: 1 }
-  forward({ request, response, target: '/', upstream, pool } as unknown as Errand, [])
+  forward({ request, response, target: '/', upstream, pool } as unknown as ProxyRequest, [])
   const aborted: string[] = []
   const connect = () => handlers.at(-1)?.onConnect((reason) => aborted.push(reason.message))
   return { handlers, response, aborted, connect }

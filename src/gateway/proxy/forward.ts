@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
 import { sendAnswer } from '../../adapters/bridge.ts'
 import { tearDown } from '../../adapters/node-response/abort.ts'
-import type { Tie } from '../../adapters/node-response/metered-response.ts'
+import type { MeteredResponse } from '../../adapters/node-response/metered-response.ts'
 import { endBody, isRest, wrap, writeBody, writeHead } from '../../adapters/node-response/metered-response.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
@@ -17,7 +17,7 @@ import { passesToClient, passingHeaders } from '../headers.ts'
 import type { RouteHealth } from '../upstream/health.ts'
 import { sendProblem } from './problem.ts'
 
-export interface Errand {
+export interface ProxyRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Path and query as they were matched. */
@@ -27,11 +27,11 @@ export interface Errand {
   readonly health: RouteHealth
   /** Where it is paid for. */
   readonly paywall: Paywall | undefined
-  readonly tie: Tie | undefined
+  readonly tie: MeteredResponse | undefined
 }
 
 /** `headers` are those for the upstream, names and values in turn. */
-export function forward(errand: Errand, headers: string[]): void {
+export function forward(errand: ProxyRequest, headers: string[]): void {
   const { request, target, upstream } = errand
   const options: Dispatcher.DispatchOptions = {
     path: upstream.prefix + target,
@@ -67,7 +67,7 @@ function isSafe({ method }: IncomingMessage): boolean {
  * wrapped around it and makes an object of all headers, which nobody here needs.
  */
 interface Attempt {
-  readonly errand: Errand
+  readonly errand: ProxyRequest
   readonly options: Dispatcher.DispatchOptions
   /** Whether a connection that was closed just as it was used may be made up for by another. */
   readonly again: boolean
@@ -83,7 +83,7 @@ interface Attempt {
   onError(this: Attempt, error: Error): void
 }
 
-function send(errand: Errand, options: Dispatcher.DispatchOptions, again: boolean): void {
+function send(errand: ProxyRequest, options: Dispatcher.DispatchOptions, again: boolean): void {
   const attempt: Attempt = {
     errand,
     options,
@@ -145,7 +145,7 @@ function onComplete(this: Attempt): void {
   finish(this.errand, this.rest)
 }
 
-function finish({ response, tie }: Errand, rest?: Buffer): void {
+function finish({ response, tie }: ProxyRequest, rest?: Buffer): void {
   if (!tie) response.end()
   // As text of the same bytes Node sends it with the head in one piece.
   else if (rest) endBody(tie, rest.toString('latin1'), 'latin1')
@@ -163,7 +163,7 @@ function onError(this: Attempt, error: Error): void {
   else fail(errand, error)
 }
 
-function fail(errand: Errand, error: Error): void {
+function fail(errand: ProxyRequest, error: Error): void {
   const { request, health, tie, upstream } = errand
   const why = explain(error, upstream)
   // A client that is slow with its own body is not the upstream's fault.
@@ -172,7 +172,7 @@ function fail(errand: Errand, error: Error): void {
 }
 
 /** Answers for an upstream that failed before it had said anything. */
-function sendFailure({ response, paywall, tie }: Errand, why: string, status: 502 | 504): void {
+function sendFailure({ response, paywall, tie }: ProxyRequest, why: string, status: 502 | 504): void {
   if (response.headersSent || response.destroyed) return
   if (paywall && tie) {
     wrap(tie)

@@ -1,11 +1,11 @@
 /** One request at the gateway: to the service's own endpoints, to its route's paywall and upstream, or to nowhere. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Pool } from 'undici'
-import { incomingOf, sendAnswer, targetOf } from '../../adapters/bridge.ts'
-import type { Tie } from '../../adapters/node-response/metered-response.ts'
-import { tieTo, wrap } from '../../adapters/node-response/metered-response.ts'
+import { readIncoming, readTarget, sendAnswer } from '../../adapters/bridge.ts'
+import type { MeteredResponse } from '../../adapters/node-response/metered-response.ts'
+import { meterResponse, wrap } from '../../adapters/node-response/metered-response.ts'
 import type { Trace } from '../../core/runtime.ts'
-import type { Entry } from '../../paywall/handle-request.ts'
+import type { RequestOutcome } from '../../paywall/handle-request.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { RoutePlan } from '../config/plan.ts'
 import { methodNames } from '../config/schema.ts'
@@ -42,7 +42,7 @@ export interface Floor {
 
 /** `waits`: the client has not sent its body yet, and wants to be told to. */
 export function serve(floor: Floor, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
-  const target = targetOf(request.url ?? '/')
+  const target = readTarget(request.url ?? '/')
   // What belongs to the service itself has no route.
   const route = routeFor(floor, request, target)
   if (route) serveRoute({ floor, route, request, response, target, waits, tie: undefined })
@@ -71,7 +71,7 @@ interface Visit {
   readonly target: string
   readonly waits: boolean
   /** Where the response is tied to a payment. */
-  tie: Tie | undefined
+  tie: MeteredResponse | undefined
 }
 
 function serveRoute(visit: Visit): void {
@@ -83,18 +83,18 @@ function serveRoute(visit: Visit): void {
     return
   }
   if (waits && route.readsBody) response.writeContinue()
-  const entry = paywall.enter(incomingOf(request, target))
+  const entry = paywall.enter(readIncoming(request, target))
   if (entry instanceof Promise) entry.then((decided) => proceed(visit, decided)).catch((error) => fail(visit, error))
   else proceed(visit, entry)
 }
 
-function proceed(visit: Visit, entry: Entry): void {
+function proceed(visit: Visit, entry: RequestOutcome): void {
   const { route, response, waits } = visit
   if (entry.kind === 'answer') {
     sendAnswer(response, entry)
     return
   }
-  visit.tie = entry.pass && tieTo(response, entry.pass)
+  visit.tie = entry.pass && meterResponse(response, entry.pass)
   if (entry.pass && !visit.tie) return
   if (waits && !route.readsBody) response.writeContinue()
   deliver(visit)

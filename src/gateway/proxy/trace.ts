@@ -1,10 +1,10 @@
 /** Forwarding as part of a trace, where somebody collects them: a span up to the end of the response, and its name for the upstream. */
 import type { Trace } from '../../core/runtime.ts'
-import type { Errand } from './forward.ts'
+import type { ProxyRequest } from './forward.ts'
 import { forward } from './forward.ts'
 import type { Outgoing } from './request-head.ts'
 
-export function forwardTraced(errand: Errand, outgoing: Outgoing, trace: Trace): void {
+export function forwardTraced(errand: ProxyRequest, outgoing: Outgoing, trace: Trace): void {
   const { request, response, target, tie } = errand
   void trace.span('paystile.forward', { 'http.request.method': request.method }, async (note) => {
     const ended = new Promise<void>((resolve) => void response.once('close', resolve))

@@ -9,11 +9,11 @@ import { request as requestHttp, ServerResponse } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { enterNode, incomingOf, sendAnswer } from '../../adapters/bridge.ts'
+import { enterNode, readIncoming, sendAnswer } from '../../adapters/bridge.ts'
 import { tearDown } from '../../adapters/node-response/abort.ts'
 import { attachPass } from '../../adapters/node-response/metered-response.ts'
-import { createOutlet } from '../../adapters/node-response/quota-writer.ts'
-import type { Gauge } from '../../paywall/delivery/byte-quota.ts'
+import { createQuotaWriter } from '../../adapters/node-response/quota-writer.ts'
+import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Pass } from '../../paywall/delivery/pass.ts'
 import { passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
@@ -41,7 +41,7 @@ export function createUpgrades(floor: Floor): Upgrades {
         socket.destroy()
         return
       }
-      const { target } = incomingOf(request, request.url ?? '/')
+      const { target } = readIncoming(request, request.url ?? '/')
       const route = isHandshake(request) ? routeFor(floor, request, target) : undefined
       if (hasBody(request)) {
         // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
@@ -260,13 +260,13 @@ function asLines(headers: readonly string[]): string {
 }
 
 /** From the upstream to the client; as far as the bytes go that were bought, where bytes are what is sold. */
-function deliver(upstream: Socket, socket: Socket, head: Buffer, gauge: Gauge | undefined): void {
+function deliver(upstream: Socket, socket: Socket, head: Buffer, gauge: ByteQuota | undefined): void {
   if (!gauge) {
     if (head.length > 0) socket.write(head)
     upstream.pipe(socket)
     return
   }
-  const outlet = createOutlet({
+  const outlet = createQuotaWriter({
     gauge,
     announced: undefined,
     write: (bytes, callback) => socket.write(bytes, callback),

@@ -1,30 +1,30 @@
 /** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
-import type { Capture } from '../../core/payment/history.ts'
-import type { Books, CaptureQuery, EndpointSum, Period, Point, Sum, Usage } from '../../core/ports/reports.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
+import type { Books, EndpointSum, PaymentListQuery, Period, Point, Sum, Usage } from '../../core/ports/reports.ts'
 import { readPayers } from '../rules/payers.ts'
-import { captureOfPayment, captureOfSighting, compareMarks, mergeCaptures } from '../rules/payment-list.ts'
+import { compareMarks, listObservation, listPayment, mergeLists } from '../rules/payment-list.ts'
 import { checkCount, checkPeriod } from '../rules/periods.ts'
 import { countEach, isBeyond, mergeProblems } from '../rules/problems.ts'
 import { revalued } from '../rules/revaluation.ts'
-import { added, dayMs, hourMs, noCounts, startOf } from '../rules/totals.ts'
-import type { Move } from './moves.ts'
+import { added, computeStart, dayMs, hourMs, noCounts } from '../rules/totals.ts'
+import type { MemoryMove } from './moves.ts'
 import { movesIn } from './moves.ts'
 import { createMemoryPayers } from './payers.ts'
 import { historyIn, problemsIn } from './problems.ts'
-import type { Entry, Room } from './room.ts'
+import type { MemoryEntry, Room } from './room.ts'
 import { keyOf } from './room.ts'
 
 export function createMemoryBooks(room: Room, now: () => number): Books {
   const { entries, seen, usage } = room
-  const counted = (period: Period): readonly Move[] => {
+  const counted = (period: Period): readonly MemoryMove[] => {
     checkPeriod(period)
     return movesIn(room).filter(({ at }) => isWithin(at, period))
   }
-  const payment = ({ record, account }: Entry) => captureOfPayment({ ...record, ...account })
+  const payment = ({ record, account }: MemoryEntry) => listPayment({ ...record, ...account })
   const unclaimed = (time: number) =>
     [...seen.values()]
       .filter(({ tx, request }) => request !== '' && !entries.has(keyOf(tx)))
-      .map((sighting) => captureOfSighting(sighting, time))
+      .map((sighting) => listObservation(sighting, time))
 
   return {
     async sums(period) {
@@ -48,7 +48,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
       now()
       const own = counted({ from, to }).filter(({ record }) => endpoint === undefined || record.endpoint === endpoint)
       const points: readonly Point[] = grouped(own, ({ at, record: { token } }) => ({
-        at: startOf(at, step === 'hour' ? hourMs : dayMs),
+        at: computeStart(at, step === 'hour' ? hourMs : dayMs),
         token,
       }))
       return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
@@ -57,7 +57,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
       const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
       const direction = query.order === 'latest' ? -1 : 1
       const found = captures.filter((capture) => isWanted(capture, query))
-      return mergeCaptures(
+      return mergeLists(
         found.sort((one, other) => direction * compareMarks(one, other)),
         [],
         query,
@@ -122,7 +122,7 @@ function isWithin(time: number, { from, to }: Period): boolean {
   return (from === undefined || time >= from) && (to === undefined || time < to)
 }
 
-function grouped<Key extends object>(moves: readonly Move[], keyOf: (move: Move) => Key): (Key & Sum)[] {
+function grouped<Key extends object>(moves: readonly MemoryMove[], keyOf: (move: MemoryMove) => Key): (Key & Sum)[] {
   const groups = new Map<string, Key & Sum>()
   for (const move of moves) {
     const key = keyOf(move)
@@ -132,7 +132,7 @@ function grouped<Key extends object>(moves: readonly Move[], keyOf: (move: Move)
   return [...groups.values()]
 }
 
-function isWanted(capture: Capture, query: CaptureQuery): boolean {
+function isWanted(capture: PaymentListItem, query: PaymentListQuery): boolean {
   const { from, to, after, order, tx } = query
   if (!isWithin(capture.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })) return false
   const names = ['endpoint', 'token', 'status', 'state', 'payer', 'request'] as const

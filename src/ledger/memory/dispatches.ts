@@ -1,8 +1,14 @@
 /** What goes out, in the ledger in memory: the reference for the other stores. */
-import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactions,
+  PayoutLine,
+  PlannedTransaction,
+  Planning,
+} from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
-import { landingNotice } from '../rules/events.ts'
-import type { Step } from '../rules/payables.ts'
+import { createLandingEvent } from '../rules/events.ts'
+import type { StateChange } from '../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
@@ -24,17 +30,17 @@ import {
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
 import { tell } from './notices.ts'
-import type { Entry, Room } from './room.ts'
+import type { MemoryEntry, Room } from './room.ts'
 import { keyOf } from './room.ts'
 import type { KeptDispatch, Till } from './till.ts'
 import { addToPayees, sharesOf } from './till.ts'
 
-export function createMemoryDispatches(room: Room, now: () => number): Dispatches {
+export function createMemoryDispatches(room: Room, now: () => number): OutgoingTransactions {
   const { entries, till } = room
   const { dispatches, payees, lanes } = till
-  const all = (): readonly Dispatch[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
+  const all = (): readonly OutgoingTransaction[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
   const latest = () => all().toSorted((one, other) => compareDispatches(other, one))
-  const inLane = (lane: string): Dispatch | undefined => {
+  const inLane = (lane: string): OutgoingTransaction | undefined => {
     const own = (lanes.get(lane) ?? []).flatMap((id) => dispatches.get(id)?.dispatch ?? [])
     return own
       .filter(({ state }) => state !== 'dropped')
@@ -68,13 +74,13 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
     return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
   }
   const signings = (since: number): bigint => BigInt(till.signings.filter((at) => at >= since).length)
-  const find = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+  const find = (id: string, version: number, to: StateChange): KeptDispatch | undefined => {
     const time = now()
     const kept = dispatches.get(id)
     const dispatch = stepTo(kept?.dispatch, version, to, time)
     return kept && dispatch && { ...kept, dispatch }
   }
-  const step = (id: string, version: number, to: Step): KeptDispatch | undefined => {
+  const step = (id: string, version: number, to: StateChange): KeptDispatch | undefined => {
     const next = find(id, version, to)
     if (next) dispatches.set(id, next)
     return next
@@ -117,7 +123,7 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
       const landed = step(id, version, landing(slot, about))
       if (!landed) return undefined
       addToPayees(till, paidBy(landed.lines))
-      const notice = landingNotice(landed.dispatch)
+      const notice = createLandingEvent(landed.dispatch)
       tell(room, [notice.kind], notice.tx, landed.dispatch.changedAt)
       return landed.dispatch
     },
@@ -176,14 +182,14 @@ export function createMemoryDispatches(room: Room, now: () => number): Dispatche
 }
 
 /** Of one name only one is under way, and of a refund's only one ever lands. */
-function isLaneTaken(dispatches: readonly Dispatch[], { kind, lane }: DispatchPlan): boolean {
+function isLaneTaken(dispatches: readonly OutgoingTransaction[], { kind, lane }: PlannedTransaction): boolean {
   const inLane = dispatches.filter((one) => one.lane === lane && lane !== '')
-  const isOpen = ({ state }: Dispatch): boolean => state === 'planned' || state === 'signed'
+  const isOpen = ({ state }: OutgoingTransaction): boolean => state === 'planned' || state === 'signed'
   return inLane.some((one) => isOpen(one) || (kind === 'refund' && one.kind === 'refund' && one.state !== 'dropped'))
 }
 
 /** Nothing of it was delivered, or is being delivered. */
-function isVoidable(entry: Entry | undefined, now: number): boolean {
+function isVoidable(entry: MemoryEntry | undefined, now: number): boolean {
   if (!entry) return true
   const { account, leases } = entry
   const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
@@ -195,6 +201,9 @@ function grossOf(till: Till, line: PayoutLine): bigint {
   return sharesOf(till, line, line.from, line.upto).reduce((sum, { units }) => sum + units, 0n)
 }
 
-function compareDispatches(one: Pick<Dispatch, 'at' | 'id'>, other: Pick<Dispatch, 'at' | 'id'>): number {
+function compareDispatches(
+  one: Pick<OutgoingTransaction, 'at' | 'id'>,
+  other: Pick<OutgoingTransaction, 'at' | 'id'>,
+): number {
   return one.at - other.at || compareText(one.id, other.id)
 }

@@ -3,7 +3,7 @@ import type { Grant, Ledger, PaymentRecord, Take } from '../../core/ports/ledger
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
-import { becomesFinal, noticesOf } from '../rules/events.ts'
+import { becomesFinal, listEvents } from '../rules/events.ts'
 import type { Holding, Lease } from '../rules/grants.ts'
 import {
   advanced,
@@ -15,20 +15,20 @@ import {
   checkUsed,
   judgeTake,
   openAccount,
+  readStatus,
+  readTime,
   renewed,
-  standingOf,
   tallyAfter,
-  timeOf,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
-import { traceAfter } from '../rules/timeline.ts'
+import { advanceTimeline } from '../rules/timeline.ts'
 import { createMemoryBooks } from './books.ts'
 import { createMemoryDispatches } from './dispatches.ts'
 import { createMemoryJournal } from './journal.ts'
 import { createMemoryNotices, createMemoryShelf, tell } from './notices.ts'
 import { createMemoryRates } from './rates.ts'
 import { createMemoryRewards, ripen } from './rewards.ts'
-import type { Entry } from './room.ts'
+import type { MemoryEntry } from './room.ts'
 import { createRoom, keyOf } from './room.ts'
 
 export interface MemoryParts {
@@ -44,7 +44,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
 
   const now = () => {
     if (closed) throw new LedgerUnavailable('the ledger is closed')
-    return timeOf(parts.clock)
+    return readTime(parts.clock)
   }
   /** It goes back, though nobody has claimed it. */
   const isVoided = (tx: Uint8Array): boolean => room.till.voided.has(keyOf(tx))
@@ -66,7 +66,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       checkTx(tx)
       const time = now()
       const held = holdingOf(entries.get(keyOf(tx)), time)
-      return held && standingOf(held, time)
+      return held && readStatus(held, time)
     },
     async take(take: Take) {
       checkTake(take)
@@ -80,7 +80,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
           ? restored(entry, reckoned(restores, reportToken, room.reportToken), time)
           : entry
       if (!current) return taken
-      tell(room, noticesOf({ registers, restores }), take.tx, time)
+      tell(room, listEvents({ registers, restores }), take.tx, time)
       if (becomesFinal({ registers, restores })) ripen(room, take.tx)
       if (taken.kind !== 'granted' || !lease) {
         entries.set(keyOf(take.tx), current)
@@ -112,7 +112,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const next = advanced(held, found.lease, used, more, time)
       const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const moved = { ...found.entry.account, used: next.used }
-      const account = next.used > 0n ? { ...moved, ...traceAfter(moved, 'settle', time) } : moved
+      const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', time) } : moved
       entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount
     },
@@ -125,7 +125,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const { leases } = found.entry
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
       const account = { ...found.entry.account, ...tallyAfter(found.entry.account, found.lease, consequence, used) }
-      const traced = { ...account, ...traceAfter(account, consequence, time) }
+      const traced = { ...account, ...advanceTimeline(account, consequence, time) }
       entries.set(keyOf(grant.tx), { ...found.entry, account: traced, leases: left })
       return true
     },
@@ -142,21 +142,25 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   }
 }
 
-function opened(record: PaymentRecord, time: number, late = false): Entry {
+function opened(record: PaymentRecord, time: number, late = false): MemoryEntry {
   return { record, account: openAccount(record, time, late), leases: new Map() }
 }
 
 /** In another block, and so by the rates of that. */
-function restored(entry: Entry, { slot, paidAt, finality, worth, rates }: PaymentRecord, time: number): Entry {
+function restored(
+  entry: MemoryEntry,
+  { slot, paidAt, finality, worth, rates }: PaymentRecord,
+  time: number,
+): MemoryEntry {
   const account = { ...entry.account, finality, concludedAt: time }
   return { ...entry, record: { ...entry.record, slot, paidAt, worth, rates }, account }
 }
 
-function holdingOf(entry: Entry | undefined, time: number): Holding | undefined {
+function holdingOf(entry: MemoryEntry | undefined, time: number): Holding | undefined {
   if (!entry) return undefined
   return { account: entry.account, live: live(entry, time).map(([, lease]) => lease) }
 }
 
-function live(entry: Entry, time: number): readonly (readonly [bigint, Lease])[] {
+function live(entry: MemoryEntry, time: number): readonly (readonly [bigint, Lease])[] {
   return [...entry.leases].filter(([, lease]) => lease.deadline > time)
 }

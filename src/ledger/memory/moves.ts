@@ -1,21 +1,21 @@
 /** What the books of the ledger in memory are made of, one by one: payments that count, and what was sent back of payments. */
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Booked, Counts } from '../rules/totals.ts'
-import { changeOf, isCounted, isRefundCounted, refundChange } from '../rules/totals.ts'
-import type { Entry, Room } from './room.ts'
+import { computeChange, isCounted, isRefundCounted, refundChange } from '../rules/totals.ts'
+import type { MemoryEntry, Room } from './room.ts'
 import { keyOf } from './room.ts'
 
-export interface Move {
+export interface MemoryMove {
   readonly at: number
   readonly record: PaymentRecord
   readonly counts: Counts
 }
 
-export function movesIn({ entries, till }: Room): readonly Move[] {
+export function movesIn({ entries, till }: Room): readonly MemoryMove[] {
   const paid = [...entries.values()]
     .filter(({ account }) => isCounted(account))
-    .map((entry) => ({ at: entry.record.paidAt, record: entry.record, counts: changeOf(bookedOf(entry)).counts }))
-  const refunded = [...till.dispatches.values()].flatMap(({ dispatch, refunds }): readonly Move[] => {
+    .map((entry) => ({ at: entry.record.paidAt, record: entry.record, counts: computeChange(bookedOf(entry)).counts }))
+  const refunded = [...till.dispatches.values()].flatMap(({ dispatch, refunds }): readonly MemoryMove[] => {
     const entry = refunds && dispatch.state === 'landed' ? entries.get(keyOf(refunds.tx)) : undefined
     if (!refunds || !entry || !isRefundCounted(entry.account)) return []
     const refund = { at: dispatch.changedAt, units: refunds.units }
@@ -24,6 +24,6 @@ export function movesIn({ entries, till }: Room): readonly Move[] {
   return [...paid, ...refunded]
 }
 
-function bookedOf({ record, account }: Entry): Booked {
+function bookedOf({ record, account }: MemoryEntry): Booked {
   return { ...record, late: account.late, finality: account.finality }
 }

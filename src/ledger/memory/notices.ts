@@ -1,15 +1,15 @@
 /** What is to be told of the ledger in memory, and its shelf. */
 import { randomUUID } from 'node:crypto'
-import type { Shelf } from '../../core/ports/kv.ts'
-import type { Notice, NoticeKind, Notices } from '../../core/ports/outbox.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
+import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../core/ports/outbox.ts'
 import { chooseLapsed, keptMs, settlingMs } from '../rules/events.ts'
-import { captureOfPayment } from '../rules/payment-list.ts'
+import { listPayment } from '../rules/payment-list.ts'
 import { isCounted } from '../rules/totals.ts'
 import type { Room } from './room.ts'
 import { keyOf } from './room.ts'
 
 /** Writes down what is to be told, once somebody listens. */
-export function tell(room: Room, kinds: readonly NoticeKind[], tx: Uint8Array, now: number): void {
+export function tell(room: Room, kinds: readonly LedgerEventKind[], tx: Uint8Array, now: number): void {
   if (room.listensSince === undefined) return
   for (const kind of kinds) {
     const id = `msg_${randomUUID().replaceAll('-', '')}`
@@ -17,10 +17,10 @@ export function tell(room: Room, kinds: readonly NoticeKind[], tx: Uint8Array, n
   }
 }
 
-export function createMemoryNotices(room: Room, now: () => number): Notices {
+export function createMemoryNotices(room: Room, now: () => number): LedgerEvents {
   const { entries, seen, told, notices } = room
   let mark = 0
-  const change = (id: string, changes: Partial<Notice & { readonly due: number }>): boolean => {
+  const change = (id: string, changes: Partial<LedgerEvent & { readonly due: number }>): boolean => {
     const notice = notices.get(id)
     if (notice) notices.set(id, { ...notice, ...changes })
     return notice !== undefined
@@ -42,7 +42,7 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
     const until = time - settlingMs
     const lapsed = [...entries.values()]
       .filter(({ account }) => isCounted(account) && account.usableUntil > mark && account.usableUntil <= until)
-      .filter(({ record, account }) => captureOfPayment({ ...record, ...account }).delivery === 'none')
+      .filter(({ record, account }) => listPayment({ ...record, ...account }).delivery === 'none')
       .filter(({ account }) => account.refundedAt === undefined)
       .map(({ record: { tx }, account: { usableUntil }, leases }) => ({
         tx,
@@ -119,7 +119,7 @@ export function createMemoryNotices(room: Room, now: () => number): Notices {
   }
 }
 
-export function createMemoryShelf(now: () => number): Shelf {
+export function createMemoryShelf(now: () => number): KeyValueStore {
   const things = new Map<string, { readonly value: string; readonly until: number }>()
   const find = (name: string) => {
     const thing = things.get(name)

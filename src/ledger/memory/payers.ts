@@ -1,9 +1,9 @@
 /** The payers of the ledger in memory, counted when somebody asks. */
 import type { Period } from '../../core/ports/reports.ts'
-import type { PayerSource, Step } from '../rules/payers.ts'
+import type { PayerSource, PayerStep } from '../rules/payers.ts'
 import { compareMarks } from '../rules/payment-list.ts'
-import { added, dayMs, isCounted, noCounts, startOf } from '../rules/totals.ts'
-import type { Move } from './moves.ts'
+import { added, computeStart, dayMs, isCounted, noCounts } from '../rules/totals.ts'
+import type { MemoryMove } from './moves.ts'
 import { movesIn } from './moves.ts'
 import type { Room } from './room.ts'
 
@@ -15,12 +15,13 @@ export function createMemoryPayers(room: Room): PayerSource {
     .map(({ record: { paidAt, tx, payer } }) => ({ at: paidAt, tx, payer }))
     .sort((one, other) => compareMarks(other, one))
   /** The latest first. */
-  const steps = ({ from, to }: Required<Period>, payers?: readonly string[]): readonly Step[] => {
+  const steps = ({ from, to }: Required<Period>, payers?: readonly string[]): readonly PayerStep[] => {
     const wanted = payers && new Set(payers)
     return good.filter(({ at, payer }) => at >= from && at < to && (!wanted || wanted.has(payer)))
   }
-  const within = ({ from, to }: Required<Period>): readonly Move[] => moves.filter(({ at }) => at >= from && at < to)
-  const sumsOf = (found: readonly Move[]) => {
+  const within = ({ from, to }: Required<Period>): readonly MemoryMove[] =>
+    moves.filter(({ at }) => at >= from && at < to)
+  const sumsOf = (found: readonly MemoryMove[]) => {
     const groups = new Map<string, ReturnType<typeof lineOf>>()
     for (const move of found) {
       const name = `${move.record.token} ${move.record.payer}`
@@ -31,7 +32,7 @@ export function createMemoryPayers(room: Room): PayerSource {
   }
   return {
     top: async ({ from, to }, perDay) => {
-      const days = new Set(within({ from, to }).map(({ at }) => startOf(at, dayMs)))
+      const days = new Set(within({ from, to }).map(({ at }) => computeStart(at, dayMs)))
       return [...days].flatMap((day) =>
         sumsOf(within({ from: day, to: day + dayMs }))
           .filter(({ payments }) => payments > 0)
@@ -61,6 +62,6 @@ export function createMemoryPayers(room: Room): PayerSource {
   }
 }
 
-function lineOf({ record: { payer, token }, counts }: Move) {
+function lineOf({ record: { payer, token }, counts }: MemoryMove) {
   return { payer, token, ...counts }
 }

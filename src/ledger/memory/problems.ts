@@ -2,11 +2,11 @@
 import type { History } from '../../core/payment/history.ts'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { Problem } from '../../core/ports/reports.ts'
-import { captureOfPayment, captureOfSighting, compareMarks } from '../rules/payment-list.ts'
+import { compareMarks, listObservation, listPayment } from '../rules/payment-list.ts'
 import type { RegisteredKind } from '../rules/problems.ts'
-import { faultOf, problemOfSighting } from '../rules/problems.ts'
+import { findFault, readProblem } from '../rules/problems.ts'
 import { isCounted } from '../rules/totals.ts'
-import type { Entry, Room } from './room.ts'
+import type { MemoryEntry, Room } from './room.ts'
 import { keyOf } from './room.ts'
 
 export function problemsIn(room: Room, now: number): readonly Problem[] {
@@ -14,7 +14,7 @@ export function problemsIn(room: Room, now: number): readonly Problem[] {
   const registered = [...entries.values()].flatMap((entry): readonly Problem[] => {
     const kind = kindOf(entry, now)
     const { required, usableUntil } = entry.record
-    const capture = captureOfPayment({ ...entry.record, ...entry.account })
+    const capture = listPayment({ ...entry.record, ...entry.account })
     return kind ? [{ kind, capture, required, until: usableUntil }] : []
   })
   const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(keyOf(tx)))
@@ -24,8 +24,8 @@ export function problemsIn(room: Room, now: number): readonly Problem[] {
   const unclaimed = open.flatMap((sighting) => {
     const { request } = sighting
     const isSecond = isPaid.has(request) || isPreceded(sighting, byRequest.get(request) ?? [])
-    const kind = faultOf(sighting, isSecond, now)
-    return kind ? [problemOfSighting(sighting, kind, now)] : []
+    const kind = findFault(sighting, isSecond, now)
+    return kind ? [readProblem(sighting, kind, now)] : []
   })
   return [...registered, ...unclaimed]
 }
@@ -36,7 +36,7 @@ function paidRequests({ entries }: Room): ReadonlySet<string> {
   return new Set(good.map(({ record }) => record.request))
 }
 
-function kindOf({ record, account, leases }: Entry, now: number): RegisteredKind | undefined {
+function kindOf({ record, account, leases }: MemoryEntry, now: number): RegisteredKind | undefined {
   if (account.finality === 'reverted') return 'reverted'
   if (account.refundedAt !== undefined) return undefined
   if (account.late) return 'late'
@@ -61,12 +61,12 @@ export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: 
     const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, refundedAt } = entry.account
     const delivery = { registeredAt, deliveredAt, deliveredLast, undeliveredAt }
     const times = { ...delivery, concludedAt, refundedAt, claimableUntil: undefined }
-    const capture = captureOfPayment({ ...entry.record, ...entry.account })
+    const capture = listPayment({ ...entry.record, ...entry.account })
     return { capture, required: entry.record.required, ...shown, ...times }
   }
   if (!sighting) return undefined
   const { required, claimableUntil } = sighting
-  return { capture: captureOfSighting(sighting, now), required, ...shown, ...nothing, claimableUntil }
+  return { capture: listObservation(sighting, now), required, ...shown, ...nothing, claimableUntil }
 }
 
 const nothing = {

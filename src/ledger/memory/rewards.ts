@@ -20,7 +20,7 @@ import { compareMarks } from '../rules/payment-list.ts'
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
 import { nextVerifications, revoked } from '../rules/verifications.ts'
-import type { Entry, Room } from './room.ts'
+import type { MemoryEntry, Room } from './room.ts'
 import { keyOf } from './room.ts'
 import type { KeptShare, Till } from './till.ts'
 import { addAccruals, addToPayees, sharesOf } from './till.ts'
@@ -159,7 +159,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
   }
 }
 
-function ripeningOf({ record, account }: Entry): Ripening {
+function ripeningOf({ record, account }: MemoryEntry): Ripening {
   const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates } = record
   const what = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates }
   return { ...what, isDelivered: !isUntouched(account) }

@@ -2,28 +2,28 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Notice } from '../../core/ports/outbox.ts'
+import type { LedgerEvent } from '../../core/ports/outbox.ts'
 import type { Usage } from '../../core/ports/reports.ts'
-import type { Account, Lease } from '../rules/grants.ts'
+import type { Lease, PaymentAccount } from '../rules/grants.ts'
 import type { Till } from './till.ts'
 import { createTill } from './till.ts'
 
-export interface Entry {
+export interface MemoryEntry {
   readonly record: PaymentRecord
-  readonly account: Account
+  readonly account: PaymentAccount
   readonly leases: ReadonlyMap<bigint, Lease>
 }
 
 /** Payments and sightings by the transaction, as `keyOf` writes it. */
 export interface Room {
-  readonly entries: Map<string, Entry>
+  readonly entries: Map<string, MemoryEntry>
   readonly seen: Map<string, Sighting>
   /** When each was noted. */
   readonly seenAt: Map<string, number>
   /** Sightings of whose end somebody was told. */
   readonly told: Set<string>
   /** By id; `due` is when it is told, or told again. */
-  readonly notices: Map<string, Notice & { readonly due: number }>
+  readonly notices: Map<string, LedgerEvent & { readonly due: number }>
   readonly usage: Map<string, Usage>
   /** What is owed and what goes out. */
   readonly till: Till

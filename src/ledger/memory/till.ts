@@ -1,14 +1,14 @@
 /** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
-import type { Dispatch, DispatchPlan, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Payee, PayeeName, Verification } from '../../core/payouts/ports/rewards.ts'
 import type { Delta } from '../rules/payables.ts'
 import { added, keyOfPayee } from '../rules/payables.ts'
 
 export interface KeptDispatch {
-  readonly dispatch: Dispatch
+  readonly dispatch: OutgoingTransaction
   readonly lines: readonly PayoutLine[]
   readonly voids: Uint8Array | undefined
-  readonly refunds: DispatchPlan['refunds']
+  readonly refunds: PlannedTransaction['refunds']
 }
 
 /** What somebody is owed of one payment. */

@@ -1,13 +1,13 @@
 /** The books in PostgreSQL, counted again and, if so asked, written anew. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { CaptureMark } from '../../core/ports/reports.ts'
+import type { PaymentListMark } from '../../core/ports/reports.ts'
 import { compareBooks, recount } from '../rules/audit.ts'
 import { revalued } from '../rules/revaluation.ts'
 import type { Grain, Line } from '../rules/totals.ts'
 import { parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { BookedRow, CountsRow } from './lines.ts'
+import type { PostgresBookedRow, PostgresCountsRow } from './lines.ts'
 import { addLines, bookedColumns, readBooked, readCounts, sums } from './lines.ts'
 import { readRefund, readRefunds } from './refunds.ts'
 import { hexOf } from './rows.ts'
@@ -18,7 +18,7 @@ const setWorth = `UPDATE paystile_payments AS kept SET worth = given.worth, vers
 const remember = `INSERT INTO paystile_meta (key, value) VALUES ('reportToken', $1)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
-type LineRow = CountsRow & {
+type LineRow = PostgresCountsRow & {
   readonly grain: Grain
   readonly at: string
   readonly endpoint: string
@@ -39,11 +39,11 @@ export function auditPostgres(database: Database): Promise<readonly Discrepancy[
   })
 }
 
-async function readPage(query: Query, after: CaptureMark | undefined) {
+async function readPage(query: Query, after: PaymentListMark | undefined) {
   const beyond = after ? 'WHERE (paid_at, tx) > ($1, $2)' : ''
   const sql = `SELECT ${bookedColumns}, rates FROM paystile_payments ${beyond} ORDER BY paid_at, tx LIMIT ${pageSize}`
   const rows = await query(sql, after ? [after.at, hexOf(after.tx)] : [])
-  return rows as unknown as readonly (BookedRow & { readonly rates: string | null })[]
+  return rows as unknown as readonly (PostgresBookedRow & { readonly rates: string | null })[]
 }
 
 async function readLines(query: Query, span: readonly [from: number, to: number] | 'timeless'): Promise<Line[]> {
@@ -75,7 +75,7 @@ export async function rebuildPostgres(database: Database, reportToken: TokenCode
     const [remembered] = await query("SELECT value FROM paystile_meta WHERE key = 'reportToken'")
     const before = remembered?.['value'] as TokenCode | undefined
     for (const table of ['rollups', 'payers']) await query(`DELETE FROM paystile_${table}`, [], { timeoutMs: lockMs })
-    const revalue = async (after: CaptureMark | undefined) => {
+    const revalue = async (after: PaymentListMark | undefined) => {
       const page = (await readPage(query, after)).map((row) => {
         const booked = readBooked(row)
         const worth = revalued({ ...booked, rates: parseRates(row.rates) }, before, reportToken)

@@ -2,12 +2,12 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Books, UsageEvent } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { checkTx, timeOf } from '../rules/grants.ts'
+import { checkTx, readTime } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'
 import { readPayers } from '../rules/payers.ts'
-import { captureOfSighting, mergeCaptures } from '../rules/payment-list.ts'
-import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
+import { listObservation, mergeLists } from '../rules/payment-list.ts'
+import { checkCount, checkPeriod, computeBounds, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
 import { countEach, mergeProblems } from '../rules/problems.ts'
 import type { CaptureRow, Statement } from '../sql/payment-list.ts'
 import { paymentColumns, readCapture, selectPayments, selectSightings } from '../sql/payment-list.ts'
@@ -17,7 +17,7 @@ import { formatText, parseText } from '../stored-text.ts'
 import { auditPostgres, rebuildPostgres } from './audit.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed } from './effects.ts'
-import type { CountsRow } from './lines.ts'
+import type { PostgresCountsRow } from './lines.ts'
 import { countColumns, isAny, readCounts, sums } from './lines.ts'
 import { createPostgresPayers } from './payers.ts'
 import { hexOf, isHeldAt } from './rows.ts'
@@ -43,7 +43,7 @@ const count = `INSERT INTO paystile_usage AS kept (at, endpoint, event, lane, co
     AS given (at, endpoint, event, count) GROUP BY at, endpoint, event ORDER BY at, endpoint, event
   ON CONFLICT (at, endpoint, event, lane) DO UPDATE SET count = kept.count + excluded.count`
 
-type LineRow = CountsRow & { readonly at: string; readonly endpoint: string; readonly token: TokenCode }
+type LineRow = PostgresCountsRow & { readonly at: string; readonly endpoint: string; readonly token: TokenCode }
 
 export function createPostgresBooks(database: Database, clock: Clock, lane: number): Books {
   const all = async <Row>(sql: string, values: readonly unknown[] = []) =>
@@ -52,7 +52,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     // In this order: what is claimed between the two is in both, and not in none.
     const seen = sightings ? await all<SightingRow>(sightings.sql, sightings.values) : []
     const paid = payments ? await all<CaptureRow>(payments.sql, payments.values) : []
-    return [paid.map(readCapture), seen.map((row) => captureOfSighting(readSighting(row), now))] as const
+    return [paid.map(readCapture), seen.map((row) => listObservation(readSighting(row), now))] as const
   }
 
   const each = async <Row>(statements: readonly Statement[]): Promise<readonly Row[]> =>
@@ -93,17 +93,17 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       return rows.map((row) => ({ at: Number(row.at), token: row.token, ...readCounts(row) }))
     },
     async captures(query) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const sightings = selectSightings(query, spelling, sightingColumns, now)
       const [paid, seen] = await list(selectPayments(query, spelling), sightings, now)
-      return mergeCaptures(paid, seen, query)
+      return mergeLists(paid, seen, query)
     },
     async capture(tx) {
       checkTx(tx)
       const values = [hexOf(tx)]
       const payment = `SELECT ${paymentColumns}, late FROM paystile_payments WHERE tx = $1`
       const sighting = `SELECT ${sightingColumns} FROM paystile_unclaimed WHERE tx = $1 AND NOT late AND request <> ''`
-      const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, timeOf(clock))
+      const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, readTime(clock))
       return paid[0] ?? seen[0]
     },
     async history(tx) {
@@ -112,11 +112,11 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       const [unclaimed] = await all<SightingRow>(history.unclaimed, [key])
       const [registered] = await all<HistoryRow>(history.registered, [key])
       const [seen] = await all<{ readonly seen_at: string | null }>(history.seen, [key])
-      return readHistory(registered, seen, unclaimed, timeOf(clock))
+      return readHistory(registered, seen, unclaimed, readTime(clock))
     },
     payers: (query) => readPayers(payers, query),
     async problems({ kind, after, most }) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const wanted = { now, most: checkCount(most), ...(after && { after }) }
       const { seen, registered } = selectProblems(kind, wanted, spelling)
       const open = await each<SeenRow>(seen)
@@ -126,7 +126,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     },
     countProblems: (most) =>
       countEach(most, async (kind) => {
-        const counted = { most: checkCount(most), now: timeOf(clock), isCount: true }
+        const counted = { most: checkCount(most), now: readTime(clock), isCount: true }
         const { seen, registered } = selectProblems(kind, counted, spelling)
         const counts = await each<{ readonly count: string }>([...seen, ...registered].map(countOf))
         return counts.reduce((sum, { count }) => sum + Number(count), 0)
@@ -146,7 +146,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: string }
       const sql =
         'SELECT endpoint, event, sum(count) AS count FROM paystile_usage WHERE at >= $1 AND at < $2 GROUP BY endpoint, event'
-      const rows = await all<Row>(sql, boundsOf(period))
+      const rows = await all<Row>(sql, computeBounds(period))
       return rows.map((row) => ({
         at: 0,
         endpoint: parseText(row.endpoint),

@@ -1,9 +1,15 @@
 /** What goes out, in the ledger's PostgreSQL database. */
-import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactions,
+  PayoutLine,
+  PlannedTransaction,
+  Planning,
+} from '../../core/payouts/ports/outgoing.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { landingNotice } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
-import type { Step } from '../rules/payables.ts'
+import { createLandingEvent } from '../rules/events.ts'
+import { readTime } from '../rules/grants.ts'
+import type { StateChange } from '../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
@@ -23,7 +29,7 @@ import {
   unsigning,
 } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
-import { linesOf as linesOfBooks, refundChange } from '../rules/totals.ts'
+import { listLines as linesOfBooks, refundChange } from '../rules/totals.ts'
 import type { DispatchRow, LineRow, PayeeRow } from '../sql/payables.ts'
 import {
   dispatchColumns,
@@ -94,14 +100,19 @@ const known = `SELECT 1 FROM paystile_payments WHERE tx = $1 UNION ALL
 const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = version + 1 WHERE tx = $1'
 
 /** `lane` is where this server adds to the books. */
-export function createPostgresDispatches(database: Database, clock: Clock, lane: number): Dispatches {
-  const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly Dispatch[]> =>
+export function createPostgresDispatches(database: Database, clock: Clock, lane: number): OutgoingTransactions {
+  const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly OutgoingTransaction[]> =>
     ((await database.query(sql, values)) as unknown as DispatchRow[]).map(readDispatch)
-  const next = async (query: Query, id: string, version: number, to: Step): Promise<Dispatch | undefined> => {
+  const next = async (
+    query: Query,
+    id: string,
+    version: number,
+    to: StateChange,
+  ): Promise<OutgoingTransaction | undefined> => {
     const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
-    return stepTo(row && readDispatch(row), version, to, timeOf(clock))
+    return stepTo(row && readDispatch(row), version, to, readTime(clock))
   }
-  const write = async (query: Query, dispatch: Dispatch): Promise<Uint8Array | null> => {
+  const write = async (query: Query, dispatch: OutgoingTransaction): Promise<Uint8Array | null> => {
     const [kept] = await query(update, [formatText(dispatch.id), ...steppedValues(dispatch)])
     return kept?.['voids'] as Uint8Array | null
   }
@@ -109,10 +120,10 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
   const step = (
     id: string,
     version: number,
-    to: Step,
-    then?: (query: Query, voids: Uint8Array | null, dispatch: Dispatch) => Promise<void>,
+    to: StateChange,
+    then?: (query: Query, voids: Uint8Array | null, dispatch: OutgoingTransaction) => Promise<void>,
   ) => {
-    const work = async (query: Query): Promise<Dispatch | undefined> => {
+    const work = async (query: Query): Promise<OutgoingTransaction | undefined> => {
       const dispatch = await next(query, id, version, to)
       if (!dispatch) return undefined
       const voids = await write(query, dispatch)
@@ -125,13 +136,13 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
   return {
     async plan(plan) {
       checkPlan(plan)
-      const planning = await transactDues(database, (query) => planWith(query, plan, timeOf(clock)))
+      const planning = await transactDues(database, (query) => planWith(query, plan, readTime(clock)))
       // Not inside: there it would be taken for a failure of the database.
       if (planning.kind === 'wrong') checkGross(planning.line, planning.gross)
       return planning as Planning
     },
     sign: (id, version, signed, about, budget) => {
-      const work = async (query: Query): Promise<Dispatch | 'spent' | undefined> => {
+      const work = async (query: Query): Promise<OutgoingTransaction | 'spent' | undefined> => {
         const dispatch = await next(query, id, version, signing(signed, about))
         if (!dispatch) return undefined
         if (isCounted(dispatch)) {
@@ -149,7 +160,7 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
         await addToPayees(query, paidBy(await readLines(query, id)))
         const refunded = dispatch.kind === 'refund' ? await findRefund(query, id) : undefined
         if (refunded) await addLines(query, linesOfBooks([refundChange(refunded.booked, refunded.refund)]), lane)
-        const notice = landingNotice(dispatch)
+        const notice = createLandingEvent(dispatch)
         await query(writeNotices, [[hexOf(notice.tx)], [notice.kind], dispatch.changedAt])
       }),
     drop: (id, version, why) =>
@@ -196,7 +207,7 @@ interface Wrong {
   readonly gross: bigint
 }
 
-async function planWith(query: Query, plan: DispatchPlan, now: number): Promise<Planning | Wrong> {
+async function planWith(query: Query, plan: PlannedTransaction, now: number): Promise<Planning | Wrong> {
   const { id, kind, lane, lines, cap, voids, refunds } = plan
   if ((await query(taken, [formatText(id), formatText(lane), kind])).length > 0) return { kind: 'taken' }
   if (voids && !(await makeVoid(query, voids, now))) return { kind: 'in_use' }
@@ -242,7 +253,7 @@ async function refuse(
   return wrong && { kind: 'wrong', ...wrong }
 }
 
-async function reserve(query: Query, { id, at }: Dispatch, lines: readonly PayoutLine[]): Promise<void> {
+async function reserve(query: Query, { id, at }: OutgoingTransaction, lines: readonly PayoutLine[]): Promise<void> {
   await query(insertLines, [
     formatText(id),
     at,

@@ -6,14 +6,14 @@
  * last, each in one order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
  */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { NoticeKind } from '../../core/ports/outbox.ts'
-import type { Change, LineKey } from '../rules/totals.ts'
-import { nameOf } from '../rules/totals.ts'
+import type { LedgerEventKind } from '../../core/ports/outbox.ts'
+import type { LineKey, TotalsChange } from '../rules/totals.ts'
+import { nameLine } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 
-export interface Effect {
-  readonly changes: readonly Change[]
-  readonly notices: readonly NoticeKind[]
+export interface WriteEffect {
+  readonly changes: readonly TotalsChange[]
+  readonly notices: readonly LedgerEventKind[]
   readonly at: number
   /** The token in which worth was reckoned; nothing is written where the books are kept in another by now. */
   readonly reckonedIn?: TokenCode | undefined
@@ -94,10 +94,10 @@ export const writeNotices = `INSERT INTO paystile_notices (id, kind, tx, at, due
   SELECT ${noticeId}, kind, tx, $3, $3 FROM unnest($1::bytea[], $2::text[]) AS given (tx, kind) WHERE ${isListening}`
 
 /** In the order of the payments that are written. */
-export function effectValues(effects: readonly Effect[], lane: number): readonly unknown[] {
+export function effectValues(effects: readonly WriteEffect[], lane: number): readonly unknown[] {
   const lines = new Map<string, { readonly key: LineKey; number: number }>()
   const lineOf = (key: LineKey) => {
-    const name = nameOf(key)
+    const name = nameLine(key)
     const known = lines.get(name) ?? { key, number: 0 }
     lines.set(name, known)
     return known

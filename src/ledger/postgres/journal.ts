@@ -1,9 +1,9 @@
 /** The journal in the ledger's PostgreSQL database: what was seen on chain, up to where, and what is not final yet. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Conclusion, Journal, Sighting } from '../../core/ports/journal.ts'
-import type { NoticeKind } from '../../core/ports/outbox.ts'
+import type { LedgerEventKind } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import {
   sightingColumns as columns,
@@ -13,11 +13,11 @@ import {
   replacing,
   seenColumns,
 } from '../rules/observations.ts'
-import { changesBetween, linesOf } from '../rules/totals.ts'
+import { changesBetween, listLines } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed, ripen, writeNotices } from './effects.ts'
-import type { BookedRow } from './lines.ts'
+import type { PostgresBookedRow } from './lines.ts'
 import { addLines, bookedColumns, readBooked } from './lines.ts'
 import { hexOf } from './rows.ts'
 
@@ -67,7 +67,7 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
     async sight(sightings, read) {
       const noted = await database.transact(async (query) => {
         const fresh =
-          sightings.length === 0 ? new Set() : touched(await query(sight, [...listsOf(sightings), timeOf(clock)]))
+          sightings.length === 0 ? new Set() : touched(await query(sight, [...listsOf(sightings), readTime(clock)]))
         if (read) await query(setMark, [read.address, read.mark.signature, read.mark.slot])
         return sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
       })
@@ -84,20 +84,20 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
     async conclude(conclusions) {
       if (conclusions.length === 0) return []
       return database.transact(async (query) => {
-        const rows = (await query(hold, [conclusions.map(({ tx }) => hexOf(tx))])) as unknown as BookedRow[]
+        const rows = (await query(hold, [conclusions.map(({ tx }) => hexOf(tx))])) as unknown as PostgresBookedRow[]
         const held = new Map(rows.map((row) => [hexOf(row.tx), readBooked(row)]))
         // Each once, however often it is named: the first word counts, as everywhere.
         const unended = new Set(held.keys())
         const done = conclusions.filter(({ tx }) => unended.delete(hexOf(tx)))
         if (done.length === 0) return []
         const keys = done.map(({ tx }) => hexOf(tx))
-        const now = timeOf(clock)
+        const now = readTime(clock)
         await query(conclude, [keys, done.map(({ finality }) => finality), now])
         const changes = done.flatMap(({ tx, finality }) => {
           const before = held.get(hexOf(tx))
           return before ? changesBetween(before, { ...before, finality }) : []
         })
-        await addLines(query, linesOf(changes), lane)
+        await addLines(query, listLines(changes), lane)
         await query(writeNotices, [keys, done.map(kindOf), now])
         const final = done.flatMap(({ tx, finality }) => {
           const before = held.get(hexOf(tx))
@@ -119,7 +119,7 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
   }
 }
 
-function kindOf({ finality }: Conclusion): NoticeKind {
+function kindOf({ finality }: Conclusion): LedgerEventKind {
   return `payment.${finality}`
 }
 

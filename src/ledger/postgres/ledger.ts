@@ -8,10 +8,10 @@
 import { randomInt } from 'node:crypto'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Ledger, PaymentRecord, Taken } from '../../core/ports/ledger.ts'
-import type { NoticeKind } from '../../core/ports/outbox.ts'
+import type { LedgerEventKind } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
-import { noticesOf } from '../rules/events.ts'
+import { listEvents } from '../rules/events.ts'
 import type { Lease } from '../rules/grants.ts'
 import {
   advanced,
@@ -23,13 +23,13 @@ import {
   checkUsed,
   judgeTake,
   openAccount,
+  readStatus,
+  readTime,
   renewed,
-  standingOf,
   tallyAfter,
-  timeOf,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
-import { traceAfter } from '../rules/timeline.ts'
+import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createPostgresBooks } from './books.ts'
 import type { Database } from './database.ts'
@@ -40,7 +40,7 @@ import { createPostgresJournal } from './journal.ts'
 import { createPostgresNotices } from './notices.ts'
 import { createPostgresRates } from './rates.ts'
 import { createPostgresRewards } from './rewards.ts'
-import type { Entry } from './rows.ts'
+import type { LedgerRow } from './rows.ts'
 import { bookedOf, createRows, holdingOf } from './rows.ts'
 import { prepareSchema } from './schema.ts'
 import { createPostgresShelf } from './shelf.ts'
@@ -62,9 +62,9 @@ const slackMs = longestClockMs
 
 /** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
 interface Change<Answer> {
-  readonly entry?: Entry
+  readonly entry?: LedgerRow
   /** Given where more than its use changes. */
-  readonly notices?: readonly NoticeKind[]
+  readonly notices?: readonly LedgerEventKind[]
   readonly answer: Answer
 }
 
@@ -92,8 +92,8 @@ function createPostgresLedger(
   const lane = randomInt(lanes)
   const rows = createRows(database, lane)
   /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
-  const left = new Map<string, Entry>()
-  const keep = (name: string, entry: Entry): void => {
+  const left = new Map<string, LedgerRow>()
+  const keep = (name: string, entry: LedgerRow): void => {
     // Grants that are never ended would add up.
     if (left.size >= mostKept) left.clear()
     left.set(name, entry)
@@ -104,18 +104,18 @@ function createPostgresLedger(
   let keptIn = reportToken
   const reckon = (record: PaymentRecord): PaymentRecord => reckoned(record, reportToken, keptIn)
 
-  const write = async (before: Entry | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
+  const write = async (before: LedgerRow | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
     if (!entry) return true
     if (!notices) return rows.replace(entry)
     const changes = changesBetween(before && bookedOf(before), bookedOf(entry))
-    const effect = { changes, notices, at: timeOf(clock), reckonedIn: reportToken && keptIn }
+    const effect = { changes, notices, at: readTime(clock), reckonedIn: reportToken && keptIn }
     return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
   }
   /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
   const change = async <Answer>(
     tx: Uint8Array,
-    guess: Entry | undefined | 'unknown',
-    decide: (entry: Entry | undefined, isVoided: boolean) => Change<Answer>,
+    guess: LedgerRow | undefined | 'unknown',
+    decide: (entry: LedgerRow | undefined, isVoided: boolean) => Change<Answer>,
   ): Promise<Change<Answer>> => {
     let entry = guess === 'unknown' ? await rows.find(tx) : guess
     let isVoided = false
@@ -143,8 +143,8 @@ function createPostgresLedger(
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
-      const now = timeOf(clock)
-      return entry && standingOf(holdingOf(entry, now), now)
+      const now = readTime(clock)
+      return entry && readStatus(holdingOf(entry, now), now)
     },
     async take(take) {
       checkTake(take)
@@ -154,14 +154,14 @@ function createPostgresLedger(
         take.tx,
         take.payment ? undefined : 'unknown',
         (before, isVoided) => {
-          const now = timeOf(clock)
+          const now = readTime(clock)
           const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
           if (registers && isVoided) return { answer: { kind: 'spent' } }
           const current = registers
             ? replacing(before, reckon(registers), now)
             : before && next(before, restores && reckon(restores), now)
           if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
-          const notices = registers || restores ? { notices: noticesOf({ registers, restores }) } : {}
+          const notices = registers || restores ? { notices: listEvents({ registers, restores }) } : {}
           if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
           const { fence } = taken.grant
           const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
@@ -179,7 +179,7 @@ function createPostgresLedger(
       const { entry, answer } = await change(tx, 'unknown', (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
-        const deadline = renewed(lease.deadline, leaseMs + slack, timeOf(clock))
+        const deadline = renewed(lease.deadline, leaseMs + slack, readTime(clock))
         const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
         return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
       })
@@ -192,12 +192,12 @@ function createPostgresLedger(
       const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: undefined }
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const next = advanced(holdingOf(before, now), lease, used, more, now)
         const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map([...live, [fence, next.lease] as const])
         const moved = { ...before.account, used: next.used }
-        const account = next.used > 0n ? { ...moved, ...traceAfter(moved, 'settle', now) } : moved
+        const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', now) } : moved
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })
       if (entry) keep(nameOf(tx, fence), entry)
@@ -214,7 +214,7 @@ function createPostgresLedger(
         if (!before || !lease) return { answer: false }
         const leases = new Map([...before.leases].filter(([held]) => held !== fence))
         const ended = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
-        const account = { ...ended, ...traceAfter(ended, consequence, timeOf(clock)) }
+        const account = { ...ended, ...advanceTimeline(ended, consequence, readTime(clock)) }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
       })
       return answer
@@ -223,7 +223,11 @@ function createPostgresLedger(
       checkRecord(payment)
       await change(payment.tx, undefined, (before, isVoided) => {
         if (before || isVoided) return { answer: undefined }
-        return { entry: opened(reckon(payment), timeOf(clock), true), notices: ['payment.expired'], answer: undefined }
+        return {
+          entry: opened(reckon(payment), readTime(clock), true),
+          notices: ['payment.expired'],
+          answer: undefined,
+        }
       })
     },
     async close() {
@@ -233,17 +237,17 @@ function createPostgresLedger(
   }
 }
 
-function opened(record: PaymentRecord, now: number, late = false): Entry {
+function opened(record: PaymentRecord, now: number, late = false): LedgerRow {
   return { record, account: openAccount(record, now, late), leases: new Map(), version: 1n }
 }
 
 /** A new payment, or one that replaces its late record: the rule has made sure that it is one of the two. */
-function replacing(before: Entry | undefined, record: PaymentRecord, now: number): Entry {
+function replacing(before: LedgerRow | undefined, record: PaymentRecord, now: number): LedgerRow {
   return { ...opened(record, now), version: before ? before.version + 1n : 1n }
 }
 
 /** The row after the next change, which may be that a payment taken back has landed again, in another block. */
-function next(before: Entry, restores: PaymentRecord | undefined, now: number): Entry {
+function next(before: LedgerRow, restores: PaymentRecord | undefined, now: number): LedgerRow {
   const version = before.version + 1n
   if (!restores) return { ...before, version }
   const { slot, paidAt, finality, worth, rates } = restores

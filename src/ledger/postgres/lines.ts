@@ -8,7 +8,7 @@ import { addToKept, addToPayers, isPayer, keyValues } from './effects.ts'
 
 export const bookedColumns = 'tx, paid_at, endpoint, payer, token, received, worth, late, finality'
 
-export interface BookedRow {
+export interface PostgresBookedRow {
   readonly tx: Uint8Array
   readonly paid_at: string
   readonly endpoint: string
@@ -20,7 +20,7 @@ export interface BookedRow {
   readonly finality: Finality
 }
 
-export function readBooked({ tx, paid_at, endpoint, received, worth, ...row }: BookedRow) {
+export function readBooked({ tx, paid_at, endpoint, received, worth, ...row }: PostgresBookedRow) {
   return {
     ...row,
     tx: new Uint8Array(tx),
@@ -31,7 +31,7 @@ export function readBooked({ tx, paid_at, endpoint, received, worth, ...row }: B
   } satisfies Booked & { readonly tx: Uint8Array }
 }
 
-export interface CountsRow {
+export interface PostgresCountsRow {
   readonly payments: string
   readonly received: string
   readonly worth: string
@@ -46,7 +46,7 @@ export const sums = countColumns.map((name) => `sum(${name}) AS ${name}`).join('
 /** Of lines that are grouped: something was paid, or sent back. */
 export const isAny = 'HAVING sum(payments) <> 0 OR sum(refunded) <> 0'
 
-export function readCounts(row: CountsRow): Counts {
+export function readCounts(row: PostgresCountsRow): Counts {
   return {
     payments: Number(row.payments),
     received: BigInt(row.received),

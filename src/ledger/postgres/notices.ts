@@ -1,14 +1,14 @@
 /** What is to be told, in the ledger's PostgreSQL database, written in the transaction of what it tells of. */
-import type { NoticeKind, Notices } from '../../core/ports/outbox.ts'
+import type { LedgerEventKind, LedgerEvents } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { NoticeRow } from '../rules/events.ts'
-import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
+import type { EventRow } from '../rules/events.ts'
+import { chooseLapsed, clearedAtOnce, eventColumns, keptMs, readEvent, settlingMs } from '../rules/events.ts'
+import { readTime } from '../rules/grants.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed, writeNotices } from './effects.ts'
-import type { Entry } from './rows.ts'
+import type { LedgerRow } from './rows.ts'
 import { hexOf, parseLeases } from './rows.ts'
 
 /** How many payments are looked at in one transaction, and how many such a sweep makes at the most. */
@@ -19,7 +19,7 @@ const mostTurns = 20
 const take = `WITH due AS (SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = $4 AND due <= $1
     ORDER BY due LIMIT $3 FOR UPDATE SKIP LOCKED)
   UPDATE paystile_notices AS kept SET due = $2 FROM due WHERE kept.id = due.id
-  RETURNING ${noticeColumns.replace('id', 'kept.id')}`
+  RETURNING ${eventColumns.replace('id', 'kept.id')}`
 const spread = `WITH fresh AS (DELETE FROM paystile_notices WHERE id IN (
     SELECT id FROM paystile_notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT $1 FOR UPDATE SKIP LOCKED)
     RETURNING id, kind, tx, at, due),
@@ -35,7 +35,7 @@ const clear = `DELETE FROM paystile_notices WHERE id IN (
   SELECT id FROM paystile_notices WHERE state = 'told' AND at < $1 ORDER BY at LIMIT ${clearedAtOnce}
   FOR UPDATE SKIP LOCKED)`
 const list = (isOwn: string) =>
-  `SELECT ${noticeColumns} FROM paystile_notices ${isOwn} ORDER BY at DESC, id DESC LIMIT $1`
+  `SELECT ${eventColumns} FROM paystile_notices ${isOwn} ORDER BY at DESC, id DESC LIMIT $1`
 
 const begin = `INSERT INTO paystile_meta (key, value) VALUES ('notices', $1), ('swept', $2)
   ON CONFLICT (key) DO NOTHING RETURNING key`
@@ -56,16 +56,16 @@ const lapsed = `SELECT tx, usable_until, leases FROM paystile_payments
   WHERE usable_until > $1 AND usable_until <= $2 AND NOT late AND finality <> 'reverted' AND unit <> 'second'
     AND used = 0 AND deliveries = 0 AND positions = '' AND refunded_at IS NULL ORDER BY usable_until`
 
-export function createPostgresNotices(database: Database, clock: Clock): Notices {
+export function createPostgresNotices(database: Database, clock: Clock): LedgerEvents {
   const all = async <Row>(query: Database['query'], sql: string, values: readonly unknown[]) =>
     (await query(sql, values)) as unknown as readonly Row[]
   const notices = async (sql: string, values: readonly unknown[]) =>
-    (await all<NoticeRow>(database.query, sql, values)).map(readNotice)
+    (await all<EventRow>(database.query, sql, values)).map(readEvent)
 
   return {
     start: () =>
       database.transact(async (query) => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const begun = await query(begin, [String(now), String(now - settlingMs)])
         if (begun.length > 0) await query(skip, [now - settlingMs])
       }),
@@ -73,7 +73,7 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
       let written = 0
       for (let turn = 0; turn < mostTurns && written < most; turn += 1) {
         const limit = Math.min(checkCount(most - written), visitedAtOnce)
-        const found = await database.transact((query) => sweepOnce(query, limit, timeOf(clock)))
+        const found = await database.transact((query) => sweepOnce(query, limit, readTime(clock)))
         written += found.written
         if (!found.isMore) break
       }
@@ -86,13 +86,13 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
       return Number(row?.['count'])
     },
     async take(target, most, leaseMs) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const taken = await notices(take, [now, now + Math.ceil(leaseMs), checkCount(most), target])
       return taken.toSorted((one, other) => one.at - other.at)
     },
     async told(id) {
       await database.query(told, [id])
-      await database.query(clear, [timeOf(clock) - keptMs])
+      await database.query(clear, [readTime(clock) - keptMs])
     },
     async failed(id, why, again) {
       const state = again === undefined ? 'failed' : 'waiting'
@@ -103,14 +103,14 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
         ? notices(list(''), [checkCount(most)])
         : notices(list('WHERE state = $2'), [checkCount(most), state]),
     async resend(id) {
-      return (await database.query(resend, [id, timeOf(clock)])).length > 0
+      return (await database.query(resend, [id, readTime(clock)])).length > 0
     },
   }
 
   async function sweepOnce(query: Database['query'], most: number, now: number) {
     const [swept] = await all<{ readonly value: string }>(query, hold, [])
     if (!swept) return { written: 0, isMore: false }
-    const tell = (kind: NoticeKind, rows: readonly { readonly tx: Uint8Array }[]) =>
+    const tell = (kind: LedgerEventKind, rows: readonly { readonly tx: Uint8Array }[]) =>
       query(writeNotices, [rows.map(({ tx }) => hexOf(tx)), rows.map(() => kind), now])
     type SeenRow = Record<'tx', Uint8Array> & Record<'slot' | 'request', string> & Record<'unclaimed', boolean>
     const seen = await all<SeenRow>(query, expire, [now - settlingMs, most])
@@ -136,6 +136,6 @@ export function createPostgresNotices(database: Database, clock: Clock): Notices
   }
 }
 
-function isHeld(leases: Entry['leases'], now: number): boolean {
+function isHeld(leases: LedgerRow['leases'], now: number): boolean {
   return [...leases.values()].some(({ deadline }) => deadline > now)
 }

@@ -2,7 +2,7 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { PayerSource } from '../rules/payers.ts'
 import { dayMs } from '../rules/totals.ts'
-import type { CountsRow } from './lines.ts'
+import type { PostgresCountsRow } from './lines.ts'
 import { isAny, readCounts, sums } from './lines.ts'
 import { hexOf } from './rows.ts'
 
@@ -31,7 +31,7 @@ export function createPostgresPayers(all: All): PayerSource {
   return {
     top: async ({ from, to }, perDay) => (await all<Payer>(top, [from, to, perDay])).map(({ payer }) => payer),
     sums: async ({ from, to }, payers) => {
-      const rows = await all<CountsRow & Payer & { readonly token: TokenCode }>(summed, [payers, from, to])
+      const rows = await all<PostgresCountsRow & Payer & { readonly token: TokenCode }>(summed, [payers, from, to])
       return rows.map((row) => ({ payer: row.payer, token: row.token, ...readCounts(row) }))
     },
     spans: async ({ from, to }, payers) => {

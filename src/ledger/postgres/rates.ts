@@ -3,9 +3,9 @@ import type { JournaledRates } from '../../core/money/rates.ts'
 import type { RateJournal } from '../../core/ports/journal.ts'
 import { ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import type { RateRow, RateSteps } from '../rules/rates.ts'
-import { chooseRates, nameOfScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'
+import { chooseRates, nameScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'
 import type { Database } from './database.ts'
 
 const sql = rateStatements('paystile_rates', (number) => `$${number}`)
@@ -16,12 +16,12 @@ export function createPostgresRates(database: Database, clock: Clock): RateJourn
     return row && readRates(row as unknown as RateRow)
   }
   const steps: RateSteps<Promise<JournaledRates | undefined>> = {
-    last: (scope, time, tokens) => ask(sql.last(scope, tokens), [nameOfScope(scope), time]),
-    next: (scope, time, tokens) => ask(sql.next(scope, tokens), [nameOfScope(scope), time]),
+    last: (scope, time, tokens) => ask(sql.last(scope, tokens), [nameScope(scope), time]),
+    next: (scope, time, tokens) => ask(sql.next(scope, tokens), [nameScope(scope), time]),
   }
   return {
     async note({ feed, source, table }) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       await database.query(sql.note, [feed, now, source, ...rateValues(table)])
       await database.query(sql.forget, [now - ratesKeptMs])
     },

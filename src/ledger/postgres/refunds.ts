@@ -2,12 +2,12 @@
 import type { RefundOfPayment } from '../rules/audit.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { BookedRow } from './lines.ts'
+import type { PostgresBookedRow } from './lines.ts'
 import { bookedColumns, readBooked } from './lines.ts'
 
 type Query = Database['query']
 
-export interface RefundRow extends BookedRow {
+export interface RefundRow extends PostgresBookedRow {
   readonly sent: string
   readonly changed_at: string
   readonly rates: string | null

@@ -1,7 +1,7 @@
 /** Who is owed what, in the ledger's PostgreSQL database. */
 import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { checkTx, timeOf } from '../rules/grants.ts'
+import { checkTx, readTime } from '../rules/grants.ts'
 import { accruedBy, checkAccruals, hourOf, numbered, spendingSpan } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import type { AccrualRow, PayeeRow, RipeningRow, ShareRow, SumsRow, VerificationRow } from '../sql/payables.ts'
@@ -70,12 +70,12 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
 
   return {
     async start() {
-      await query(start, [String(timeOf(clock))])
+      await query(start, [String(readTime(clock))])
     },
     async ripe(most) {
       // Before the payments: who accrues in between makes the number pass.
       const number = await lastOf(query)
-      const rows = await all<RipeningRow>(query, ripe, [timeOf(clock), checkCount(most)])
+      const rows = await all<RipeningRow>(query, ripe, [readTime(clock), checkCount(most)])
       return { payments: rows.map(readRipening), last: number }
     },
     async spent(payer, from, to) {
@@ -174,7 +174,7 @@ function payeesOf({ query }: Database, clock: Clock): PayeePart {
   const named = ({ role, payee }: PayeeName) => [role, formatText(payee)]
   return {
     async due(least, most) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const rows = await all<PayeeRow>(query, due, [String(least), now, checkCount(most)])
       return rows.map((row) => readPayee(row, now))
     },
@@ -183,12 +183,12 @@ function payeesOf({ query }: Database, clock: Clock): PayeePart {
       const rows = role
         ? await all<PayeeRow>(query, list('role = $4 AND '), [...place, role])
         : await all<PayeeRow>(query, list(''), place)
-      const now = timeOf(clock)
+      const now = readTime(clock)
       return rows.map((row) => readPayee(row, now))
     },
     async payee(name) {
       const [row] = await all<PayeeRow>(query, one, named(name))
-      return row && readPayee(row, timeOf(clock))
+      return row && readPayee(row, readTime(clock))
     },
     async owed(name, most) {
       const asked = most === undefined ? [] : [...named(name), String(most)]

@@ -3,34 +3,34 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Account, Finality, Holding, Lease } from '../rules/grants.ts'
+import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.ts'
 import { openAccount } from '../rules/grants.ts'
 import type { Booked } from '../rules/totals.ts'
-import { type Batch, createBatch } from '../sql/batch.ts'
+import { createBatch, type StatementBatch } from '../sql/batch.ts'
 import { formatRates, formatText, parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { Effect } from './effects.ts'
+import type { WriteEffect } from './effects.ts'
 import { effectValues, withEffects } from './effects.ts'
 
 /** A payment with everything that is known of it. `version` counts its changes. */
-export interface Entry {
+export interface LedgerRow {
   readonly record: PaymentRecord
-  readonly account: Account
+  readonly account: PaymentAccount
   readonly leases: ReadonlyMap<bigint, Lease>
   readonly version: bigint
 }
 
-export interface Rows {
-  find(tx: Uint8Array): Promise<Entry | undefined>
+export interface PostgresRows {
+  find(tx: Uint8Array): Promise<LedgerRow | undefined>
   /** It goes back, though nobody may have claimed it. */
   isVoided(tx: Uint8Array): Promise<boolean>
   /** False when there is a row for that transaction already, it goes back, or worth is reckoned otherwise; then nothing changed. */
-  insert(entry: Entry, effect: Effect): Promise<boolean>
+  insert(entry: LedgerRow, effect: WriteEffect): Promise<boolean>
   /**
    * False when the row has changed since, or worth is reckoned otherwise; then nothing changed. Without effect only what
    * its use changes is written.
    */
-  replace(entry: Entry, effect?: Effect): Promise<boolean>
+  replace(entry: LedgerRow, effect?: WriteEffect): Promise<boolean>
   drain(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ const columns = {
   undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
   concluded_at: ['bigint', ({ account }) => formatTime(account.concludedAt)],
   refunded_at: ['bigint', ({ account }) => formatTime(account.refundedAt)],
-} satisfies Record<string, readonly [type: string, value: (entry: Entry) => string | null]>
+} satisfies Record<string, readonly [type: string, value: (entry: LedgerRow) => string | null]>
 
 type Name = keyof typeof columns
 const names = Object.keys(columns) as Name[]
@@ -106,12 +106,12 @@ const claim = 'DELETE FROM paystile_unclaimed WHERE tx = ANY ($1::bytea[])'
 const claimLate = 'UPDATE paystile_unclaimed SET late = true WHERE tx = ANY ($1::bytea[])'
 
 interface Writing {
-  readonly entry: Entry
-  readonly effect: Effect
+  readonly entry: LedgerRow
+  readonly effect: WriteEffect
 }
 
 /** `lane` is where this server adds to the books. */
-export function createRows(database: Database, lane: number): Rows {
+export function createRows(database: Database, lane: number): PostgresRows {
   const finding = createBatch(async (keys: readonly string[]) => {
     const rows = (await database.query(select, [keys])) as unknown as Row[]
     const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
@@ -120,7 +120,7 @@ export function createRows(database: Database, lane: number): Rows {
   const write = async (
     statement: string,
     values: readonly unknown[],
-    entries: readonly Entry[],
+    entries: readonly LedgerRow[],
     isFrequent = false,
   ) => {
     const rows = (await database.query(statement, values, { isFrequent })) as unknown as Pick<Row, 'tx'>[]
@@ -132,14 +132,14 @@ export function createRows(database: Database, lane: number): Rows {
       await database.query(statement, [keys])
       return keys
     }),
-  ) as [Batch<string, string>, Batch<string, string>]
+  ) as [StatementBatch<string, string>, StatementBatch<string, string>]
   /** Nobody waits for it, nor misses it: who reads what is unclaimed looks at the payments as well. */
-  const clearAway = ({ record, account }: Entry): void => {
+  const clearAway = ({ record, account }: LedgerRow): void => {
     const key = hexOf(record.tx)
     const batch = account.late ? claimingLate : claiming
     batch.run(key, key).catch(() => {})
   }
-  const valuesOf = (some: readonly Name[], entries: readonly Entry[]) =>
+  const valuesOf = (some: readonly Name[], entries: readonly LedgerRow[]) =>
     some.map((name) => entries.map(columns[name][1]))
   const writing = (statement: string) => {
     const whole = withEffects(statement, reckonedIn + 1, names.indexOf('paid_at') + 1)
@@ -157,7 +157,7 @@ export function createRows(database: Database, lane: number): Rows {
     })
   }
   const using = replace(changing, given(changing))
-  const updating = createBatch((entries: readonly Entry[]) => write(using, valuesOf(changing, entries), entries))
+  const updating = createBatch((entries: readonly LedgerRow[]) => write(using, valuesOf(changing, entries), entries))
   const [inserting, replacing] = [writing(insert), writing(replace(names, givenWhole, ` AND ${isReckoned}`))]
   return {
     find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
@@ -209,7 +209,7 @@ interface Row {
   readonly refunded_at: string | null
 }
 
-function readEntry(row: Row): Entry {
+function readEntry(row: Row): LedgerRow {
   const record: PaymentRecord = {
     tx: new Uint8Array(row.tx),
     request: row.request,
@@ -228,7 +228,7 @@ function readEntry(row: Row): Entry {
     worth: row.worth === null ? undefined : BigInt(row.worth),
     rates: parseRates(row.rates),
   }
-  const account: Account = {
+  const account: PaymentAccount = {
     ...openAccount(record, Number(row.registered_at), row.late),
     finality: row.finality,
     used: BigInt(row.used),
@@ -245,11 +245,11 @@ function readEntry(row: Row): Entry {
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }
 
-export function holdingOf({ account, leases }: Entry, now: number): Holding {
+export function holdingOf({ account, leases }: LedgerRow, now: number): Holding {
   return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
 }
 
-export function bookedOf({ record, account: { late, finality } }: Entry): Booked {
+export function bookedOf({ record, account: { late, finality } }: LedgerRow): Booked {
   return { ...record, late, finality }
 }
 
@@ -262,11 +262,11 @@ function parseTime(time: string | null): number | undefined {
 }
 
 /** `fence:amount:deadline:from` of each grant that is held. */
-function formatLeases(leases: Entry['leases']): string {
+function formatLeases(leases: LedgerRow['leases']): string {
   return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
 
-export function parseLeases(text: string): Entry['leases'] {
+export function parseLeases(text: string): LedgerRow['leases'] {
   const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
   return new Map(
     parts.map(([fence = '', amount = '', deadline, from = '0']) => [

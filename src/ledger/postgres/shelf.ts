@@ -1,8 +1,8 @@
 /** The shelf in the ledger's PostgreSQL database. */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { clearedAtOnce } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 
@@ -16,23 +16,23 @@ const remove = 'DELETE FROM paystile_shelf WHERE name = $1 AND until > $2 RETURN
 const list = `SELECT name, value, until FROM paystile_shelf
   WHERE name >= $1 AND name < $1 || chr(1114111) AND until > $2 ORDER BY name`
 
-export function createPostgresShelf(database: Database, clock: Clock): Shelf {
+export function createPostgresShelf(database: Database, clock: Clock): KeyValueStore {
   return {
     async put(name, value, until) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       await database.query(clear, [now])
       const rows = await database.query(put, [formatText(name), formatText(value), Math.ceil(until), now])
       return rows.length > 0
     },
     async get(name) {
-      const [row] = await database.query(get, [formatText(name), timeOf(clock)])
+      const [row] = await database.query(get, [formatText(name), readTime(clock)])
       return row && parseText(String(row['value']))
     },
     async remove(name) {
-      return (await database.query(remove, [formatText(name), timeOf(clock)])).length > 0
+      return (await database.query(remove, [formatText(name), readTime(clock)])).length > 0
     },
     async list(prefix) {
-      const rows = await database.query(list, [formatText(prefix), timeOf(clock)])
+      const rows = await database.query(list, [formatText(prefix), readTime(clock)])
       return rows.map((row) => ({
         name: parseText(String(row['name'])),
         value: parseText(String(row['value'])),

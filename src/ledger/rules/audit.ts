@@ -3,27 +3,27 @@
  * those that have no time, however many payments there are.
  */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { CaptureMark } from '../../core/ports/reports.ts'
-import type { Booked, BookedRefund, Change, Counts, Line, LineKey } from './totals.ts'
+import type { PaymentListMark } from '../../core/ports/reports.ts'
+import type { Booked, BookedRefund, Counts, Line, LineKey, TotalsChange } from './totals.ts'
 import {
   added,
-  changeOf,
+  computeChange,
+  computeStart,
   dayMs,
   gathered,
   isCounted,
   isNothing,
-  linesOf,
-  nameOf,
+  listLines,
+  nameLine,
   negated,
   noCounts,
   refundChange,
-  startOf,
 } from './totals.ts'
 
-export type Page = readonly (Booked & { readonly tx: Uint8Array })[]
+export type AuditPage = readonly (Booked & { readonly tx: Uint8Array })[]
 
 /** Payments in the order of their time and transaction, a page at a time, all of them as they were at one moment. */
-export type ReadPage = (after: CaptureMark | undefined) => Promise<Page> | Page
+export type ReadPage = (after: PaymentListMark | undefined) => Promise<AuditPage> | AuditPage
 
 /** Refunds that became final in a span and are counted, each with its payment; as they were at that same moment. */
 export type ReadRefunds = (
@@ -48,13 +48,13 @@ export interface Recount {
 /** Everything, in parts whose spans follow each other without a gap; what has no time comes last. */
 export async function* recount(readPage: ReadPage, readRefunds: ReadRefunds): AsyncGenerator<Recount> {
   const timeless = new Map<string, Line>()
-  let changes: Change[] = []
+  let changes: TotalsChange[] = []
   let [begins, day] = [Number.MIN_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
   const close = async (until: number): Promise<Recount> => {
     const refunds = await readRefunds([begins, until])
-    const lines = linesOf([...changes, ...refunds.map(({ booked, refund }) => refundChange(booked, refund))])
+    const lines = listLines([...changes, ...refunds.map(({ booked, refund }) => refundChange(booked, refund))])
     for (const line of lines.filter(isTimeless)) {
-      const name = nameOf(line)
+      const name = nameLine(line)
       timeless.set(name, { ...line, ...added(timeless.get(name) ?? noCounts, line) })
     }
     const part: Recount = { span: [begins, until], lines: lines.filter((line) => !isTimeless(line)) }
@@ -64,11 +64,11 @@ export async function* recount(readPage: ReadPage, readRefunds: ReadRefunds): As
   }
   for (let page = await readPage(undefined); page.length > 0; page = await readPage(markOf(page))) {
     for (const payment of page) {
-      if (startOf(payment.paidAt, dayMs) !== day) {
-        if (day > begins) yield await close(startOf(payment.paidAt, dayMs))
-        day = startOf(payment.paidAt, dayMs)
+      if (computeStart(payment.paidAt, dayMs) !== day) {
+        if (day > begins) yield await close(computeStart(payment.paidAt, dayMs))
+        day = computeStart(payment.paidAt, dayMs)
       }
-      if (isCounted(payment)) changes.push(changeOf(payment))
+      if (isCounted(payment)) changes.push(computeChange(payment))
     }
     // Thousands of payments make few lines.
     changes = gathered(changes)
@@ -84,8 +84,8 @@ export async function compareBooks(
 ): Promise<readonly Discrepancy[]> {
   const found: Discrepancy[] = []
   for await (const { span, lines } of recount(readPage, readRefunds)) {
-    const counted = new Map(lines.map((line) => [nameOf(line), line]))
-    const kept = new Map((await readLines(span)).map((line) => [nameOf(line), line]))
+    const counted = new Map(lines.map((line) => [nameLine(line), line]))
+    const kept = new Map((await readLines(span)).map((line) => [nameLine(line), line]))
     for (const [name, line] of new Map([...kept, ...counted])) {
       const [one, other] = [kept.get(name) ?? noCounts, counted.get(name) ?? noCounts]
       if (isNothing(added(one, negated(other)))) continue
@@ -99,7 +99,7 @@ function isTimeless({ grain }: LineKey): boolean {
   return grain === 'all' || grain === 'endpoint'
 }
 
-function markOf(page: Page): CaptureMark | undefined {
+function markOf(page: AuditPage): PaymentListMark | undefined {
   const last = page.at(-1)
   return last && { at: last.paidAt, tx: last.tx }
 }

@@ -1,6 +1,6 @@
 /** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
-import type { Dispatch } from '../../core/payouts/ports/outgoing.ts'
-import type { Notice, NoticeKind } from '../../core/ports/outbox.ts'
+import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
+import type { LedgerEvent, LedgerEventKind } from '../../core/ports/outbox.ts'
 import { parseText } from '../stored-text.ts'
 import type { Ruling } from './grants.ts'
 import { dayMs, hourMs } from './totals.ts'
@@ -8,7 +8,7 @@ import { dayMs, hourMs } from './totals.ts'
 type Written = { readonly [Part in 'registers' | 'restores']: Ruling[Part] | undefined }
 
 /** Of one that is final when it is registered both are told at once. */
-export function noticesOf({ registers, restores }: Written): readonly NoticeKind[] {
+export function listEvents({ registers, restores }: Written): readonly LedgerEventKind[] {
   if (restores) return ['payment.finalized']
   if (!registers) return []
   return becomesFinal({ registers, restores }) ? ['payment.confirmed', 'payment.finalized'] : ['payment.confirmed']
@@ -20,7 +20,7 @@ export function becomesFinal({ registers, restores }: Written): boolean {
 }
 
 /** What is told when something went out and has landed for good, and of which. */
-export function landingNotice({ id, kind }: Pick<Dispatch, 'id' | 'kind'>) {
+export function createLandingEvent({ id, kind }: Pick<OutgoingTransaction, 'id' | 'kind'>) {
   const kinds = { payout: 'reward.paid', conversion: 'settlement.converted', refund: 'refund.sent' } as const
   return { kind: kinds[kind], tx: new TextEncoder().encode(id) }
 }
@@ -62,20 +62,20 @@ export function chooseLapsed(
 }
 
 /** As the databases keep it. */
-export interface NoticeRow {
+export interface EventRow {
   readonly id: string
-  readonly kind: NoticeKind
+  readonly kind: LedgerEventKind
   readonly target: string
   readonly tx: Uint8Array
   readonly at: number | string
   readonly attempts: number | string
-  readonly state: Notice['state']
+  readonly state: LedgerEvent['state']
   readonly why: string
 }
 
-export const noticeColumns = 'id, kind, target, tx, at, attempts, state, why'
+export const eventColumns = 'id, kind, target, tx, at, attempts, state, why'
 
-export function readNotice({ tx, at, attempts, why, ...row }: NoticeRow): Notice {
+export function readEvent({ tx, at, attempts, why, ...row }: EventRow): LedgerEvent {
   const { id, kind, target, state } = row
   const numbers = { at: Number(at), attempts: Number(attempts) }
   return { id, kind, target, tx: new Uint8Array(tx), ...numbers, state, why: parseText(why) }

@@ -4,19 +4,19 @@
  * It is pure, so that every store keeps the same rule and differs only in how it keeps the rows. A store runs each of
  * these functions inside one transaction: what it read may not change before what was decided is written.
  */
-import type { Span } from '../../core/encoding/content-range.ts'
+import type { ByteSpan } from '../../core/encoding/content-range.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
 import type { Allowance, Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
-import { isWornOut, missingOf, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
+import { findMissing, isWornOut, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
 import type { Consequence } from '../../core/payment/delivery.ts'
 import { maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
-import type { PaymentRecord, Standing, Take, Taken } from '../../core/ports/ledger.ts'
+import type { PaymentRecord, PaymentStatus, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { Trace } from './timeline.ts'
-import { traceOf } from './timeline.ts'
+import type { PaymentTimeline } from './timeline.ts'
+import { readTimeline } from './timeline.ts'
 
 /** Reverted is what the chain took back: worth nothing, unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'
@@ -33,7 +33,7 @@ export interface Tally {
 }
 
 /** A payment as the rule sees it. */
-export interface Account extends Tally, Trace {
+export interface PaymentAccount extends Tally, PaymentTimeline {
   readonly request: string
   readonly payer: string
   readonly scope: string
@@ -53,7 +53,7 @@ export interface Account extends Tally, Trace {
 
 /** An account with the grants on it that are live. */
 export interface Holding {
-  readonly account: Account
+  readonly account: PaymentAccount
   readonly live: readonly Lease[]
 }
 
@@ -168,7 +168,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
       return leftMs > 0 ? BigInt(Math.ceil(leftMs / 1000)) : undefined
     }
     case 'file': {
-      const missing = missingOf(account.positions, amount)
+      const missing = findMissing(account.positions, amount)
       // What has left our socket may be lost on its way, so it is not over when all of it has.
       return isWornOut(account.positions, amount, Number(maxDeliveries)) ? undefined : missing
     }
@@ -188,7 +188,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
  * after it, costs a request or a thousand bytes, or counts as if what was leased of a file had been sent: nothing is lost
  * over a few HEADs, and nobody watches a resource for nothing.
  */
-export function tallyAfter(account: Account, lease: Lease, consequence: Consequence, used: bigint): Tally {
+export function tallyAfter(account: PaymentAccount, lease: Lease, consequence: Consequence, used: bigint): Tally {
   const { deliveries, freeUses, positions } = account
   const { unit } = account.allowance
   const tally = { used: account.used, deliveries, freeUses, positions }
@@ -220,7 +220,7 @@ export function tallyAfter(account: Account, lease: Lease, consequence: Conseque
 /** What a free use beyond the limit consumes. */
 const freeCosts: Readonly<Record<Unit, bigint>> = { request: 1n, byte: 1_000n, second: 0n, file: 0n }
 
-export function standingOf(held: Holding, now: number): Standing {
+export function readStatus(held: Holding, now: number): PaymentStatus {
   const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
@@ -241,16 +241,16 @@ export function standingOf(held: Holding, now: number): Standing {
   }
 }
 
-export function openAccount(payment: PaymentRecord, now: number, late = false): Account {
+export function openAccount(payment: PaymentRecord, now: number, late = false): PaymentAccount {
   const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
   const unused = { used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n, refundedAt: undefined }
   const fresh = { registeredAt: now, late, ...unused }
-  const trace = traceOf(payment, now)
+  const trace = readTimeline(payment, now)
   return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh, ...trace }
 }
 
 /** The ledger's time, in whole milliseconds. Without one no lease can be judged, so there is no answer either. */
-export function timeOf(clock: Clock): number {
+export function readTime(clock: Clock): number {
   const now = Math.floor(clock.now())
   if (!Number.isSafeInteger(now)) throw new LedgerUnavailable('the clock does not know the time')
   return now
@@ -298,7 +298,7 @@ export function checkAdvance(used: bigint, more: bigint): void {
   demand(more >= 0n, 'what more is wanted is not negative')
 }
 
-function spanOf({ from, amount }: Lease): Span {
+function spanOf({ from, amount }: Lease): ByteSpan {
   return { from, to: from + amount }
 }
 

@@ -3,10 +3,15 @@
  * stores keep the same. A store runs each step inside one transaction, while nobody else changes what it read.
  */
 import { maxUnits } from '../../core/money/money.ts'
-import type { Dispatch, DispatchPlan, KeptBytes, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  KeptBytes,
+  OutgoingTransaction,
+  PayoutLine,
+  PlannedTransaction,
+} from '../../core/payouts/ports/outgoing.ts'
 import type { Accrual, NumberedAccrual, Payee, PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { checkTx } from './grants.ts'
-import { startOf } from './totals.ts'
+import { computeStart } from './totals.ts'
 
 /** What is added to a payee's sums, and to those of its role. */
 export interface Delta extends PayeeName {
@@ -102,24 +107,29 @@ export function sentBy(lines: readonly PayoutLine[]): bigint {
 }
 
 /** What a dispatch sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
-export function sentOf({ lines, refunds }: Pick<DispatchPlan, 'lines' | 'refunds'>): bigint {
+export function sentOf({ lines, refunds }: Pick<PlannedTransaction, 'lines' | 'refunds'>): bigint {
   return refunds?.units ?? sentBy(lines)
 }
 
-export function plannedOf({ id, kind, lane, about }: DispatchPlan, now: number): Dispatch {
+export function plannedOf({ id, kind, lane, about }: PlannedTransaction, now: number): OutgoingTransaction {
   const times = { version: 1, at: now, changedAt: now, attempts: 0, failures: 0 }
   return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
 }
 
 /** Each step from a version that was seen; undefined when that has passed, or the step does not follow on the state. */
-export type Step = (dispatch: Dispatch) => Dispatch | undefined
+export type StateChange = (dispatch: OutgoingTransaction) => OutgoingTransaction | undefined
 
-export function stepTo(dispatch: Dispatch | undefined, version: number, step: Step, now: number): Dispatch | undefined {
+export function stepTo(
+  dispatch: OutgoingTransaction | undefined,
+  version: number,
+  step: StateChange,
+  now: number,
+): OutgoingTransaction | undefined {
   const next = dispatch?.version === version ? step(dispatch) : undefined
   return next && { ...next, version: version + 1, changedAt: now }
 }
 
-export function signing(signed: KeptBytes, about: string | undefined): Step {
+export function signing(signed: KeptBytes, about: string | undefined): StateChange {
   return (dispatch) =>
     dispatch.state === 'planned'
       ? { ...dispatch, state: 'signed', attempts: dispatch.attempts + 1, signed, about: about ?? dispatch.about }
@@ -127,11 +137,11 @@ export function signing(signed: KeptBytes, about: string | undefined): Step {
 }
 
 /** Whether a signing is one of those that are counted, and that a budget holds for. */
-export function isCounted({ kind }: Dispatch): boolean {
+export function isCounted({ kind }: OutgoingTransaction): boolean {
   return kind === 'payout'
 }
 
-export function unsigning(why: string, hasFailed = false): Step {
+export function unsigning(why: string, hasFailed = false): StateChange {
   return (dispatch) => {
     if (dispatch.state !== 'signed') return undefined
     const failures = dispatch.failures + (hasFailed ? 1 : 0)
@@ -139,18 +149,18 @@ export function unsigning(why: string, hasFailed = false): Step {
   }
 }
 
-export function landing(slot: number, about: string | undefined): Step {
+export function landing(slot: number, about: string | undefined): StateChange {
   return (dispatch) =>
     dispatch.state === 'signed'
       ? { ...dispatch, state: 'landed', slot, signed: erased(dispatch), about: about ?? dispatch.about }
       : undefined
 }
 
-export function dropping(why: string): Step {
+export function dropping(why: string): StateChange {
   return (dispatch) => (dispatch.state === 'planned' ? { ...dispatch, state: 'dropped', why } : undefined)
 }
 
-function erased({ signed }: Dispatch): KeptBytes | undefined {
+function erased({ signed }: OutgoingTransaction): KeptBytes | undefined {
   return signed && { ...signed, sealed: '' }
 }
 
@@ -172,7 +182,7 @@ const spendingMs = 3_600_000
 
 /** What payers spent is summed up by the hour: who pays ten times a second has millions of payments in a week. */
 export function hourOf(paidAt: number): number {
-  return startOf(paidAt, spendingMs)
+  return computeStart(paidAt, spendingMs)
 }
 
 /** After a time and up to another: whole hours from one on and before another, and what is left at both ends. */
@@ -223,7 +233,7 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
   }
 }
 
-export function checkPlan({ id, kind, lane, lines, voids, refunds }: DispatchPlan): void {
+export function checkPlan({ id, kind, lane, lines, voids, refunds }: PlannedTransaction): void {
   demand(id !== '', 'a dispatch has a name')
   demand(lines.length === 0 || kind === 'payout', 'only payouts have lines')
   demand(lane !== '' || kind !== 'refund', 'a refund has a lane, so that it is the only one')

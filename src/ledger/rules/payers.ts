@@ -2,7 +2,7 @@
  * Who paid, page by page. What is looked at for a page is bounded, however many payments and payers there are: stores answer
  * small questions by their indexes, and this puts the answers together.
  */
-import type { CaptureMark, PayerPage, PayerQuery, PayerSum, Period, Sum } from '../../core/ports/reports.ts'
+import type { PayerPage, PayerQuery, PayerSum, PaymentListMark, Period, Sum } from '../../core/ports/reports.ts'
 import { checkCount, checkDays } from './periods.ts'
 import { dayMs } from './totals.ts'
 
@@ -13,20 +13,20 @@ export interface PayerSource {
   /** A line for each payer and token, with what was sent back in the period. */
   sums(period: Required<Period>, payers: readonly string[]): Promise<readonly (Sum & { readonly payer: string })[]>
   /** The times of the first and the last payment of each in the period. */
-  spans(period: Required<Period>, payers: readonly string[]): Promise<readonly Span[]>
+  spans(period: Required<Period>, payers: readonly string[]): Promise<readonly PayerSpan[]>
   /** Payments of the period, the latest first, beyond one. */
-  walk(period: Required<Period>, after: CaptureMark | undefined, most: number): Promise<readonly Step[]>
+  walk(period: Required<Period>, after: PaymentListMark | undefined, most: number): Promise<readonly PayerStep[]>
   /** Those of them who have paid in the period at this payment or later. */
-  seen(period: Required<Period>, payers: readonly string[], until: CaptureMark): Promise<readonly string[]>
+  seen(period: Required<Period>, payers: readonly string[], until: PaymentListMark): Promise<readonly string[]>
 }
 
-export interface Span {
+export interface PayerSpan {
   readonly payer: string
   readonly first: number
   readonly last: number
 }
 
-export type Step = CaptureMark & { readonly payer: string }
+export type PayerStep = PaymentListMark & { readonly payer: string }
 
 /** How many payers are ranked by what they paid, about; and of a day never fewer than the second. */
 const mostRanked = 1_000
@@ -62,7 +62,7 @@ async function byTime(source: PayerSource, query: PayerQuery, most: number): Pro
   const after = query.after && 'tx' in query.after ? query.after : undefined
   const found: string[] = []
   const known = new Set<string>()
-  let mark: CaptureMark | undefined = after
+  let mark: PaymentListMark | undefined = after
   let isMore = true
   for (let walked = 0; isMore && walked < mostWalked && found.length < most; walked += walkedAtOnce) {
     const steps = await source.walk({ from, to }, mark, walkedAtOnce)
@@ -90,8 +90,8 @@ async function byTime(source: PayerSource, query: PayerQuery, most: number): Pro
 }
 
 /** The latest step of each payer. */
-function firstOf(steps: readonly Step[]): readonly Step[] {
-  const first = new Map<string, Step>()
+function firstOf(steps: readonly PayerStep[]): readonly PayerStep[] {
+  const first = new Map<string, PayerStep>()
   for (const step of steps) if (!first.has(step.payer)) first.set(step.payer, step)
   return [...first.values()]
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Sighting } from '../../core/ports/journal.ts'
-import { captureOfPayment, captureOfSighting, mergeCaptures } from './payment-list.ts'
+import { listObservation, listPayment, mergeLists } from './payment-list.ts'
 
 const seen = (at: number, last: number): Sighting => ({
   tx: new Uint8Array(64).fill(last),
@@ -17,7 +17,7 @@ const seen = (at: number, last: number): Sighting => ({
   payableUntil: 0,
 })
 const paid = (at: number, last: number) =>
-  captureOfPayment({
+  listPayment({
     ...seen(at, last),
     worth: undefined,
     allowance: { unit: 'request', amount: 1n },
@@ -27,18 +27,18 @@ const paid = (at: number, last: number) =>
     late: false,
     finality: 'confirmed',
   })
-const unclaimed = (at: number, last: number) => captureOfSighting(seen(at, last), 1)
+const unclaimed = (at: number, last: number) => listObservation(seen(at, last), 1)
 
 it('two lists become one, in order, and what was claimed between the two reads is listed as it is now', () => {
   const [one, other] = [
     [paid(9, 1), paid(5, 2)],
     [unclaimed(9, 0), unclaimed(9, 1), unclaimed(7, 1)],
   ]
-  const merged = mergeCaptures(one, other, { order: 'latest', most: 9 })
+  const merged = mergeLists(one, other, { order: 'latest', most: 9 })
   expect(merged.map(({ at, tx, state }) => [at, tx[0], state])).toEqual([
     [9, 1, 'confirmed'],
     [9, 0, 'unclaimed'],
     [5, 2, 'confirmed'],
   ])
-  expect(mergeCaptures(one.toReversed(), [], { order: 'oldest', most: 1 }).map(({ at }) => at)).toEqual([5])
+  expect(mergeLists(one.toReversed(), [], { order: 'oldest', most: 1 }).map(({ at }) => at)).toEqual([5])
 })

@@ -1,11 +1,11 @@
 /** A payment as it is listed: made of what was registered, or of what was only seen so far. The same in every store. */
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
-import { missingOf } from '../../core/payment/byte-ranges.ts'
-import type { Capture } from '../../core/payment/history.ts'
+import { findMissing } from '../../core/payment/byte-ranges.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { CaptureMark, CaptureQuery } from '../../core/ports/reports.ts'
+import type { PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
 import type { Finality, Tally } from './grants.ts'
 
 /** What a registered payment is listed by. */
@@ -19,7 +19,7 @@ export interface Registered
   readonly finality: Finality
 }
 
-export function captureOfPayment(payment: Registered): Capture {
+export function listPayment(payment: Registered): PaymentListItem {
   const { tx, request, payer, recipient, endpoint, token, received, worth, paidAt, late, finality } = payment
   const state = finality === 'reverted' ? 'reverted' : late ? 'late' : finality
   return {
@@ -39,14 +39,14 @@ export function captureOfPayment(payment: Registered): Capture {
 }
 
 /** Of a payment that nobody has claimed yet. */
-export function captureOfSighting(sighting: Sighting, now: number): Capture {
+export function listObservation(sighting: Sighting, now: number): PaymentListItem {
   const { tx, request, payer, recipient, endpoint, token, received, paidAt, claimableUntil } = sighting
   const status = now > claimableUntil ? 'expired' : 'pending'
   const what = { tx, at: paidAt, request, payer, recipient, endpoint, token, units: received, worth: undefined }
   return { ...what, status, state: 'unclaimed', delivery: 'none' }
 }
 
-function deliveryOf({ allowance, late, used, deliveries, positions }: Registered): Capture['delivery'] {
+function deliveryOf({ allowance, late, used, deliveries, positions }: Registered): PaymentListItem['delivery'] {
   if (late) return 'none'
   if (isDelivered(allowance.unit, allowance.amount, used, positions)) return 'all'
   return used > 0n || deliveries > 0n || positions.length > 0 ? 'some' : 'none'
@@ -54,16 +54,16 @@ function deliveryOf({ allowance, late, used, deliveries, positions }: Registered
 
 /** A window is used by time, whatever is asked for in it. */
 function isDelivered(unit: Unit, amount: bigint, used: bigint, positions: Positions): boolean {
-  if (unit === 'file') return missingOf(positions, amount) === 0n
+  if (unit === 'file') return findMissing(positions, amount) === 0n
   return unit === 'second' || used >= amount
 }
 
 /** Of both lists, each in the order asked for, the first `most`. What is in both was claimed meanwhile. */
-export function mergeCaptures(
-  paid: readonly Capture[],
-  seen: readonly Capture[],
-  { order, most }: Pick<CaptureQuery, 'order' | 'most'>,
-): readonly Capture[] {
+export function mergeLists(
+  paid: readonly PaymentListItem[],
+  seen: readonly PaymentListItem[],
+  { order, most }: Pick<PaymentListQuery, 'order' | 'most'>,
+): readonly PaymentListItem[] {
   if (seen.length === 0) return paid.slice(0, most)
   const direction = order === 'latest' ? -1 : 1
   const isPaid = new Set(paid.map(({ tx }) => hexOf(tx)))
@@ -71,7 +71,7 @@ export function mergeCaptures(
   return all.sort((left, right) => direction * compareMarks(left, right)).slice(0, most)
 }
 
-export function compareMarks(one: CaptureMark, other: CaptureMark): number {
+export function compareMarks(one: PaymentListMark, other: PaymentListMark): number {
   return one.at - other.at || Buffer.compare(one.tx, other.tx)
 }
 

@@ -1,7 +1,7 @@
 /** Which lines of the books are read for a period: few, however long it is. */
 import type { Period } from '../../core/ports/reports.ts'
 import type { Grain } from './totals.ts'
-import { dayMs, hourMs, startOf } from './totals.ts'
+import { computeStart, dayMs, hourMs } from './totals.ts'
 
 /** Lines of a grain, from a time on and before another, to be added or taken away. */
 export type Range = readonly [grain: Grain, from: number, to: number, sign: 1 | -1]
@@ -9,12 +9,12 @@ export type Range = readonly [grain: Grain, from: number, to: number, sign: 1 | 
 const ever = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
 const none: Range = ['hour_endpoint', 0, 0, 1]
 
-export function boundsOf({ from = ever[0], to = ever[1] }: Period): readonly [from: number, to: number] {
+export function computeBounds({ from = ever[0], to = ever[1] }: Period): readonly [from: number, to: number] {
   return [from, to]
 }
 
 export function sumRange(period: Period): Range {
-  return isEver(period) ? ['all', 0, 1, 1] : ['hour', ...boundsOf(period), 1]
+  return isEver(period) ? ['all', 0, 1, 1] : ['hour', ...computeBounds(period), 1]
 }
 
 /**
@@ -23,7 +23,7 @@ export function sumRange(period: Period): Range {
  */
 export function endpointRanges(period: Period): readonly [Range, Range, Range] {
   if (isEver(period)) return [['endpoint', 0, 1, 1], none, none]
-  const [from, to] = boundsOf(period)
+  const [from, to] = computeBounds(period)
   if (to - from <= dayMs) return [['hour_endpoint', from, to, 1], none, none]
   const [first, begin] = period.from === undefined ? [from, none] : edge(from, 'begin')
   const [last, end] = period.to === undefined ? [to, none] : edge(to, 'end')
@@ -32,7 +32,7 @@ export function endpointRanges(period: Period): readonly [Range, Range, Range] {
 
 /** The nearest start of a day, and the hours between it and a time. */
 function edge(time: number, side: 'begin' | 'end'): readonly [day: number, hours: Range] {
-  const day = startOf(time + dayMs / 2, dayMs)
+  const day = computeStart(time + dayMs / 2, dayMs)
   const isMissing = side === 'begin' ? day > time : day < time
   return [day, ['hour_endpoint', Math.min(day, time), Math.max(day, time), isMissing ? 1 : -1]]
 }
@@ -45,13 +45,13 @@ export function seriesRanges(period: Required<Period>, step: 'hour' | 'day', ofE
 
 /** Throws on what only a broken program asks for: nobody has counted the minutes of an hour. */
 export function checkPeriod({ from = 0, to = 0 }: Period): void {
-  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, hourMs) === time
+  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && computeStart(time, hourMs) === time
   if (!isWhole(from) || !isWhole(to)) throw new RangeError('Ledger: a period begins and ends with a whole hour.')
 }
 
 /** Payers are counted by the day. */
 export function checkDays({ from, to }: Required<Period>): void {
-  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && startOf(time, dayMs) === time
+  const isWhole = (time: number): boolean => Number.isSafeInteger(time) && computeStart(time, dayMs) === time
   if (!isWhole(from) || !isWhole(to))
     throw new RangeError('Ledger: a period of payers begins and ends with a whole day.')
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { Problem } from '../../core/ports/reports.ts'
-import { mergeProblems, problemOfSighting } from './problems.ts'
+import { mergeProblems, readProblem } from './problems.ts'
 
 const seen = (at: number, last: number): Sighting => ({
   tx: new Uint8Array(64).fill(last),
@@ -19,7 +19,7 @@ const seen = (at: number, last: number): Sighting => ({
 })
 
 it('lists become one, the latest first, and what was claimed between two reads is listed as it is now', () => {
-  const unclaimed = (at: number, last: number) => problemOfSighting(seen(at, last), 'unclaimed', 1)
+  const unclaimed = (at: number, last: number) => readProblem(seen(at, last), 'unclaimed', 1)
   const late = (at: number, last: number): Problem => ({ ...unclaimed(at, last), kind: 'late' })
   const merged = mergeProblems([[late(5, 1)], [unclaimed(9, 2), unclaimed(5, 1), unclaimed(5, 0)]], 3)
   expect(merged.map(({ kind, capture }) => [kind, capture.at, capture.tx[0]])).toEqual([

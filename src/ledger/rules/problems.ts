@@ -1,8 +1,8 @@
 /** What is wrong with a payment that was only seen, and the lists of what is wrong put together: the same in every store. */
 import type { Sighting } from '../../core/ports/journal.ts'
-import type { CaptureMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
+import type { PaymentListMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
-import { captureOfSighting, compareMarks } from './payment-list.ts'
+import { compareMarks, listObservation } from './payment-list.ts'
 
 /** So long after it was paid nobody wonders that a payment is not claimed yet. */
 export const claimingMs = 60_000
@@ -20,7 +20,7 @@ export type RegisteredKind = (typeof registeredKinds)[number]
 export type SeenKind = (typeof seenKinds)[number]
 
 /** `isSecond`: its requestId was paid for in full by another payment before. */
-export function faultOf(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
+export function findFault(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
   const { request, received, required, paidAt, payableUntil } = sighting
   if (request === '') return 'unmatched'
   if (required !== undefined && received < required) return 'underpaid'
@@ -29,8 +29,8 @@ export function faultOf(sighting: Sighting, isSecond: boolean, now: number): See
   return paidAt <= now - claimingMs ? 'unclaimed' : undefined
 }
 
-export function problemOfSighting(sighting: Sighting, kind: SeenKind, now: number): Problem {
-  const capture = captureOfSighting(sighting, now)
+export function readProblem(sighting: Sighting, kind: SeenKind, now: number): Problem {
+  const capture = listObservation(sighting, now)
   return { kind, capture, required: sighting.required, until: sighting.claimableUntil }
 }
 
@@ -55,6 +55,6 @@ export async function countEach(
   return Object.fromEntries(counts) as Record<ProblemKind, number>
 }
 
-export function isBeyond(mark: CaptureMark, after: CaptureMark | undefined): boolean {
+export function isBeyond(mark: PaymentListMark, after: PaymentListMark | undefined): boolean {
   return after === undefined || compareMarks(mark, after) < 0
 }

@@ -42,7 +42,7 @@ export function readRates({ feed, at, source, usdc, native, sol }: RateRow): Jou
   return { feed, at: Number(at), source, table: Object.fromEntries(rates) }
 }
 
-export function nameOfScope(scope: RateScope): string {
+export function nameScope(scope: RateScope): string {
   return 'feed' in scope ? scope.feed : scope.use
 }
 

@@ -1,6 +1,6 @@
 /** What a payment is worth in another report token, by the rates that were frozen with it. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { worthOf } from '../../core/money/valuation.ts'
+import { computeValue } from '../../core/money/valuation.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
 /**
@@ -13,7 +13,7 @@ export function revalued(
   now: TokenCode,
 ): bigint | undefined {
   const decimals = rates?.decimals[token]
-  if (rates && decimals !== undefined) return worthOf({ token, units: received, decimals }, now, rates.table)
+  if (rates && decimals !== undefined) return computeValue({ token, units: received, decimals }, now, rates.table)
   return before === now ? worth : undefined
 }
 

@@ -5,7 +5,7 @@ import type { Consequence } from '../../core/payment/delivery.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
 /** In milliseconds since 1970; undefined for what did not happen. */
-export interface Trace {
+export interface PaymentTimeline {
   /** The ends of the first response that brought something, and of the last. */
   readonly deliveredAt: number | undefined
   readonly deliveredLast: number | undefined
@@ -23,7 +23,7 @@ interface Use {
   readonly positions: Positions
 }
 
-export function traceOf({ finality }: Pick<PaymentRecord, 'finality'>, now: number): Trace {
+export function readTimeline({ finality }: Pick<PaymentRecord, 'finality'>, now: number): PaymentTimeline {
   const concludedAt = finality === 'finalized' ? now : undefined
   return { deliveredAt: undefined, deliveredLast: undefined, undeliveredAt: undefined, concludedAt }
 }
@@ -34,7 +34,11 @@ export function isUntouched({ allowance, used, deliveries, positions }: Use): bo
 }
 
 /** After the end of a use, or a step of it, that has changed the account to what is given. A look that is free is neither. */
-export function traceAfter(account: Use & Trace, consequence: Consequence, now: number): Trace {
+export function advanceTimeline(
+  account: Use & PaymentTimeline,
+  consequence: Consequence,
+  now: number,
+): PaymentTimeline {
   const { deliveredAt, deliveredLast, undeliveredAt, concludedAt } = account
   const isBrought = consequence === 'settle' || consequence === 'count'
   const times = isBrought ? { deliveredAt: deliveredAt ?? now, deliveredLast: now } : { deliveredAt, deliveredLast }
@@ -44,10 +48,10 @@ export function traceAfter(account: Use & Trace, consequence: Consequence, now: 
 
 /** The chain has decided. What nothing was delivered of by then is undelivered, also where nobody ended its use. */
 export function concluded<Finality extends 'finalized' | 'reverted'>(
-  account: Use & Trace & { readonly late: boolean },
+  account: Use & PaymentTimeline & { readonly late: boolean },
   finality: Finality,
   now: number,
-): Trace & { readonly finality: Finality } {
+): PaymentTimeline & { readonly finality: Finality } {
   const isOpen = finality === 'finalized' && !account.late && isUntouched(account)
   const { deliveredAt, deliveredLast } = account
   const undeliveredAt = isOpen ? (account.undeliveredAt ?? now) : undefined

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { endpointRanges, seriesRanges, sumRange } from './periods.ts'
 import type { Booked } from './totals.ts'
-import { added, changesBetween, dayMs, gathered, hourMs, linesOf, nameOf, negated, noCounts } from './totals.ts'
+import { added, changesBetween, dayMs, gathered, hourMs, listLines, nameLine, negated, noCounts } from './totals.ts'
 
 const day = 20_000 * dayMs
 const paid: Booked = {
@@ -19,7 +19,7 @@ const counts = { payments: 1, received: 7n, worth: 9n, unvalued: 0, refunded: 0n
 
 describe('what a payment changes in the books', () => {
   it('is one of each line it belongs to', () => {
-    expect(linesOf(changesBetween(undefined, paid))).toEqual([
+    expect(listLines(changesBetween(undefined, paid))).toEqual([
       { grain: 'all', at: 0, endpoint: '', token: 'SOL', ...counts },
       { grain: 'day_endpoint', at: day, endpoint: '/a', token: 'SOL', ...counts },
       { grain: 'day_payer', at: day, endpoint: 'payer-1', token: 'SOL', ...counts },
@@ -27,7 +27,7 @@ describe('what a payment changes in the books', () => {
       { grain: 'hour', at: day + 5 * hourMs, endpoint: '', token: 'SOL', ...counts },
       { grain: 'hour_endpoint', at: day + 5 * hourMs, endpoint: '/a', token: 'SOL', ...counts },
     ])
-    const [line] = linesOf(changesBetween(undefined, { ...paid, worth: undefined }))
+    const [line] = listLines(changesBetween(undefined, { ...paid, worth: undefined }))
     expect(line).toMatchObject({ worth: 0n, unvalued: 1 })
   })
 
@@ -41,11 +41,11 @@ describe('what a payment changes in the books', () => {
     ['all of it, away, when it is gone', {}, undefined, -1],
   ])('is %s', (_what, before, after, payments) => {
     const changes = changesBetween(before && { ...paid, ...before }, after && { ...paid, ...after })
-    expect(new Set(linesOf(changes).map((line) => line.payments))).toEqual(new Set(payments === 0 ? [] : [payments]))
+    expect(new Set(listLines(changes).map((line) => line.payments))).toEqual(new Set(payments === 0 ? [] : [payments]))
   })
 
   it('moves from one hour to the other, and stays in lines that have both', () => {
-    const lines = linesOf(changesBetween(paid, { ...paid, paidAt: paid.paidAt + hourMs }))
+    const lines = listLines(changesBetween(paid, { ...paid, paidAt: paid.paidAt + hourMs }))
     expect(lines.map(({ grain, at, payments }) => [grain, (at - day) / hourMs, payments])).toEqual([
       ['hour', 5, -1],
       ['hour', 6, 1],
@@ -69,11 +69,11 @@ describe('what a payment changes in the books', () => {
     fc.assert(
       fc.property(story, (steps) => {
         const changes = steps.flatMap(([before, after]) => changesBetween(before, after))
-        const names = linesOf(changes).map(nameOf)
+        const names = listLines(changes).map(nameLine)
         expect(names).toEqual([...names].sort())
-        expect(linesOf(gathered(changes))).toEqual(linesOf(changes))
+        expect(listLines(gathered(changes))).toEqual(listLines(changes))
         const back = changes.map(({ keys, counts }) => ({ keys, counts: negated(counts) }))
-        expect(linesOf([...changes, ...back])).toEqual([])
+        expect(listLines([...changes, ...back])).toEqual([])
         expect(added(noCounts, noCounts)).toEqual(noCounts)
       }),
     )

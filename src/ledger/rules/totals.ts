@@ -38,7 +38,7 @@ export type Counts = Omit<Sum, 'token'>
 export type Line = LineKey & Counts
 
 /** The same to be added to several lines. */
-export interface Change {
+export interface TotalsChange {
   readonly keys: readonly LineKey[]
   readonly counts: Counts
 }
@@ -60,7 +60,7 @@ export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>)
 }
 
 /** What a payment as it is adds to the books. */
-export function changeOf(booked: Booked): Change {
+export function computeChange(booked: Booked): TotalsChange {
   const { paidAt, received, worth } = booked
   const counts = { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
   return { keys: keysAt(booked, paidAt), counts: { ...noCounts, ...counts } }
@@ -72,13 +72,13 @@ export function isRefundCounted({ late }: Pick<Booked, 'late'>): boolean {
 }
 
 /** What a refund adds to the books. */
-export function refundChange(booked: Booked, { at, units }: BookedRefund): Change {
+export function refundChange(booked: Booked, { at, units }: BookedRefund): TotalsChange {
   const worth = refundedWorth(booked.worth, units, booked.received)
   return { keys: keysAt(booked, at), counts: { ...noCounts, refunded: units, refundedWorth: worth } }
 }
 
 function keysAt({ endpoint, payer, token }: Booked, time: number): readonly LineKey[] {
-  const [hour, day] = [startOf(time, hourMs), startOf(time, dayMs)]
+  const [hour, day] = [computeStart(time, hourMs), computeStart(time, dayMs)]
   return [
     { grain: 'all', at: 0, endpoint: '', token },
     { grain: 'endpoint', at: 0, endpoint, token },
@@ -90,20 +90,20 @@ function keysAt({ endpoint, payer, token }: Booked, time: number): readonly Line
 }
 
 /** What changes in the books when a payment does. What leaves a line and comes back to it adds up to nothing there. */
-export function changesBetween(before: Booked | undefined, after: Booked | undefined): readonly Change[] {
-  const out = before && isCounted(before) ? changeOf(before) : undefined
-  const into = after && isCounted(after) ? changeOf(after) : undefined
+export function changesBetween(before: Booked | undefined, after: Booked | undefined): readonly TotalsChange[] {
+  const out = before && isCounted(before) ? computeChange(before) : undefined
+  const into = after && isCounted(after) ? computeChange(after) : undefined
   return [...(out ? [{ ...out, counts: negated(out.counts) }] : []), ...(into ? [into] : [])]
 }
 
 /** Changes by line, in the order of their names, which every writer keeps. Lines that stay as they were are left out. */
-export function linesOf(changes: readonly Change[]): readonly Line[] {
+export function listLines(changes: readonly TotalsChange[]): readonly Line[] {
   // Every payment passes here six times: nothing is copied that need not be.
   const lines = new Map<string, { -readonly [Part in keyof Line]: Line[Part] }>()
   for (const { keys, counts } of changes) {
     const { payments, received, worth, unvalued, refunded, refundedWorth } = counts
     for (const key of keys) {
-      const name = nameOf(key)
+      const name = nameLine(key)
       const line = lines.get(name)
       if (line) {
         line.payments += payments
@@ -123,15 +123,15 @@ export function linesOf(changes: readonly Change[]): readonly Line[] {
 }
 
 /** The same changes as few: one for each line. */
-export function gathered(changes: readonly Change[]): Change[] {
-  return linesOf(changes).map(({ grain, at, endpoint, token, ...counts }) => ({
+export function gathered(changes: readonly TotalsChange[]): TotalsChange[] {
+  return listLines(changes).map(({ grain, at, endpoint, token, ...counts }) => ({
     keys: [{ grain, at, endpoint, token }],
     counts,
   }))
 }
 
 /** The endpoint comes last: it alone may hold a space. */
-export function nameOf({ grain, at, endpoint, token }: LineKey): string {
+export function nameLine({ grain, at, endpoint, token }: LineKey): string {
   return `${grain} ${at} ${token} ${endpoint}`
 }
 
@@ -156,6 +156,6 @@ export function isNothing({ payments, received, worth, unvalued, refunded, refun
   return isUnpaid && refunded === 0n && refundedWorth === 0n
 }
 
-export function startOf(time: number, spanMs: number): number {
+export function computeStart(time: number, spanMs: number): number {
   return Math.floor(time / spanMs) * spanMs
 }

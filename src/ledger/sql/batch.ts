@@ -2,7 +2,7 @@
  * Jobs that wait at the same moment go together, so that one durable write serves them all. While one batch is on its
  * way, the next one gathers.
  */
-export interface Batch<Item, Result> {
+export interface StatementBatch<Item, Result> {
   run(key: string, item: Item): Promise<Result>
   /** Resolves when nothing is waiting any more. */
   drain(): Promise<void>
@@ -20,7 +20,7 @@ const mostJobs = 256
 /** `work` gets items of different keys, and answers in their order; what it throws is the answer to all of them. */
 export function createBatch<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-): Batch<Item, Result> {
+): StatementBatch<Item, Result> {
   let waiting: readonly Job<Item, Result>[] = []
   let serving: Promise<void> | undefined
 

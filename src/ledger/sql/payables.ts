@@ -1,6 +1,12 @@
 /** What is owed and what goes out, as both databases keep it. Money is text in either. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Dispatch, DispatchKind, DispatchState, KeptBytes, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  KeptBytes,
+  OutgoingTransaction,
+  OutgoingTransactionKind,
+  OutgoingTransactionState,
+  PayoutLine,
+} from '../../core/payouts/ports/outgoing.ts'
 import type {
   Accrual,
   NumberedAccrual,
@@ -175,9 +181,9 @@ export function readVerification({ host, wallet, begins, ends, revoked }: Verifi
 
 export interface DispatchRow {
   readonly id: string
-  readonly kind: DispatchKind
+  readonly kind: OutgoingTransactionKind
   readonly lane: string
-  readonly state: DispatchState
+  readonly state: OutgoingTransactionState
   readonly version: Whole
   readonly at: Whole
   readonly changed_at: Whole
@@ -195,7 +201,7 @@ export interface DispatchRow {
 export const dispatchColumns = `id, kind, lane, state, version, at, changed_at, attempts, failures, signature, last_valid,
   signed_slot, sealed, slot, why, about`
 
-export function readDispatch(row: DispatchRow): Dispatch {
+export function readDispatch(row: DispatchRow): OutgoingTransaction {
   const { kind, state } = row
   return {
     id: parseText(row.id),
@@ -221,7 +227,7 @@ function readSigned({ signature, last_valid, signed_slot, sealed }: DispatchRow)
 }
 
 /** What a step may change, in the order of `steppedColumns`. */
-export function steppedValues(dispatch: Dispatch): readonly (string | number | null)[] {
+export function steppedValues(dispatch: OutgoingTransaction): readonly (string | number | null)[] {
   const { state, version, changedAt, attempts, failures, signed, slot, why, about } = dispatch
   const bytes = signed ? [formatText(signed.signature), signed.lastValidBlockHeight, signed.slot] : [null, null, null]
   const texts = [formatText(signed?.sealed ?? ''), slot, formatText(why), formatText(about)]

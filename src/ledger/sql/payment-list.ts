@@ -5,10 +5,10 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { parsePositions } from '../../core/payment/byte-ranges.ts'
-import type { Capture } from '../../core/payment/history.ts'
-import type { CaptureQuery } from '../../core/ports/reports.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
+import type { PaymentListQuery } from '../../core/ports/reports.ts'
 import type { Finality } from '../rules/grants.ts'
-import { captureOfPayment } from '../rules/payment-list.ts'
+import { listPayment } from '../rules/payment-list.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText, parseText } from '../stored-text.ts'
 
@@ -58,9 +58,9 @@ export interface CaptureRow {
   readonly late: boolean | bigint
 }
 
-export function readCapture(row: CaptureRow): Capture {
+export function readCapture(row: CaptureRow): PaymentListItem {
   const { request, payer, recipient, token, unit, finality } = row
-  return captureOfPayment({
+  return listPayment({
     tx: new Uint8Array(row.tx),
     request,
     payer,
@@ -80,7 +80,7 @@ export function readCapture(row: CaptureRow): Capture {
 }
 
 /** Undefined where no payment can be among the answers. */
-export function selectPayments(query: CaptureQuery, spelling: Spelling): Statement | undefined {
+export function selectPayments(query: PaymentListQuery, spelling: Spelling): Statement | undefined {
   if (query.status === 'pending' || query.state === 'unclaimed') return undefined
   const { payments, late } = spelling
   const isVoid = voidOf(spelling)
@@ -109,7 +109,7 @@ export function voidOf({ late }: Spelling): string {
 
 /** Undefined where no sighting can be among the answers. */
 export function selectSightings(
-  query: CaptureQuery,
+  query: PaymentListQuery,
   spelling: Spelling,
   columns: string,
   now: number,
@@ -139,11 +139,11 @@ export function selectSightings(
   }
 }
 
-const voidStates: readonly CaptureQuery['state'][] = ['late', 'reverted']
+const voidStates: readonly PaymentListQuery['state'][] = ['late', 'reverted']
 
 /** Everything from WHERE on. `conditions` may name the values that are `given`, which come first. */
 function restOf(
-  query: CaptureQuery,
+  query: PaymentListQuery,
   { place, bytes }: Spelling,
   conditions: readonly string[],
   given: readonly unknown[] = [],

@@ -2,18 +2,18 @@
  * What somebody has to look after, as SQL: payments by partial indexes that hold nothing else, and what was only seen by the
  * small table of it. The latest first.
  */
-import type { Capture, History } from '../../core/payment/history.ts'
-import type { CaptureMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
+import type { History, PaymentListItem } from '../../core/payment/history.ts'
+import type { PaymentListMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'
-import { captureOfSighting } from '../rules/payment-list.ts'
+import { listObservation } from '../rules/payment-list.ts'
 import type { RegisteredKind, SeenKind } from '../rules/problems.ts'
-import { claimingMs, problemOfSighting, registeredKinds, seenKinds } from '../rules/problems.ts'
+import { claimingMs, readProblem, registeredKinds, seenKinds } from '../rules/problems.ts'
 import type { CaptureRow, Spelling, Statement } from './payment-list.ts'
 import { paymentColumns, readCapture, voidOf } from './payment-list.ts'
 
 interface Asked {
-  readonly after?: CaptureMark
+  readonly after?: PaymentListMark
   readonly most: number
   readonly now: number
   /** Only how many there are is wanted. */
@@ -98,7 +98,7 @@ export function readRegistered(row: RegisteredRow): Problem {
 }
 
 export function readSeen(row: SeenRow, now: number): Problem {
-  return problemOfSighting(readSighting(row), row.kind, now)
+  return readProblem(readSighting(row), row.kind, now)
 }
 
 /** The course of one payment: as it was registered, as it was seen, and as it is not claimed yet. The n-th value is its key. */
@@ -132,13 +132,13 @@ export function readHistory(
   const seenAt = timeOf(seen?.seen_at ?? null)
   const shown = { isShown: row !== undefined || seen !== undefined, seenAt }
   if (row) {
-    const capture: Capture = readCapture(row)
+    const capture: PaymentListItem = readCapture(row)
     return { capture, required: BigInt(row.required), ...shown, ...timesOf(row), claimableUntil: undefined }
   }
   if (!unclaimed) return undefined
   const sighting = readSighting(unclaimed)
   const { required, claimableUntil } = sighting
-  return { capture: captureOfSighting(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
+  return { capture: listObservation(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
 }
 
 function timesOf(row: HistoryRow | undefined) {

@@ -3,12 +3,12 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { CaptureMark } from '../../core/ports/reports.ts'
-import type { Page } from '../rules/audit.ts'
+import type { PaymentListMark } from '../../core/ports/reports.ts'
+import type { AuditPage } from '../rules/audit.ts'
 import { compareBooks } from '../rules/audit.ts'
 import { revalued } from '../rules/revaluation.ts'
-import type { Change, Grain, Line } from '../rules/totals.ts'
-import { changeOf, isCounted, refundChange } from '../rules/totals.ts'
+import type { Grain, Line, TotalsChange } from '../rules/totals.ts'
+import { computeChange, isCounted, refundChange } from '../rules/totals.ts'
 import { parseRates, parseText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
 import { prepareRefunds } from './refunds.ts'
@@ -56,7 +56,7 @@ function preparePage(db: DatabaseSyncInstance) {
   const first = db.prepare(`SELECT ${columns} FROM payments ${order}`)
   const next = db.prepare(`SELECT ${columns} FROM payments WHERE (paid_at, tx) > (?, ?) ${order}`)
   for (const statement of [first, next]) statement.setReadBigInts(true)
-  return (after: CaptureMark | undefined): Page => {
+  return (after: PaymentListMark | undefined): AuditPage => {
     const rows = after ? next.all(after.at, after.tx) : first.all()
     return (rows as unknown as (BookedRow & { readonly tx: Uint8Array })[]).map((row) => ({
       ...readBooked(row),
@@ -103,13 +103,13 @@ export async function rebuildSqlite({ db, writeAlone }: SqliteFile, reportToken:
     db.exec('DELETE FROM rollups; DELETE FROM payers')
     for (let after = -1n; ; ) {
       const rows = page.all(after) as unknown as ValueRow[]
-      const changes: Change[] = []
+      const changes: TotalsChange[] = []
       for (const row of rows) {
         const booked = readBooked(row)
         const worth = revalued({ ...booked, rates: parseRates(row.rates) }, before, reportToken)
         if (worth !== booked.worth) setWorth.run(worth === undefined ? null : String(worth), row.id)
         const value = { ...booked, worth }
-        if (isCounted(value)) changes.push(changeOf(value))
+        if (isCounted(value)) changes.push(computeChange(value))
       }
       add(changes)
       const last = rows.at(-1)

@@ -3,12 +3,12 @@ import type { StatementSyncInstance } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Books, Point, UsageEvent } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { checkTx, timeOf } from '../rules/grants.ts'
+import { checkTx, readTime } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { readSighting, sightingColumns } from '../rules/observations.ts'
 import { readPayers } from '../rules/payers.ts'
-import { captureOfSighting, mergeCaptures } from '../rules/payment-list.ts'
-import { boundsOf, checkCount, checkPeriod, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
+import { listObservation, mergeLists } from '../rules/payment-list.ts'
+import { checkCount, checkPeriod, computeBounds, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
 import { countEach, mergeProblems } from '../rules/problems.ts'
 import type { CaptureRow, Statement } from '../sql/payment-list.ts'
 import { paymentColumns, readCapture, selectPayments, selectSightings } from '../sql/payment-list.ts'
@@ -60,7 +60,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     )
   const list = (payments: Statement | undefined, sightings: Statement | undefined, now: number) => {
     // In this order: what is claimed between the two is in both, and not in none.
-    const seen = sightings ? all<SightingRow>(sightings).map((row) => captureOfSighting(readSighting(row), now)) : []
+    const seen = sightings ? all<SightingRow>(sightings).map((row) => listObservation(readSighting(row), now)) : []
     const paid = payments ? all<CaptureRow>(payments).map(readCapture) : []
     return [paid, seen] as const
   }
@@ -100,14 +100,14 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
         .sort((one, other) => one.at - other.at || byToken(one, other))
     },
     async captures(query) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const statement = selectSightings(query, spelling, sightingColumns, now)
       const [paid, seen] = await read(() => list(selectPayments(query, spelling), statement, now))
-      return mergeCaptures(paid, seen, query)
+      return mergeLists(paid, seen, query)
     },
     async capture(tx) {
       checkTx(tx)
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const payment = `SELECT ${paymentColumns}, ${spelling.late} AS late FROM payments WHERE tx = ?`
       const sighting = `SELECT ${sightingColumns} FROM unclaimed WHERE tx = ? AND late = 0 AND request <> ''`
       const [paid, seen] = await read(() => list({ sql: payment, values: [tx] }, { sql: sighting, values: [tx] }, now))
@@ -115,7 +115,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     },
     async history(tx) {
       checkTx(tx)
-      const now = timeOf(clock)
+      const now = readTime(clock)
       return read(() => {
         const [unclaimed] = all<SightingRow>({ sql: history.unclaimed, values: [tx] })
         const [registered] = all<HistoryRow>({ sql: history.registered, values: [tx] })
@@ -125,7 +125,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     },
     payers: (query) => readPayers(payers, query),
     async problems({ kind, after, most }) {
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const wanted = { now, most: checkCount(most), ...(after && { after }) }
       const { seen, registered } = selectProblems(kind, wanted, spelling)
       const lists = await read(() => {
@@ -136,7 +136,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
     },
     countProblems: (most) =>
       countEach(most, async (kind) => {
-        const counted = { most: checkCount(most), now: timeOf(clock), isCount: true }
+        const counted = { most: checkCount(most), now: readTime(clock), isCount: true }
         const { seen, registered } = selectProblems(kind, counted, spelling)
         const statements = [...seen, ...registered].map(countOf)
         const counts = await read(() => statements.flatMap((one) => all<{ readonly count: bigint }>(one)))
@@ -155,7 +155,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
       checkPeriod(period)
       const sql = `SELECT endpoint, event, sum(count) AS count FROM usage WHERE at >= ? AND at < ? GROUP BY endpoint, event`
       type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: bigint }
-      const rows = await read(() => all<Row>({ sql, values: boundsOf(period) }))
+      const rows = await read(() => all<Row>({ sql, values: computeBounds(period) }))
       return rows.map((row) => ({
         at: 0,
         endpoint: parseText(row.endpoint),

@@ -1,10 +1,16 @@
 /** What goes out, in the ledger's SQLite file. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Dispatch, Dispatches, DispatchPlan, PayoutLine, Planning } from '../../core/payouts/ports/outgoing.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactions,
+  PayoutLine,
+  PlannedTransaction,
+  Planning,
+} from '../../core/payouts/ports/outgoing.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { landingNotice } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
-import type { Step } from '../rules/payables.ts'
+import { createLandingEvent } from '../rules/events.ts'
+import { readTime } from '../rules/grants.ts'
+import type { StateChange } from '../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
@@ -44,7 +50,7 @@ import type { Enter } from './writer.ts'
 
 const isOpen = "state IN ('planned', 'signed')"
 
-export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: Clock): Dispatches {
+export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: Clock): OutgoingTransactions {
   const rows = prepareDispatches(db)
   const reserve = prepareReserving(db)
   const tell = prepareTelling(db)
@@ -64,11 +70,17 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   ]
   const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
-  const readAll = (found: readonly unknown[]): readonly Dispatch[] => (found as DispatchRow[]).map(readDispatch)
+  const readAll = (found: readonly unknown[]): readonly OutgoingTransaction[] =>
+    (found as DispatchRow[]).map(readDispatch)
 
-  const step = (id: string, version: number, to: Step, then?: (dispatch: Dispatch, enter: Enter) => void) =>
+  const step = (
+    id: string,
+    version: number,
+    to: StateChange,
+    then?: (dispatch: OutgoingTransaction, enter: Enter) => void,
+  ) =>
     write((enter) => {
-      const dispatch = stepTo(rows.find(id), version, to, timeOf(clock))
+      const dispatch = stepTo(rows.find(id), version, to, readTime(clock))
       if (!dispatch) return undefined
       rows.update(dispatch)
       then?.(dispatch, enter)
@@ -79,7 +91,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
     async plan(plan) {
       checkPlan(plan)
       return write((): Planning => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const { lines, cap, voids } = plan
         if (rows.find(plan.id) || rows.isTaken(plan)) return { kind: 'taken' }
         if (voids && !reserve.canVoid(voids, now)) return { kind: 'in_use' }
@@ -95,7 +107,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
     },
     sign: (id, version, signed, about, budget) =>
       write(() => {
-        const dispatch = stepTo(rows.find(id), version, signing(signed, about), timeOf(clock))
+        const dispatch = stepTo(rows.find(id), version, signing(signed, about), readTime(clock))
         if (!dispatch) return undefined
         if (isCounted(dispatch)) {
           if (budget && rows.signings(budget.since) >= budget.most) return 'spent'
@@ -110,7 +122,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         reserve.land(rows.lines(id))
         const refunded = refundOf(id)
         if (refunded) enter([refundChange(refunded.booked, refunded.refund)])
-        const notice = landingNotice(dispatch)
+        const notice = createLandingEvent(dispatch)
         tell([notice.kind], notice.tx, dispatch.changedAt)
       }),
     drop: (id, version, why) =>
@@ -147,7 +159,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
 
 function prepareDispatches(db: DatabaseSyncInstance) {
   const find = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE id = ?`)
-  const findStored = (id: string): Dispatch | undefined => {
+  const findStored = (id: string): OutgoingTransaction | undefined => {
     const row = find.get(id) as DispatchRow | undefined
     return row && readDispatch(row)
   }
@@ -171,11 +183,11 @@ function prepareDispatches(db: DatabaseSyncInstance) {
   return {
     find: (id: string) => findStored(formatText(id)),
     findStored,
-    isTaken: ({ kind, lane }: DispatchPlan): boolean => {
+    isTaken: ({ kind, lane }: PlannedTransaction): boolean => {
       const name = formatText(lane)
       return underWay.get(name) !== undefined || (kind === 'refund' && refund.get(name) !== undefined)
     },
-    insert: (dispatch: Dispatch, plan: DispatchPlan): void => {
+    insert: (dispatch: OutgoingTransaction, plan: PlannedTransaction): void => {
       const { kind, lane, at } = dispatch
       const id = formatText(dispatch.id)
       const about = [String(sentOf(plan)), plan.voids ?? null, plan.refunds?.tx ?? null] as const
@@ -185,12 +197,14 @@ function prepareDispatches(db: DatabaseSyncInstance) {
         insertLine.run(id, place, at, role, formatText(payee), from, upto, ...money)
       }
     },
-    update: (dispatch: Dispatch): void => void update.run(...steppedValues(dispatch), formatText(dispatch.id)),
+    update: (dispatch: OutgoingTransaction): void =>
+      void update.run(...steppedValues(dispatch), formatText(dispatch.id)),
     lines: (id: string): readonly PayoutLine[] => (lines.all(formatText(id)) as unknown as LineRow[]).map(readLine),
     voids: (id: string): Uint8Array | null =>
       (voids.get(formatText(id)) as { readonly voids: Uint8Array | null }).voids,
     planned: (since: number): bigint => readTotal(planned.get(since) as unknown as TotalRow),
-    count: ({ id, changedAt, attempts }: Dispatch): void => void count.run(changedAt, formatText(id), attempts),
+    count: ({ id, changedAt, attempts }: OutgoingTransaction): void =>
+      void count.run(changedAt, formatText(id), attempts),
     signings: (since: number): bigint => BigInt((signings.get(since) as { readonly total: number }).total),
   }
 }

@@ -2,10 +2,10 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Conclusion, Journal, Sighting } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
 import { mostUnproven, readSighting, replacing, seenColumns, sightingColumns } from '../rules/observations.ts'
-import type { Change } from '../rules/totals.ts'
+import type { TotalsChange } from '../rules/totals.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
@@ -53,7 +53,7 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     const { tx, recipient, request, payer, token, received, slot, paidAt, endpoint, claimableUntil } = sighting
     const { required, payableUntil } = sighting
     const facts = [tx, recipient, request, payer, token, String(received), slot, paidAt] as const
-    if (Number(sight.run(...facts, timeOf(clock)).changes) === 0) return false
+    if (Number(sight.run(...facts, readTime(clock)).changes) === 0) return false
     const asked = required === undefined ? null : String(required)
     open.run(...facts, formatText(endpoint), claimableUntil, asked, payableUntil)
     return true
@@ -63,10 +63,10 @@ export function createSqliteJournal({ db, read, write }: SqliteFile, clock: Cloc
     for (const { tx } of rows) for (const statement of forget) statement.run(tx)
   }
   /** What it changes in the books; undefined when the payment is not open. */
-  const conclude = ({ tx, finality }: Conclusion): readonly Change[] | undefined => {
+  const conclude = ({ tx, finality }: Conclusion): readonly TotalsChange[] | undefined => {
     const row = confirmed.get(tx) as (BookedRow & { readonly id: bigint }) | undefined
     if (!row) return undefined
-    const now = timeOf(clock)
+    const now = readTime(clock)
     setFinality.run(finality, now, row.id)
     tell([`payment.${finality}`], tx, now)
     const before = readBooked(row)

@@ -11,7 +11,7 @@ import type { Ledger, PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity, Remembered } from '../identity.ts'
 import { checkIdentity } from '../identity.ts'
-import { becomesFinal, noticesOf } from '../rules/events.ts'
+import { becomesFinal, listEvents } from '../rules/events.ts'
 import {
   advanced,
   checkAdvance,
@@ -21,13 +21,13 @@ import {
   checkTx,
   checkUsed,
   judgeTake,
+  readStatus,
+  readTime,
   renewed,
-  standingOf,
   tallyAfter,
-  timeOf,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
-import { traceAfter } from '../rules/timeline.ts'
+import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createSqliteBooks } from './books.ts'
 import { createSqliteDispatches } from './dispatches.ts'
@@ -64,14 +64,14 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
   return {
     async peek(tx) {
       checkTx(tx)
-      const now = timeOf(clock)
+      const now = readTime(clock)
       const held = await file.read(() => rows.find(tx, now))
-      return held && standingOf(held, now)
+      return held && readStatus(held, now)
     },
     async take(take) {
       checkTake(take)
       return file.write((enter) => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const held = rows.find(take.tx, now)
         const { taken, registers: registering, restores, lease } = judgeTake(take, held, now)
         if (!held && registering && rows.isVoided(take.tx)) return { kind: 'spent' }
@@ -86,7 +86,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
           rows.restore(id, reckon(restores), now)
           enter(changesBetween(undefined, rows.booked(id)))
         }
-        tell(noticesOf({ registers, restores }), take.tx, now)
+        tell(listEvents({ registers, restores }), take.tx, now)
         if (becomesFinal({ registers, restores })) ripen(take.tx, (restores ?? registers)?.paidAt ?? 0)
         if (taken.kind === 'granted' && lease && id !== undefined) {
           // A new payment has no grants yet, and was written with its first fence.
@@ -103,7 +103,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       checkTx(grant.tx)
       checkLease(leaseMs)
       return file.write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const held = rows.find(grant.tx, now)
         const lease = held?.leases.get(grant.fence)
         if (!held || !lease) return false
@@ -115,7 +115,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       checkTx(grant.tx)
       checkAdvance(used, more)
       return file.write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const held = rows.find(grant.tx, now)
         const lease = held?.leases.get(grant.fence)
         if (!held || !lease) return undefined
@@ -123,7 +123,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
         const account = { ...held.account, used: next.used }
-        if (next.used > 0n) rows.setTally(held.id, { ...account, ...traceAfter(account, 'settle', now) })
+        if (next.used > 0n) rows.setTally(held.id, { ...account, ...advanceTimeline(account, 'settle', now) })
         return next.lease.amount
       })
     },
@@ -131,20 +131,20 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       checkTx(grant.tx)
       checkUsed(used)
       return file.write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const held = rows.find(grant.tx, now)
         const lease = held?.leases.get(grant.fence)
         if (!held || !lease) return false
         const account = { ...held.account, ...tallyAfter(held.account, lease, consequence, used) }
         rows.drop.run(held.id, grant.fence)
-        rows.setTally(held.id, { ...account, ...traceAfter(account, consequence, now) })
+        rows.setTally(held.id, { ...account, ...advanceTimeline(account, consequence, now) })
         return true
       })
     },
     async recordLate(payment) {
       checkRecord(payment)
       await file.write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         if (rows.find(payment.tx, now) || rows.isVoided(payment.tx)) return
         rows.register(reckon(payment), now, 'late', 0n)
         rows.claimLate.run(payment.tx)

@@ -1,10 +1,10 @@
 /** What is to be told, in the ledger's SQLite file, in the transaction of what it tells of. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { NoticeKind, Notices } from '../../core/ports/outbox.ts'
+import type { LedgerEventKind, LedgerEvents } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { Lapsed, NoticeRow } from '../rules/events.ts'
-import { chooseLapsed, clearedAtOnce, keptMs, noticeColumns, readNotice, settlingMs } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
+import type { EventRow, Lapsed } from '../rules/events.ts'
+import { chooseLapsed, clearedAtOnce, eventColumns, keptMs, readEvent, settlingMs } from '../rules/events.ts'
+import { readTime } from '../rules/grants.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
@@ -13,7 +13,7 @@ import type { SqliteFile } from './file.ts'
 const visitedAtOnce = 5_000
 const mostTurns = 20
 
-export type Tell = (kinds: readonly NoticeKind[], tx: Uint8Array, now: number) => void
+export type Tell = (kinds: readonly LedgerEventKind[], tx: Uint8Array, now: number) => void
 
 /** Writes down what is to be told, once somebody listens. To be called inside a transaction. */
 export function prepareTelling(db: DatabaseSyncInstance): Tell {
@@ -25,12 +25,12 @@ export function prepareTelling(db: DatabaseSyncInstance): Tell {
   }
 }
 
-export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Clock): Notices {
+export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Clock): LedgerEvents {
   const sweep = prepareSweep(db)
   const due = db.prepare(`
     UPDATE notices SET due = ?2 WHERE id IN
       (SELECT id FROM notices WHERE state = 'waiting' AND target = ?4 AND due <= ?1 ORDER BY due LIMIT ?3)
-    RETURNING ${noticeColumns}`)
+    RETURNING ${eventColumns}`)
   const fresh = db.prepare("SELECT id, kind FROM notices WHERE state = 'waiting' AND target = '' ORDER BY due LIMIT ?")
   const spread = db.prepare(`
     INSERT INTO notices (id, kind, target, tx, at, due) SELECT id || '_' || ?2, kind, ?2, tx, at, due
@@ -43,16 +43,16 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
   const clear = db.prepare(`
     DELETE FROM notices WHERE id IN
       (SELECT id FROM notices WHERE state = 'told' AND at < ? ORDER BY at LIMIT ${clearedAtOnce})`)
-  const list = db.prepare(`SELECT ${noticeColumns} FROM notices ORDER BY at DESC, id DESC LIMIT ?`)
-  const listOf = db.prepare(`SELECT ${noticeColumns} FROM notices WHERE state = ? ORDER BY at DESC, id DESC LIMIT ?`)
+  const list = db.prepare(`SELECT ${eventColumns} FROM notices ORDER BY at DESC, id DESC LIMIT ?`)
+  const listOf = db.prepare(`SELECT ${eventColumns} FROM notices WHERE state = ? ORDER BY at DESC, id DESC LIMIT ?`)
 
   return {
-    start: () => write(() => sweep.start(timeOf(clock))),
+    start: () => write(() => sweep.start(readTime(clock))),
     async sweep(most) {
       let written = 0
       for (let turn = 0; turn < mostTurns && written < most; turn += 1) {
         const limit = Math.min(checkCount(most - written), visitedAtOnce)
-        const found = await write(() => sweep.turn(limit, timeOf(clock)))
+        const found = await write(() => sweep.turn(limit, readTime(clock)))
         written += found.written
         if (!found.isMore) break
       }
@@ -60,7 +60,7 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
     },
     spread: (listeners, most) =>
       write(() => {
-        const found = fresh.all(checkCount(most)) as unknown as Pick<NoticeRow, 'id' | 'kind'>[]
+        const found = fresh.all(checkCount(most)) as unknown as Pick<EventRow, 'id' | 'kind'>[]
         for (const { id, kind } of found) {
           for (const { name, events } of listeners) if (events.includes(kind)) spread.run(id, name)
           remove.run(id)
@@ -69,15 +69,15 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
       }),
     async take(target, most, leaseMs) {
       const rows = await write(() => {
-        const now = timeOf(clock)
-        return due.all(now, now + Math.ceil(leaseMs), checkCount(most), target) as unknown as NoticeRow[]
+        const now = readTime(clock)
+        return due.all(now, now + Math.ceil(leaseMs), checkCount(most), target) as unknown as EventRow[]
       })
-      return rows.map(readNotice).sort((one, other) => one.at - other.at)
+      return rows.map(readEvent).sort((one, other) => one.at - other.at)
     },
     told: (id) =>
       write(() => {
         told.run(id)
-        clear.run(timeOf(clock) - keptMs)
+        clear.run(readTime(clock) - keptMs)
       }),
     failed: (id, why, again) =>
       write(() => {
@@ -87,9 +87,9 @@ export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Cloc
     list: ({ state, most }) =>
       read(() => {
         const rows = state === undefined ? list.all(checkCount(most)) : listOf.all(state, checkCount(most))
-        return (rows as unknown as NoticeRow[]).map(readNotice)
+        return (rows as unknown as EventRow[]).map(readEvent)
       }),
-    resend: (id) => write(() => Number(resend.run(timeOf(clock), id).changes) > 0),
+    resend: (id) => write(() => Number(resend.run(readTime(clock), id).changes) > 0),
   }
 }
 

@@ -4,9 +4,9 @@ import type { JournaledRates } from '../../core/money/rates.ts'
 import type { RateJournal } from '../../core/ports/journal.ts'
 import { ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import type { RateRow, RateScope, RateSteps } from '../rules/rates.ts'
-import { chooseRates, nameOfScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'
+import { chooseRates, nameScope, rateStatements, rateValues, readRates } from '../rules/rates.ts'
 import type { SqliteFile } from './file.ts'
 
 export function createSqliteRates({ db, read, write }: SqliteFile, clock: Clock): RateJournal {
@@ -16,7 +16,7 @@ export function createSqliteRates({ db, read, write }: SqliteFile, clock: Clock)
   const ask = (text: string, scope: RateScope, time: number): JournaledRates | undefined => {
     const statement = statements.get(text) ?? db.prepare(text)
     statements.set(text, statement)
-    const row = statement.get(nameOfScope(scope), time) as RateRow | undefined
+    const row = statement.get(nameScope(scope), time) as RateRow | undefined
     return row && readRates(row)
   }
   const steps: RateSteps<JournaledRates | undefined> = {
@@ -26,7 +26,7 @@ export function createSqliteRates({ db, read, write }: SqliteFile, clock: Clock)
   return {
     note: ({ feed, source, table }) =>
       write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         note.run(feed, now, source, ...rateValues(table))
         forget.run(now - ratesKeptMs)
       }),

@@ -2,7 +2,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { checkTx, timeOf } from '../rules/grants.ts'
+import { checkTx, readTime } from '../rules/grants.ts'
 import { accruedBy, checkAccruals, hourOf, numbered, reachOf, spendingSpan } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import type { AccrualRow, PayeeRow, RipeningRow, ShareRow, SumsRow, VerificationRow } from '../sql/payables.ts'
@@ -65,12 +65,12 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
   }
 
   return {
-    start: () => write(() => void start.run(String(timeOf(clock)))),
+    start: () => write(() => void start.run(String(readTime(clock)))),
     ripe: (most) =>
       read(() => {
         // Before the payments: who accrues in between makes the number pass.
         const number = (last.get() as { readonly last: number }).last
-        const rows = ripe.all(timeOf(clock), checkCount(most)) as unknown as RipeningRow[]
+        const rows = ripe.all(readTime(clock), checkCount(most)) as unknown as RipeningRow[]
         return { payments: rows.map(readRipening), last: number }
       }),
     spent: (payer, from, to) =>
@@ -192,7 +192,7 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
   return {
     due: (least, most) =>
       read(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         const rows = due.all(String(least > 0n ? least : 0n), now, checkCount(most)) as unknown as PayeeRow[]
         return rows.map((row) => readPayee(row, now))
       }),
@@ -200,13 +200,13 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
       read(() => {
         const place = after ? named(after) : (['', ''] as const)
         const rows = role ? listOf.all(role, ...place, checkCount(most)) : list.all(...place, checkCount(most))
-        const now = timeOf(clock)
+        const now = readTime(clock)
         return (rows as unknown as PayeeRow[]).map((row) => readPayee(row, now))
       }),
     payee: (name) =>
       read(() => {
         const row = one.get(...named(name)) as unknown as PayeeRow | undefined
-        return row && readPayee(row, timeOf(clock))
+        return row && readPayee(row, readTime(clock))
       }),
     owed: (name, most) =>
       read(() => {

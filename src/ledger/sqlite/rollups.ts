@@ -1,7 +1,7 @@
 /** The lines of the books in SQLite. Money is two integers there, so that the database can add it up. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Change, Counts, Line } from '../rules/totals.ts'
-import { linesOf } from '../rules/totals.ts'
+import type { Counts, Line, TotalsChange } from '../rules/totals.ts'
+import { listLines } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 
 /** The second integer stays below it, whatever is added. */
@@ -54,7 +54,7 @@ export function unpackCounts(texts: readonly string[]): Counts {
 }
 
 /** Writes what jobs that are committed together have changed, line by line. */
-export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly Change[]) => void {
+export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly TotalsChange[]) => void {
   const counts = parts.join(', ')
   const places = parts.map(() => '?').join(', ')
   const adding = `DO UPDATE SET payments = payments + excluded.payments,
@@ -67,7 +67,7 @@ export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly Cha
     INSERT INTO payers (payer, at, token, ${counts}) VALUES (?, ?, ?, ${places})
     ON CONFLICT (payer, at, token) ${adding}`)
   return (changes) => {
-    for (const line of linesOf(changes)) {
+    for (const line of listLines(changes)) {
       const { grain, at, endpoint, token } = line
       if (grain === 'day_payer') addPayer.run(endpoint, at, token, ...countsOf(line))
       else add.run(grain, at, formatText(endpoint), token, ...countsOf(line))

@@ -4,8 +4,8 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Account, Finality, Holding, Lease } from '../rules/grants.ts'
-import type { Trace } from '../rules/timeline.ts'
+import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.ts'
+import type { PaymentTimeline } from '../rules/timeline.ts'
 import type { Booked } from '../rules/totals.ts'
 import { formatRates, formatText, parseText } from '../stored-text.ts'
 
@@ -51,7 +51,7 @@ export interface BookedRow {
 export const bookedColumns = 'paid_at, endpoint, payer, token, received, worth, state, finality'
 
 /** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
-export interface Found extends Holding {
+export interface FoundRow extends Holding {
   readonly id: bigint
   readonly leases: ReadonlyMap<bigint, Lease>
 }
@@ -85,7 +85,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       undelivered_at = ? WHERE id = ?`)
 
   return {
-    find: (tx: Uint8Array, now: number): Found | undefined => {
+    find: (tx: Uint8Array, now: number): FoundRow | undefined => {
       const row = find.get(tx) as PaymentRow | undefined
       if (!row) return undefined
       const leases = parseLeases(row.grants)
@@ -117,7 +117,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
     setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
     setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
-    setTally: (id: bigint, account: Account): void => {
+    setTally: (id: bigint, account: PaymentAccount): void => {
       const { used, deliveries, freeUses, positions, deliveredAt, deliveredLast, undeliveredAt } = account
       const times = [deliveredAt, deliveredLast, undeliveredAt].map((time) =>
         time === undefined ? null : BigInt(time),
@@ -144,7 +144,7 @@ export function readBooked(row: BookedRow): Booked {
   }
 }
 
-function readAccount(row: PaymentRow): Account {
+function readAccount(row: PaymentRow): PaymentAccount {
   const { request, payer, token, used, deliveries, fence } = row
   return {
     request,
@@ -169,7 +169,7 @@ function readAccount(row: PaymentRow): Account {
 
 type TraceRow = Pick<PaymentRow, 'delivered_at' | 'delivered_last' | 'undelivered_at' | 'concluded_at'>
 
-function readTrace(row: TraceRow): Trace {
+function readTrace(row: TraceRow): PaymentTimeline {
   return {
     deliveredAt: readTime(row.delivered_at),
     deliveredLast: readTime(row.delivered_last),

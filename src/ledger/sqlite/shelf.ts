@@ -1,8 +1,8 @@
 /** The shelf in the ledger's SQLite file. */
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { clearedAtOnce } from '../rules/events.ts'
-import { timeOf } from '../rules/grants.ts'
+import { readTime } from '../rules/grants.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
 
@@ -12,7 +12,7 @@ interface Row {
   readonly until: number
 }
 
-export function createSqliteShelf({ db, read, write }: SqliteFile, clock: Clock): Shelf {
+export function createSqliteShelf({ db, read, write }: SqliteFile, clock: Clock): KeyValueStore {
   const put = db.prepare(`
     INSERT INTO shelf (name, value, until) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, until = excluded.until WHERE shelf.until <= ?`)
@@ -26,19 +26,19 @@ export function createSqliteShelf({ db, read, write }: SqliteFile, clock: Clock)
   return {
     put: (name, value, until) =>
       write(() => {
-        const now = timeOf(clock)
+        const now = readTime(clock)
         clear.run(now)
         return Number(put.run(formatText(name), formatText(value), Math.ceil(until), now).changes) > 0
       }),
     get: (name) =>
       read(() => {
-        const row = get.get(formatText(name), timeOf(clock)) as Pick<Row, 'value'> | undefined
+        const row = get.get(formatText(name), readTime(clock)) as Pick<Row, 'value'> | undefined
         return row && parseText(row.value)
       }),
-    remove: (name) => write(() => Number(remove.run(formatText(name), timeOf(clock)).changes) > 0),
+    remove: (name) => write(() => Number(remove.run(formatText(name), readTime(clock)).changes) > 0),
     list: (prefix) =>
       read(() => {
-        const rows = list.all(formatText(prefix), timeOf(clock)) as unknown as Row[]
+        const rows = list.all(formatText(prefix), readTime(clock)) as unknown as Row[]
         return rows.map(({ name, value, until }) => ({ name: parseText(name), value: parseText(value), until }))
       }),
   }

@@ -6,10 +6,10 @@
  * waited too long, all that waited with it learn so at once.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Change } from '../rules/totals.ts'
+import type { TotalsChange } from '../rules/totals.ts'
 
 /** Hands in what has changed in the books. It is written once for all that is committed together. */
-export type Enter = (changes: readonly Change[]) => void
+export type Enter = (changes: readonly TotalsChange[]) => void
 
 export interface Writer {
   write<T>(work: (enter: Enter) => T): Promise<T>
@@ -49,14 +49,14 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
   const waiting: Job[] = []
   let serving: Promise<void> | undefined
 
-  const perform = (job: Job, entered: Change[]): (() => void) => {
-    const own: Change[] = []
+  const perform = (job: Job, entered: TotalsChange[]): (() => void) => {
+    const own: TotalsChange[] = []
     const result = job.work((changes) => own.push(...changes))
     entered.push(...own)
     return () => job.done(result)
   }
   /** Runs one job of several. What it throws concerns nobody else, unless SQLite gave up the whole transaction. */
-  const attempt = (job: Job, entered: Change[]): (() => void) => {
+  const attempt = (job: Job, entered: TotalsChange[]): (() => void) => {
     mark.run()
     try {
       const answer = perform(job, entered)
@@ -70,7 +70,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
     }
   }
   /** Jobs hardly ever throw, so they go without savepoints first. Where one does, all are undone and done again with. */
-  const performAll = async (jobs: readonly Job[], entered: Change[]): Promise<readonly (() => void)[]> => {
+  const performAll = async (jobs: readonly Job[], entered: TotalsChange[]): Promise<readonly (() => void)[]> => {
     try {
       return jobs.map((job) => perform(job, entered))
     } catch (error) {
@@ -83,7 +83,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
   }
   const finish = async (jobs: readonly Job[]): Promise<void> => {
     try {
-      const entered: Change[] = []
+      const entered: TotalsChange[] = []
       const answers = await performAll(jobs, entered)
       if (entered.length > 0) enter(entered)
       commit.run()

@@ -1,7 +1,7 @@
 /** Where the page stands, and what follows from it: what is told, and whether paying is offered. */
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
-import { isPayable, noticeOf } from '../../core/checkout/texts.ts'
+import { describeState, isPayable } from '../../core/checkout/texts.ts'
 import * as words from './messages.ts'
 
 export interface Scene {
@@ -40,20 +40,20 @@ export function tell(scene: Scene, facts: CheckoutFacts, at: number): Notice | u
   if (isMissing && !isDown) return words.missing
   const isConfirming = standing.state === 'confirming' || (sent !== undefined && !isSettled)
   if (isConfirming) return confirming(scene, facts)
-  if (isSettled) return noticeOf(standing, facts)
+  if (isSettled) return describeState(standing, facts)
   if (scene.objection) return scene.objection
   if (step?.isBusy) return step.notice
   if (isDown) return words.down
-  if (standing.state === 'expired') return noticeOf(standing, facts)
+  if (standing.state === 'expired') return describeState(standing, facts)
   if (isOver) return words.over
-  return step?.notice ?? noticeOf(standing, facts)
+  return step?.notice ?? describeState(standing, facts)
 }
 
 function confirming({ standing, step, sent, isDown, isOver }: Scene, facts: CheckoutFacts): Notice | undefined {
   if (isDown) return words.down
   if (sent)
     return { ...(isOver || standing.state === 'expired' ? words.confirmingOver : words.confirming), tx: sent.tx }
-  const notice = noticeOf(standing, facts)
+  const notice = describeState(standing, facts)
   const seen = notice && isOver ? { ...notice, text: words.confirmingOver.text } : notice
   // Paid from elsewhere while a wallet here is asked for the same.
   return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline what your wallet is asking here.` } : seen

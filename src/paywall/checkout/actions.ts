@@ -12,28 +12,28 @@ import { decodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
-import { grossFor } from '../../core/money/transfer-fee.ts'
+import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
+import { computeGross } from '../../core/money/transfer-fee.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
-import { referenceOf, transactionLink, transferLink } from '../../core/payment/solana-pay.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import { deriveReference, transactionLink, transferLink } from '../../core/payment/solana-pay.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { DraftOption } from '../../core/ports/payment-drafts.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import { paymentOptions } from '../quote/requirements.ts'
 import type { Route } from '../quote/route.ts'
 import type { Probe } from '../quote/token-probe.ts'
-import type { Service } from '../runtime/runtime.ts'
-import type { Purchase, Standing, Standings } from './purchase-state.ts'
-import { createStandings, openPurchase } from './purchase-state.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Purchase, PurchaseState, PurchaseStates } from './purchase-state.ts'
+import { createPurchaseStates, openPurchase } from './purchase-state.ts'
 import { encodeQr } from './qr.ts'
-import type { Gates } from './transaction-slot.ts'
-import { createGates } from './transaction-slot.ts'
+import type { TransactionSlots } from './transaction-slot.ts'
+import { createTransactionSlots } from './transaction-slot.ts'
 
-export interface CheckoutDesk {
+export interface CheckoutActions {
   readonly route: Route
   open(requestId: string): Purchase | undefined
-  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
+  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
   /** What has to be sent of each token, the one of the price first. */
   tokensOf(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
@@ -44,16 +44,16 @@ export interface CheckoutDesk {
 
 /** What every step needs. */
 interface Desk {
-  readonly service: Service
+  readonly service: Runtime
   readonly route: Route
   readonly probe: Probe
-  readonly gates: Gates
-  readonly standings: Standings
+  readonly gates: TransactionSlots
+  readonly standings: PurchaseStates
 }
 
-export function createDesk(service: Service, route: Route, probe: Probe, shelf: Shelf): CheckoutDesk {
-  const gates = createGates(shelf, service.cashier, service.clock)
-  const standings = createStandings(service, route, gates)
+export function createActions(service: Runtime, route: Route, probe: Probe, shelf: KeyValueStore): CheckoutActions {
+  const gates = createTransactionSlots(shelf, service.cashier, service.clock)
+  const standings = createPurchaseStates(service, route, gates)
   const desk: Desk = { service, route, probe, gates, standings }
   const { token: priced } = route.config.pricing
   const open = (requestId: string) => openPurchase(service, route, requestId)
@@ -64,7 +64,7 @@ export function createDesk(service: Service, route: Route, probe: Probe, shelf: 
     tokensOf: (purchase) =>
       [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
-        const mint = mintOf(token, route.config.mints)?.address
+        const mint = findMint(token, route.config.mints)?.address
         return amount === undefined ? [] : [{ token, amount, ...(mint !== undefined && { mint }) }]
       }),
     view: (purchase, token) => viewOf(desk, purchase, token),
@@ -91,12 +91,12 @@ export function createDesk(service: Service, route: Route, probe: Probe, shelf: 
 function unitsOf({ probe }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
   const units = request.amounts[token]
   const offering = probe.offered().get(token)
-  return units === undefined || !offering ? units : grossFor(units, offering.fees)
+  return units === undefined || !offering ? units : computeGross(units, offering.fees)
 }
 
 function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
   const units = unitsOf(desk, purchase, token)
-  return units === undefined ? undefined : formatUnits(units, decimalsOf(token, desk.route.config.mints) ?? 0)
+  return units === undefined ? undefined : formatUnits(units, findDecimals(token, desk.route.config.mints) ?? 0)
 }
 
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
@@ -109,7 +109,7 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   // Where wallets can ask us, we draft the transaction; elsewhere they put it together by what the link says.
   const uri = publicUrl?.startsWith('https:')
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
-    : transferLink({ recipient, amount, mint: mintOf(token, mints)?.address, requestId, label })
+    : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label })
   return { uri, rows: encodeQr(uri) }
 }
 
@@ -141,13 +141,13 @@ async function prepare(
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
   const { requestId, recipient } = purchase
   const { mints } = route.config
-  const reference = referenceOf(requestId)
-  const mint = mintOf(token, mints)
+  const reference = deriveReference(requestId)
+  const mint = findMint(token, mints)
   const drafting = await service.cashier.draft({ account, recipient, mint, units, requestId, reference })
   if (drafting.kind === 'transaction') return drafting
   if (drafting.kind === 'short') {
     const short = drafting.of === 'fee' ? 'SOL' : token
-    const people = (amount: bigint) => formatUnits(amount, decimalsOf(short, mints) ?? 0)
+    const people = (amount: bigint) => formatUnits(amount, findDecimals(short, mints) ?? 0)
     return { kind: 'short', token: short, has: people(drafting.has), needs: people(drafting.needs) }
   }
   service.log.warn('payment not drafted', { why: drafting.why })

@@ -4,7 +4,7 @@
  */
 import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
 import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
-import { isPayable, longPrice, noticeOf } from '../../core/checkout/texts.ts'
+import { describeState, isPayable, longPrice } from '../../core/checkout/texts.ts'
 import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './escape.ts'
 
 export interface CheckoutParts {
@@ -73,7 +73,7 @@ function banner({ network }: CheckoutFacts): string {
 }
 
 function notice(facts: CheckoutFacts): string {
-  const told = noticeOf(facts.standing, facts)
+  const told = describeState(facts.standing, facts)
   if (!told) return ''
   const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
   // An empty address is that of the page itself: the link loads it again, script or not.

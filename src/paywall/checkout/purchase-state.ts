@@ -8,7 +8,7 @@ import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encodin
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Capture } from '../../core/payment/history.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Refusal, RefusalCode } from '../../core/payment/refusals.ts'
 import { refusals, refuse } from '../../core/payment/refusals.ts'
 import type { Quote } from '../../core/payment/verify.ts'
@@ -20,8 +20,8 @@ import { openRequest } from '../../core/protocol/request-id.ts'
 import { readFinally, readWithin } from '../claim/verify-on-chain.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
 import type { Route } from '../quote/route.ts'
-import type { Service } from '../runtime/runtime.ts'
-import type { Gates } from './transaction-slot.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { TransactionSlots } from './transaction-slot.ts'
 
 /** A requestId of a route, opened. */
 export interface Purchase {
@@ -36,7 +36,7 @@ export interface Purchase {
 }
 
 /** Where a purchase stands, and by which payment, where there is one to show. */
-export interface Standing {
+export interface PurchaseState {
   readonly state: CheckoutState
   readonly proof?: Omit<Proof, 'claim'>
   /** The transaction that was sent last, where it turned out to be no payment of this purchase. */
@@ -44,7 +44,7 @@ export interface Standing {
 }
 
 /** Undefined for a requestId that is none of this route's. */
-export function openPurchase(service: Service, route: Route, requestId: string): Purchase | undefined {
+export function openPurchase(service: Runtime, route: Route, requestId: string): Purchase | undefined {
   const request = openRequest(requestId)
   if (!request || !route.tags.some((tag) => equalBytes(tag, request.routeTag))) return undefined
   const recognition = service.recognise(request)
@@ -59,9 +59,9 @@ export function openPurchase(service: Service, route: Route, requestId: string):
   }
 }
 
-export interface Standings {
+export interface PurchaseStates {
   /** `hint` is a transaction that somebody says has paid it. */
-  of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<Standing>
+  of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
 }
 
 /**
@@ -73,7 +73,7 @@ const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
 
-export function createStandings(service: Service, route: Route, gates: Gates): Standings {
+export function createPurchaseStates(service: Runtime, route: Route, gates: TransactionSlots): PurchaseStates {
   const { clock, ledger } = service
   const { shelf, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
@@ -87,7 +87,7 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
       books?.captures({ request: purchase.name, order: 'oldest', most: mostListed }),
     ])
     const { amounts } = purchase.request
-    const isFull = ({ token, units }: Capture): boolean => units >= (amounts[token] ?? units + 1n)
+    const isFull = ({ token, units }: PaymentListItem): boolean => units >= (amounts[token] ?? units + 1n)
     const listed = [...seen.filter(isFull), ...seen.filter((one) => !isFull(one))].slice(0, mostCandidates)
     const prefix = foundOf(purchase).length
     const all = [
@@ -133,7 +133,7 @@ export function createStandings(service: Service, route: Route, gates: Gates): S
 }
 
 interface Look {
-  readonly service: Service
+  readonly service: Runtime
   readonly route: Route
   readonly incoming: Incoming
   readonly quote: Quote
@@ -141,7 +141,7 @@ interface Look {
 }
 
 /** What one transaction comes to. */
-async function standingBy({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<Standing> {
+async function standingBy({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<PurchaseState> {
   const { chain, ledger } = service
   const txBytes = decodeSignature(tx)
   if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }

@@ -2,14 +2,14 @@ import { expect, it } from 'vitest'
 import { cookieName } from '../../core/checkout/cookie.ts'
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { prepareMac } from '../../core/encoding/hmac.ts'
+import { prepareHmac } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import { openRequest, sealRequest } from '../../core/protocol/request-id.ts'
-import { outwornCookies } from './stale-cookies.ts'
+import { findStaleCookies } from './stale-cookies.ts'
 
 const place = { target: '/now', isSecure: true }
 const routeTag = Uint8Array.of(1, 2, 3, 4)
-const mac = prepareMac(new Uint8Array(32))
+const mac = prepareHmac(new Uint8Array(32))
 
 /** Its amount says which one it is. */
 function requestId(index: number): string {
@@ -34,7 +34,7 @@ async function clear(count: number, stateOf: (index: number) => CheckoutState['s
   })
   const desk = { stateOf: async (id: string) => stateOf(Number(openRequest(id)?.amounts.USDC)) }
   const incoming = { header: (name: string) => (name === 'cookie' ? cookies.join('; ') : undefined) } as Incoming
-  const names = await outwornCookies({ desks: new Map([[encodeBase58(routeTag), desk]]) }, incoming, place, 150)
+  const names = await findStaleCookies({ desks: new Map([[encodeBase58(routeTag), desk]]) }, incoming, place, 150)
   return names.map((name) => cookies.findIndex((cookie) => cookie.startsWith(name)))
 }
 

@@ -22,7 +22,7 @@ type Worth = (typeof worths)[number]
 const over: readonly CheckoutState['state'][] = ['expired', 'used']
 
 /** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
-export async function outwornCookies(
+export async function findStaleCookies(
   { desks }: { readonly desks: ReadonlyMap<string, Pick<PayDesk, 'stateOf'>> },
   incoming: Incoming,
   place: TicketPlace,

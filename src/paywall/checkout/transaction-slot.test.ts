@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import type { Shelf } from '../../core/ports/kv.ts'
-import type { Cashier, SignedDraft } from '../../core/ports/payment-drafts.ts'
-import { createGates } from './transaction-slot.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
+import type { PaymentDrafts, SignedDraft } from '../../core/ports/payment-drafts.ts'
+import { createTransactionSlots } from './transaction-slot.ts'
 
 const purchase = { name: 'n', claimableUntil: 1 }
 const draft = (signature: string): SignedDraft => ({ wire: signature, signature, slot: 1 })
 
 function setUp() {
   const kept = new Map<string, string>()
-  const shelf: Shelf = {
+  const shelf: KeyValueStore = {
     put: async (name, value) => {
       if (kept.has(name)) return false
       kept.set(name, value)
@@ -31,9 +31,9 @@ function setUp() {
       sent.push(signature)
       return { kind: 'sent' }
     },
-  } as unknown as Cashier
+  } as unknown as PaymentDrafts
   const clock = { now: () => time, monotonic: () => time }
-  const open = () => createGates(shelf, cashier, clock)
+  const open = () => createTransactionSlots(shelf, cashier, clock)
   return {
     open,
     over,

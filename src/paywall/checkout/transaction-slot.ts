@@ -2,8 +2,8 @@
  * One transaction at a time for a purchase: the next goes out only when the one before can no longer land. All servers
  * agree on it, since each has to put its own on the shelf under the next number, and only one can.
  */
-import type { Shelf } from '../../core/ports/kv.ts'
-import type { Cashier, SignedDraft } from '../../core/ports/payment-drafts.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
+import type { PaymentDrafts, SignedDraft } from '../../core/ports/payment-drafts.ts'
 import type { Clock } from '../../core/runtime.ts'
 
 interface Subject {
@@ -11,7 +11,7 @@ interface Subject {
   readonly claimableUntil: number
 }
 
-export interface Gates {
+export interface TransactionSlots {
   /** The transaction that was sent last. */
   current(purchase: Subject): Promise<SignedDraft | undefined>
   /** Whether it failed or can no longer land, or is `vain`: the one that was found to have landed without paying. */
@@ -27,11 +27,11 @@ const resendMs = 2_000
 const fateMs = 1_000
 const mostKept = 1_000
 
-export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates {
+export function createTransactionSlots(shelf: KeyValueStore, cashier: PaymentDrafts, clock: Clock): TransactionSlots {
   const sentAt = new Map<string, number>()
   const over = new Set<string>()
-  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<Cashier['fateOf']> }>()
-  const fateOf: Cashier['fateOf'] = (gate) => {
+  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<PaymentDrafts['fateOf']> }>()
+  const fateOf: PaymentDrafts['fateOf'] = (gate) => {
     const now = clock.monotonic()
     const known = fates.get(gate.signature)
     if (known && now - known.at < fateMs) return known.fate
@@ -43,7 +43,7 @@ export function createGates(shelf: Shelf, cashier: Cashier, clock: Clock): Gates
   const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
   const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
     (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
-  const isOver: Gates['isOver'] = async (gate, vain) => {
+  const isOver: TransactionSlots['isOver'] = async (gate, vain) => {
     if (over.has(gate.signature)) return true
     const isVain = gate.signature === vain
     // That it landed is news since the nodes were asked last.

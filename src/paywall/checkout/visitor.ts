@@ -22,14 +22,14 @@ import { formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
 import type { PayDesk } from '../runtime/pay-desk.ts'
-import type { Service } from '../runtime/runtime.ts'
-import type { Rate } from '../runtime/token-bucket.ts'
-import { createCredits } from '../runtime/token-bucket.ts'
-import type { CheckoutDesk } from './actions.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { BucketRate } from '../runtime/token-bucket.ts'
+import { createTokenBuckets } from '../runtime/token-bucket.ts'
+import type { CheckoutActions } from './actions.ts'
 import { needsSignature } from './actions.ts'
 import { renderCheckout } from './page.ts'
-import type { Purchase, Standing } from './purchase-state.ts'
-import { outwornCookies } from './stale-cookies.ts'
+import type { Purchase, PurchaseState } from './purchase-state.ts'
+import { findStaleCookies } from './stale-cookies.ts'
 
 /** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
 export function isForPeople(incoming: Incoming): boolean {
@@ -46,36 +46,36 @@ function wantsPage(accept: string | undefined): boolean {
 }
 
 /** What a browser's ticket is worth. */
-export interface Found {
+export interface FoundPurchase {
   readonly ticket: Ticket
   readonly purchase: Purchase
-  readonly standing: Standing
+  readonly standing: PurchaseState
   /** What to show for it, where it was paid. */
   readonly proof: Proof | undefined
 }
 
 /** The page, and the price that was made for it, if it is new. */
-export interface Shown {
+export interface ShownPage {
   readonly kind: 'shown'
   readonly answer: Answer
   readonly quoted: Quoted | undefined
 }
 
-export interface CheckoutVisits extends PayDesk {
+export interface CheckoutVisitors extends PayDesk {
   /** Whether this client may have a page now. Others are answered as programs are, which costs next to nothing. */
   mayEnter(incoming: Incoming): boolean
   /** The tickets of this browser for this request, the present one first. */
-  find(incoming: Incoming): Promise<readonly Found[]>
+  find(incoming: Incoming): Promise<readonly FoundPurchase[]>
   /** The page: for the price of a ticket that is still good, or for a new one. */
-  page(incoming: Incoming, found: readonly Found[]): Promise<Shown | Refusal>
+  page(incoming: Incoming, found: readonly FoundPurchase[]): Promise<ShownPage | Refusal>
   /** What the script of a page at a sold address asks: by the ticket of its browser, without which nothing is to be paid. */
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
-export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisits {
+export function createVisitors(service: Runtime, desk: CheckoutActions): CheckoutVisitors {
   const { route } = desk
   const { clock } = service
-  const creditOf = createCredits(clock)
+  const creditOf = createTokenBuckets(clock)
   const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
     const { most, secondsEach } = rates[what]
@@ -145,7 +145,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
   return {
     mayEnter: (incoming) => spend(incoming, 'page'),
     find: async (incoming) => {
-      const found: Found[] = []
+      const found: FoundPurchase[] = []
       for (const ticket of readTickets(incoming.header('cookie'), placeOf(incoming))) {
         const purchase = await openTicket(ticket, incoming)
         if (!purchase) continue
@@ -171,7 +171,7 @@ export function createVisits(service: Service, desk: CheckoutDesk): CheckoutVisi
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
       }
       const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
-      const outworn = await outwornCookies(service, incoming, place, cookie.indexOf(';'))
+      const outworn = await findStaleCookies(service, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
       const page = pageOf(service, desk, current.purchase, facts)
       const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
@@ -219,7 +219,7 @@ function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded
 }
 
 /** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
-const rates: Readonly<Record<'page' | 'question' | 'payment', Rate>> = {
+const rates: Readonly<Record<'page' | 'question' | 'payment', BucketRate>> = {
   page: { most: 60, secondsEach: 0.5 },
   question: { most: 120, secondsEach: 0.2 },
   payment: { most: 30, secondsEach: 2 },
@@ -230,12 +230,15 @@ const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
 /** Payments that will not open the door. */
 const lost: readonly CheckoutState['state'][] = ['late', 'short', 'wrong']
 
-function stateOf({ standing }: Found): CheckoutState['state'] {
+function stateOf({ standing }: FoundPurchase): CheckoutState['state'] {
   return standing.state.state
 }
 
 /** The ticket to show again, and whether it is good for another time. */
-function choose(found: readonly Found[], now: number): { readonly shown: Found | undefined; readonly isGood: boolean } {
+function choose(
+  found: readonly FoundPurchase[],
+  now: number,
+): { readonly shown: FoundPurchase | undefined; readonly isGood: boolean } {
   // Something is on its way, or the price stands. What was used up begins anew.
   const onItsWay = found.find((one) => lasting.includes(stateOf(one)))
   const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && stateOf(one) !== 'used')
@@ -265,7 +268,7 @@ interface Scene {
   readonly after: CheckoutFacts['after']
 }
 
-function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene: Scene): CheckoutFacts {
+function factsOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, scene: Scene): CheckoutFacts {
   const { config } = desk.route
   const { network } = service.config
   const { request, requestId, recipient } = purchase
@@ -290,7 +293,7 @@ function factsOf(service: Service, desk: CheckoutDesk, purchase: Purchase, scene
 }
 
 /** The document, under a policy by which only its own script runs and nothing is loaded from elsewhere. */
-function pageOf(service: Service, desk: CheckoutDesk, purchase: Purchase, facts: CheckoutFacts): Answer {
+function pageOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
   const nonce = encodeBase64url(crypto.getRandomValues(new Uint8Array(18)))
   const first = facts.tokens[0]?.token ?? desk.route.config.pricing.token
   const view = desk.view(purchase, first) ?? { uri: '', rows: [] }

@@ -10,21 +10,21 @@ import type { Incoming } from '../../core/encoding/http.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
 import { decimalsIn } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { worthOf } from '../../core/money/valuation.ts'
+import { computeValue } from '../../core/money/valuation.ts'
 import type { Allowance } from '../../core/payment/allowance.ts'
 import { firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { PaymentOption, Quote } from '../../core/payment/verify.ts'
-import type { Grant, PaymentRecord, Standing, Take } from '../../core/ports/ledger.ts'
+import type { Grant, PaymentRecord, PaymentStatus, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
-import { endpointOf } from '../config/endpoint.ts'
+import { nameEndpoint } from '../config/endpoint.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
 import { notePending } from './observed-payments.ts'
-import type { Case, Read } from './verify-on-chain.ts'
+import type { ChainRead, Claim } from './verify-on-chain.ts'
 import { readFinally, readPayment, readWithin } from './verify-on-chain.ts'
 
 const signatureAgeSeconds = 300
@@ -49,7 +49,7 @@ export interface Admission {
 }
 
 /** Decides whether a proof opens the door, and if so takes the grant. */
-export function admit(visit: Case): Promise<Admission | Refusal> {
+export function admit(visit: Claim): Promise<Admission | Refusal> {
   const { service, route } = visit
   const { clock, meter, trace } = service
   const askedAt = clock.monotonic()
@@ -61,7 +61,7 @@ export function admit(visit: Case): Promise<Admission | Refusal> {
   })
 }
 
-async function decideOrRefuse(visit: Case): Promise<Admission | Refusal> {
+async function decideOrRefuse(visit: Claim): Promise<Admission | Refusal> {
   try {
     return await decide(visit)
   } catch (error) {
@@ -71,7 +71,7 @@ async function decideOrRefuse(visit: Case): Promise<Admission | Refusal> {
   }
 }
 
-async function decide(visit: Case): Promise<Admission | Refusal> {
+async function decide(visit: Claim): Promise<Admission | Refusal> {
   const { service, route, proof } = visit
   const request = openRequest(proof.requestId)
   if (!request) return refuse('unknown_request')
@@ -81,7 +81,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   const mismatch = (await checkBinding(visit, request)) ?? checkClaim(visit, request)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
   await service.ending.get(proof.tx)
-  let standing: Standing | undefined
+  let standing: PaymentStatus | undefined
   if (recognition.kind === 'unknown_key') {
     // A registered requestId was authentic when it was registered, whatever became of its key.
     standing = await service.ledger.peek(proof.txBytes)
@@ -103,7 +103,7 @@ async function decide(visit: Case): Promise<Admission | Refusal> {
   return register(visit, request, recognition.recipient, name, standing?.state === 'reverted')
 }
 
-async function checkBinding({ service, route, incoming }: Case, request: OpenedRequest): Promise<Refusal | undefined> {
+async function checkBinding({ service, route, incoming }: Claim, request: OpenedRequest): Promise<Refusal | undefined> {
   if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
     return refuse(service.routeOf(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
   }
@@ -112,7 +112,7 @@ async function checkBinding({ service, route, incoming }: Case, request: OpenedR
   return bindings.some((tag) => equalBytes(tag, request.bindingTag)) ? undefined : refuse('binding_mismatch')
 }
 
-function checkClaim({ service, proof }: Case, request: OpenedRequest): Refusal | undefined {
+function checkClaim({ service, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.claimTag) {
     if (proof.claim === undefined) return refuse('claim_required')
     const tag = service.tags.claim(hashClaim(proof.claim))
@@ -127,13 +127,13 @@ function checkClaim({ service, proof }: Case, request: OpenedRequest): Refusal |
 }
 
 /** The chain's time while the clock is wrong: a wrong clock must not refuse a payment for good. */
-function presentMs({ clock, clockCheck }: Case['service']): number {
+function presentMs({ clock, clockCheck }: Claim['service']): number {
   return clock.now() - clockCheck.aheadMs()
 }
 
 type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
 
-function judgeStanding({ service, proof }: Case, standing: Standing, name: string): KnownPayment {
+function judgeStanding({ service, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
   if (standing.state === 'late') return { kind: 'unregistered' }
   if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
   if (standing.request !== name) return refuse('payment_replay')
@@ -143,7 +143,7 @@ function judgeStanding({ service, proof }: Case, standing: Standing, name: strin
 }
 
 /** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
-function checkSignature({ service, route, incoming, proof }: Case, request: OpenedRequest): Refusal | undefined {
+function checkSignature({ service, route, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
   const { genesis } = service
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
@@ -159,7 +159,7 @@ function checkSignature({ service, route, incoming, proof }: Case, request: Open
  * anybody could sign for anybody as soon as a payment is registered.
  */
 async function checkSigner(
-  visit: Case,
+  visit: Claim,
   request: OpenedRequest,
   recipients: readonly string[],
 ): Promise<Refusal | undefined> {
@@ -174,13 +174,13 @@ async function checkSigner(
   return refusal
 }
 
-async function quoteFor({ service, route, proof }: Case, request: OpenedRequest, recipient: string): Promise<Quote> {
+async function quoteFor({ service, route, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
   const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
 }
 
 async function register(
-  visit: Case,
+  visit: Claim,
   request: OpenedRequest,
   recipient: string,
   name: string,
@@ -195,7 +195,7 @@ async function register(
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote = await quoteFor(visit, request, recipient)
-  const read: Read = (...call) => readFinally(...call, wasReverted)
+  const read: ChainRead = (...call) => readFinally(...call, wasReverted)
   const verdict = await readWithin(visit, quote, read)
   if (verdict.kind === 'refused') {
     notePending(visit, request, recipient, name, verdict.code)
@@ -216,7 +216,7 @@ async function register(
     finality: verdict.finality,
     paidAt: verdict.paidAt,
     usableUntil: usableUntilOf(visit, request.allowance, claimable),
-    endpoint: endpointOf(route.config.endpoint, incoming),
+    endpoint: nameEndpoint(route.config.endpoint, incoming),
     ...(await appraise(visit, paid.option, paid.received, verdict.paidAt)),
   }
   if (verdict.kind === 'late') {
@@ -232,27 +232,27 @@ async function register(
 }
 
 /** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
-async function appraise({ service, route }: Case, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
+async function appraise({ service, route }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
   const { reportToken } = service.config
   const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
   const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
-  return { worth: worthOf({ token, units, decimals }, reportToken, found.table), rates }
+  return { worth: computeValue({ token, units, decimals }, reportToken, found.table), rates }
 }
 
 /** One request is claimed once. What is used little by little may be used for longer. */
-function usableUntilOf({ service, route }: Case, allowance: Allowance, claimable: number): number {
+function usableUntilOf({ service, route }: Claim, allowance: Allowance, claimable: number): number {
   if (isOneRequest(allowance)) return claimable
   const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
   const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
   return Math.max(claimable, Math.floor(service.clock.now() + lifeMs))
 }
 
-type PaymentFacts = Pick<Standing, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
+type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
 
 async function take(
-  { service, route, incoming, proof }: Case,
+  { service, route, incoming, proof }: Claim,
   name: string,
-  facts: PaymentFacts & Partial<Pick<Standing, 'remaining'>>,
+  facts: PaymentFacts & Partial<Pick<PaymentStatus, 'remaining'>>,
   payment?: PaymentRecord,
 ): Promise<Admission | Refusal> {
   const takenAt = service.clock.monotonic()

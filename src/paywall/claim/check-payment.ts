@@ -3,7 +3,7 @@
  * rules are those of the paywall; nothing is consumed.
  */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
-import { prepareMac } from '../../core/encoding/hmac.ts'
+import { prepareHmac } from '../../core/encoding/hmac.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { Amounts, MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
@@ -156,7 +156,7 @@ function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recip
   const key = request && parts.keyring?.sealKeys.get(request.keyId)
   const bytes = decodeAddress(recipient)
   if (!request || !key || !bytes) return false
-  return isAuthentic(request, prepareMac(key, sealContext(parts.network, parts.service, bytes)))
+  return isAuthentic(request, prepareHmac(key, sealContext(parts.network, parts.service, bytes)))
 }
 
 async function quoteFor(

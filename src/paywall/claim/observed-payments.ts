@@ -2,36 +2,36 @@
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, mintOf } from '../../core/money/tokens.ts'
+import { findDecimals, findMint } from '../../core/money/tokens.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import type { Effect, Transfer } from '../../core/payment/verify.ts'
-import { creditOf, isOwnDoing } from '../../core/payment/verify.ts'
+import { computeCredit, isSignedByOwner } from '../../core/payment/verify.ts'
 import type { Journal, Mark, Sighting } from '../../core/ports/journal.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { RouteConfig } from '../config/config.ts'
-import { endpointOf } from '../config/endpoint.ts'
+import { nameEndpoint } from '../config/endpoint.ts'
 import { claimableUntil, paymentWindow } from '../quote/requirements.ts'
-import type { Service, WatchedAccount } from '../runtime/runtime.ts'
-import type { Case } from './verify-on-chain.ts'
+import type { Runtime, WatchedAccount } from '../runtime/runtime.ts'
+import type { Claim } from './verify-on-chain.ts'
 
 /** Has payments to a route's recipients read as they land. */
-export async function watchRoute(service: Service, config: RouteConfig): Promise<void> {
+export async function watchRoute(service: Runtime, config: RouteConfig): Promise<void> {
   if (!config.verifyOnChain || !service.config.watch) return
   for (const recipient of [config.recipient, ...config.retiredRecipients]) {
     for (const token of config.acceptedMints) {
-      const mint = mintOf(token, config.mints)
+      const mint = findMint(token, config.mints)
       const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
-      const decimals = decimalsOf(token, config.mints) ?? 0
+      const decimals = findDecimals(token, config.mints) ?? 0
       service.watched.set(destination, { recipient, token, decimals, asset: mint?.address ?? 'SOL' })
       service.chain.watch(destination)
     }
   }
 }
 
-export async function noteSightings(
-  service: Service,
+export async function recordObservations(
+  service: Runtime,
   journal: Journal,
   effects: readonly Effect[],
   read?: { readonly address: string; readonly mark: Mark },
@@ -61,7 +61,7 @@ interface Seen {
 }
 
 /** What came to a watched account, and what for, as far as the payment's memos tell. */
-function sightingOf(service: Service, effect: Effect): Seen | undefined {
+function sightingOf(service: Runtime, effect: Effect): Seen | undefined {
   const tx = decodeSignature(effect.signature)
   if (!tx || effect.failed) return undefined
   const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(service, effect, transfer) ?? [])
@@ -97,14 +97,14 @@ interface Arrival {
   readonly purposes: readonly Purpose[]
 }
 
-function arrivalOf(service: Service, effect: Effect, transfer: Transfer): Arrival | undefined {
+function arrivalOf(service: Runtime, effect: Effect, transfer: Transfer): Arrival | undefined {
   const { asset, destination, authority } = transfer
   const account = service.watched.get(destination)
   if (account?.asset !== asset) return undefined
   const { recipient, token } = account
   // What the recipient did itself, such as an exchange, is no payment that could be sent back.
-  if (isOwnDoing(effect, recipient)) return undefined
-  const received = creditOf(effect, recipient, asset, authority)
+  if (isSignedByOwner(effect, recipient)) return undefined
+  const received = computeCredit(effect, recipient, asset, authority)
   const purposes = transfer.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
   return { transfer, account, received, purposes }
 }
@@ -130,7 +130,7 @@ const nothing: Purpose = {
 }
 
 /** What a payment with this memo is for, and until when it can be claimed. Undefined for what is no requestId of ours. */
-function purposeOf(service: Service, memo: string, token: TokenCode): Purpose | undefined {
+function purposeOf(service: Runtime, memo: string, token: TokenCode): Purpose | undefined {
   const request = openRequest(memo)
   if (!request || service.recognise(request).kind !== 'sealed') return undefined
   const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
@@ -147,7 +147,7 @@ const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chai
  * many wait: it is for people who look, and the proof comes again.
  */
 export function notePending(
-  { service, route, incoming, proof }: Case,
+  { service, route, incoming, proof }: Claim,
   request: OpenedRequest,
   recipient: string,
   name: string,
@@ -166,7 +166,7 @@ export function notePending(
     received,
     slot: 0,
     paidAt: Math.floor(service.clock.now()),
-    endpoint: endpointOf(route.config.endpoint, incoming),
+    endpoint: nameEndpoint(route.config.endpoint, incoming),
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
     required: received,
     payableUntil: paymentWindow(request).notAfter * 1000,

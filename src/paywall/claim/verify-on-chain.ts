@@ -11,28 +11,36 @@ import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
-import type { Service } from '../runtime/runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 /** A proof that was shown to a route. */
-export interface Case {
-  readonly service: Service
+export interface Claim {
+  readonly service: Runtime
   readonly route: Route
   readonly incoming: Incoming
   readonly proof: Proof
 }
 
 /** A verdict with when and where the payment landed, and how sure the chain is of it. */
-export type Landed<Verdict> = Verdict & {
+export type LandedPayment<Verdict> = Verdict & {
   readonly slot: number
   readonly paidAt: number
   readonly finality: Commitment
 }
 
 /** What a payment came to, as the nodes tell it. */
-export type Read = (visit: Case, quote: Quote, options: ReadOptions) => Promise<Landed<Paid | Late> | Refusal>
+export type ChainRead = (
+  visit: Claim,
+  quote: Quote,
+  options: ReadOptions,
+) => Promise<LandedPayment<Paid | Late> | Refusal>
 
 /** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
-export async function readWithin(visit: Case, quote: Quote, read: Read): Promise<Landed<Paid | Late> | Refusal> {
+export async function readWithin(
+  visit: Claim,
+  quote: Quote,
+  read: ChainRead,
+): Promise<LandedPayment<Paid | Late> | Refusal> {
   const { service, route, incoming, proof } = visit
   if (!route.config.verifyOnChain) return readPayment(visit, quote, {})
   const isSeen = service.chain.seen(proof.tx) !== undefined
@@ -54,13 +62,13 @@ export async function readWithin(visit: Case, quote: Quote, read: Read): Promise
 }
 
 /** An outage is not the client's fault, and what is not final was paid. */
-function isUseful(verdict: Landed<Paid | Late> | Refusal): boolean {
+function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
   if (verdict.kind !== 'refused' || verdict.code === 'tx_not_final') return true
   return refusals[verdict.code].status === 503 && !verdict.isCostly
 }
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
-export async function readFinally(visit: Case, quote: Quote, options: ReadOptions, wasReverted: boolean) {
+export async function readFinally(visit: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
   const { service, route } = visit
   const verdict = await readPayment(visit, quote, options)
   if (verdict.kind !== 'paid') return verdict
@@ -74,7 +82,7 @@ export async function readFinally(visit: Case, quote: Quote, options: ReadOption
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 
-export const readPayment: Read = async ({ service, route, proof }, quote, options) => {
+export const readPayment: ChainRead = async ({ service, route, proof }, quote, options) => {
   if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
   const reading = await service.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')
@@ -96,7 +104,7 @@ export const readPayment: Read = async ({ service, route, proof }, quote, option
 }
 
 /** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
-function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Landed<Paid> | Refusal {
+function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): LandedPayment<Paid> | Refusal {
   const option = quote.options.find(({ token }) => token === route.config.pricing.token) ?? quote.options[0]
   if (!option) return refuse('route_unknown')
   const landed = { slot: 0, paidAt: now, finality: 'finalized' } as const

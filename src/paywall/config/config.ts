@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import { readKeyring } from '../../core/protocol/keyring.ts'
@@ -21,7 +21,7 @@ import type { FreeQuota, Pricing } from './pricing.ts'
 import { readFree, readPricing } from './pricing.ts'
 import type { RatesConfig } from './rates.ts'
 import { readRatesOption } from './rates.ts'
-import type { Read } from './schema.ts'
+import type { OptionsReading } from './schema.ts'
 import { describe, explain, schema } from './schema.ts'
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
@@ -132,7 +132,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
   return complete(reading.data, locate)
 }
 
-function complete(read: Read, locate: (problem: string) => string): Config {
+function complete(read: OptionsReading, locate: (problem: string) => string): Config {
   const problems: string[] = []
   const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
   const rates = readRatesOption(read.rates, read.network, problems)
@@ -147,7 +147,7 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   const { recipient, retired } = read
   return Object.freeze({
-    service: serviceConfigOf(read, keyring),
+    service: readServiceConfig(read, keyring),
     route: Object.freeze({
       recipient,
       pricing,
@@ -187,9 +187,9 @@ function complete(read: Read, locate: (problem: string) => string): Config {
   })
 }
 
-type ServiceRead = Pick<Read, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
+type ServiceRead = Pick<OptionsReading, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
 
-export function serviceConfigOf(read: ServiceRead, keyring: Keyring | undefined): ServiceConfig {
+export function readServiceConfig(read: ServiceRead, keyring: Keyring | undefined): ServiceConfig {
   const { network, ledger, service, watch, reportToken } = read
   const rpc = typeof read.rpc === 'string' ? [read.rpc] : (read.rpc ?? publicNodes[network])
   return Object.freeze({ network, rpc, ledger, keyring, service, watch, reportToken })
@@ -214,7 +214,7 @@ export function checkService({ network, ledger, secret, rpc }: ServiceRead, prob
   }
 }
 
-function checkNetwork(read: Read, problems: string[]): void {
+function checkNetwork(read: OptionsReading, problems: string[]): void {
   const { network, verifyOnChain } = read
   checkService(read, problems)
   if (network === 'mainnet' && !verifyOnChain)
@@ -223,7 +223,7 @@ function checkNetwork(read: Read, problems: string[]): void {
 
 /** What is accepted must have a mint, and a rate where the price is in another token. */
 function checkTokens(
-  read: Read,
+  read: OptionsReading,
   { token, decimals, price }: Pricing,
   accepted: readonly TokenCode[],
   mints: MintTable,
@@ -234,7 +234,7 @@ function checkTokens(
   const units = typeof price === 'bigint' && price > 0n ? price : 1n
   const amounts = rates.kind === 'fixed' && convertAll({ token, units, decimals }, accepted, mints, rates.table)
   for (const code of accepted) {
-    if (decimalsOf(code, mints) === undefined) {
+    if (findDecimals(code, mints) === undefined) {
       if (code !== token)
         problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
     } else if (amounts && amounts[code] === undefined) {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { formatNumber, parseUnits } from '../../core/money/money.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
 import type { ConversionRules } from '../../core/payouts/conversion.ts'
 import { usualConversionLimits, usualSolKept } from '../../core/payouts/conversion.ts'
 import type { AccountKey } from './options.ts'
@@ -82,7 +82,7 @@ export function readConversion(
   }
   const tokens = acceptedMints.filter((token) => token !== settlementToken)
   if (tokens.length === 0) return undefined
-  if (decimalsOf(settlementToken, mints) === undefined)
+  if (findDecimals(settlementToken, mints) === undefined)
     problems.push(
       `mints.${settlementToken}: ${settlementToken} has no mint on ${network}; give its address and decimals`,
     )
@@ -124,7 +124,7 @@ function readAmounts(
   const entries = tokenCodes.flatMap((token) => {
     const value = given?.[token]
     if (value === undefined) return []
-    const decimals = decimalsOf(token, mints)
+    const decimals = findDecimals(token, mints)
     const text = typeof value === 'number' ? formatNumber(value) : value
     const units = text === undefined || decimals === undefined ? undefined : parseUnits(text, decimals)
     if (units !== undefined && units >= least) return [[token, units] as const]

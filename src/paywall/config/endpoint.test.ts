@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { endpointOf, parseEndpoint } from './endpoint.ts'
+import { nameEndpoint, parseEndpoint } from './endpoint.ts'
 
 describe('the option endpoint', () => {
   it.each([
@@ -26,10 +26,10 @@ describe('the endpoint of a request', () => {
     ['/a\u0007b', '/a_b'],
     ['/\u202egnp.exe', '/_gnp.exe'],
   ])('%s', (target, expected) => {
-    expect(endpointOf(undefined, { target })).toBe(expected)
+    expect(nameEndpoint(undefined, { target })).toBe(expected)
   })
 
   it('is the name that the provider gave', () => {
-    expect(endpointOf(parseEndpoint('GET /users/:id'), { target: '/users/7?x' })).toBe('/users/:id')
+    expect(nameEndpoint(parseEndpoint('GET /users/:id'), { target: '/users/7?x' })).toBe('/users/:id')
   })
 })

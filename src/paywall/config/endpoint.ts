@@ -16,7 +16,7 @@ export function parseEndpoint(text: string): NamedEndpoint | undefined {
 }
 
 /** The path without its query. It is somebody else's text, so it is cut, and what is not plain stays percent-encoded. */
-export function endpointOf(named: NamedEndpoint | undefined, { target }: Pick<Incoming, 'target'>): string {
+export function nameEndpoint(named: NamedEndpoint | undefined, { target }: Pick<Incoming, 'target'>): string {
   if (named) return named.path
   const end = target.search(/[?#]/)
   return (end < 0 ? target : target.slice(0, end)).slice(0, longestPath).replace(/[^\x21-\x7e]/g, '_')

@@ -3,7 +3,7 @@ import { readPrice } from '../../core/money/price.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
 
 /** What is asked of a payment before it is accepted. */
 export interface FinalityRule {
@@ -30,7 +30,7 @@ export type FinalityAt = (rates: RateTable) => FinalityRule
 
 /** In all tokens, because a quote in one that is no longer accepted may still be paid. */
 export function readFinality(read: FinalityOptions, mints: MintTable, problems: string[]): FinalityAt {
-  const decimals = decimalsOf(read.token, mints) ?? 0
+  const decimals = findDecimals(read.token, mints) ?? 0
   const limitOf = (option: string, value: unknown): Amount | undefined => {
     if (value === undefined) return undefined
     const units = isNothing(value) ? 0n : readLimit(option, value, read.token, decimals, problems)

@@ -1,7 +1,7 @@
 /** Reads what a provider says about prices: `price`, `per`, `size`, `prepay` and `free`. */
 import { readPrice } from '../../core/money/price.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf } from '../../core/money/tokens.ts'
+import { findDecimals } from '../../core/money/tokens.ts'
 import type { Allowance } from '../../core/payment/allowance.ts'
 import { isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from './binding.ts'
@@ -24,7 +24,7 @@ const mostPrepay = Number(mostBytesAhead / megabyte)
 
 export function readPricing(read: PricingOptions, mints: MintTable, problems: string[]): Pricing {
   const { token, network } = read
-  const decimals = decimalsOf(token, mints)
+  const decimals = findDecimals(token, mints)
   if (decimals === undefined)
     problems.push(`mints.${token}: ${token} has no mint on ${network}; give its address and decimals`)
   const price = decimals === undefined ? 0n : readPriceOption(read.price, token, decimals, problems)

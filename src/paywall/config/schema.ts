@@ -128,7 +128,7 @@ export const schema = z.strictObject({
     .custom<Log>((value) => typeof value === 'object' && value !== null, 'must be { info, warn, error }')
     .optional(),
 })
-export type Read = z.infer<typeof schema>
+export type OptionsReading = z.infer<typeof schema>
 
 /** Options that may hold a password or a key, also where they are wrong. */
 const unshown: readonly unknown[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
-import { createByteGauge, createFileGauge } from './byte-quota.ts'
+import { createByteQuota, createFileQuota } from './byte-quota.ts'
 
 const grant = (amount: bigint): Grant => ({ tx: new Uint8Array(64), fence: 1n, amount, from: 0n })
 const log = { info: () => {}, warn: () => {}, error: () => {} }
@@ -20,7 +20,7 @@ function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | 
     const left = total - used
     return more < left ? more : left
   }
-  const gauge = createByteGauge({
+  const gauge = createByteQuota({
     grant: grant(first),
     ledger: { advance } as Ledger,
     log,
@@ -32,7 +32,7 @@ function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | 
 
 describe('of a file', () => {
   it('gives what the grant says, and then no more', async () => {
-    const gauge = createFileGauge(10n)
+    const gauge = createFileQuota(10n)
     expect([gauge.take(4), gauge.take(4), gauge.take(4), gauge.take(4)]).toEqual([4, 4, 2, 0])
     expect(gauge.sent()).toBe(10)
     expect(await gauge.more()).toBe(false)

@@ -7,7 +7,7 @@
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Log } from '../../core/runtime.ts'
 
-export interface Gauge {
+export interface ByteQuota {
   /** Takes bytes for sending; fewer where that is all that is held at this moment. */
   take(bytes: number): number
   /** Resolves when more may be taken, or, with false, when there is no more. */
@@ -20,7 +20,7 @@ export interface Gauge {
 const largestSlice = 67_108_864
 const growth = 4
 
-export function createFileGauge(amount: bigint): Gauge {
+export function createFileQuota(amount: bigint): ByteQuota {
   let sent = 0
   return {
     take: (bytes) => {
@@ -33,7 +33,7 @@ export function createFileGauge(amount: bigint): Gauge {
   }
 }
 
-export interface ByteGaugeParts {
+export interface ByteQuotaParts {
   readonly grant: Grant
   readonly ledger: Ledger
   readonly log: Log
@@ -41,7 +41,7 @@ export interface ByteGaugeParts {
   readonly lose: (why: string) => void
 }
 
-export function createByteGauge(parts: ByteGaugeParts): Gauge {
+export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
   const { grant, ledger, log, isAlive, lose } = parts
   let sent = 0
   let limit = Number(grant.amount)

@@ -2,14 +2,14 @@
 import { refuse } from '../../core/payment/refusals.ts'
 import type { Grant } from '../../core/ports/ledger.ts'
 import type { Admission } from '../claim/admit.ts'
-import type { Case } from '../claim/verify-on-chain.ts'
+import type { Claim } from '../claim/verify-on-chain.ts'
 import { corsHeaders } from '../quote/cors.ts'
-import type { Gate, Sale } from './delivery-events.ts'
-import { factsOf, headersFor, isCrossOrigin, tellEnded, tellVerified } from './delivery-events.ts'
+import type { Gate, PaidDelivery } from './delivery-events.ts'
+import { emitEnded, emitVerified, formatHeaders, isCrossOrigin, readFacts } from './delivery-events.ts'
 import type { Pass, PaymentFacts } from './pass.ts'
 import { openPass } from './pass.ts'
-import type { Said } from './window-cache.ts'
-import { nothingSaid } from './window-cache.ts'
+import type { ReceiptCache } from './window-cache.ts'
+import { createReceiptCache } from './window-cache.ts'
 import { openWindowPass } from './window-pass.ts'
 
 /**
@@ -26,7 +26,7 @@ interface Mark {
 type Marked = { [mark]?: Mark }
 
 /** Which paywall let a request in: the same one mounted twice must not take the payment for a rival's. */
-export function gateOf(request: object): Gate | undefined {
+export function findGate(request: object): Gate | undefined {
   return (request as Marked)[mark]?.gate
 }
 
@@ -45,15 +45,20 @@ export function paymentOf(request: object): PaymentFacts | undefined {
 }
 
 /** `said` is what was said of the same payment to the same request before. */
-export function passFor(gate: Gate, visit: Case, admission: Admission, said: Said = nothingSaid()): Pass {
-  const sale: Sale = { gate, visit, admission, said }
-  tellVerified(sale)
+export function openPassFor(
+  gate: Gate,
+  visit: Claim,
+  admission: Admission,
+  said: ReceiptCache = createReceiptCache(),
+): Pass {
+  const sale: PaidDelivery = { gate, visit, admission, said }
+  emitVerified(sale)
   const pass = admission.grant ? openGrantPass(sale, admission.grant) : openWindowPass(sale)
   markAdmitted(visit.incoming.request, gate, pass.facts)
   return pass
 }
 
-function openGrantPass(sale: Sale, grant: Grant): Pass {
+function openGrantPass(sale: PaidDelivery, grant: Grant): Pass {
   const { gate, visit, admission } = sale
   const { service, route, incoming, proof } = visit
   const finished = gate.running.begin(() => pass.lose('the service is stopping'))
@@ -66,14 +71,14 @@ function openGrantPass(sale: Sale, grant: Grant): Pass {
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
-    facts: () => factsOf(sale),
+    facts: () => readFacts(sale),
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
       return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(visit) && corsHeaders) } }
     },
-    headersFor: (status) => headersFor(sale, status),
+    headersFor: (status) => formatHeaders(sale, status),
     onEnd: (consequence, recorded) => {
-      tellEnded(sale, consequence)
+      emitEnded(sale, consequence)
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)

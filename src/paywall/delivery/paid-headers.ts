@@ -3,7 +3,7 @@ import { allowanceHeader, formatAllowanceLeft, isOneRequest } from '../../core/p
 import { statusHeader } from '../../core/payment/delivery.ts'
 import { formatReceipt, receiptHeader } from '../../core/protocol/receipt.ts'
 import type { Admission } from '../claim/admit.ts'
-import type { Case } from '../claim/verify-on-chain.ts'
+import type { Claim } from '../claim/verify-on-chain.ts'
 
 /** A longer address is not repeated in a receipt, and there is none then. */
 const longestResource = 1_024
@@ -11,7 +11,7 @@ const longestResource = 1_024
 /** `amount` is what was received, for people: "0.01". */
 export function paidHeaders(
   status: number,
-  { service, route, incoming, proof }: Case,
+  { service, route, incoming, proof }: Claim,
   admission: Admission,
   amount: string,
 ): Readonly<Record<string, string>> {

@@ -10,13 +10,13 @@ import type { Answer } from '../../core/encoding/http.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { Consequence, Ending } from '../../core/payment/delivery.ts'
-import { consequenceOf, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
+import { computeConsequence, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Envelope } from '../config/envelope.ts'
-import type { Gauge } from './byte-quota.ts'
-import { createByteGauge, createFileGauge } from './byte-quota.ts'
+import type { ByteQuota } from './byte-quota.ts'
+import { createByteQuota, createFileQuota } from './byte-quota.ts'
 import { holdLease, holdUntil } from './lease.ts'
 
 /** The beginning of a response, as far as it matters here. */
@@ -37,7 +37,7 @@ export interface Beginning {
   /** How long its body is now, where it is cut. */
   readonly length?: number
   /** Measures the body; undefined where it may be as long as it likes. */
-  readonly gauge?: Gauge
+  readonly gauge?: ByteQuota
   /** To be sent instead of the handler's response, of which nothing may be sent. */
   readonly instead?: Answer
 }
@@ -99,7 +99,7 @@ export function openPass(parts: PassParts): Pass {
   // A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer.
   const lease = unit === 'second' ? holdUntil(held, admission.usableUntil + leaseMs, clock) : held
   let status: number | undefined
-  let gauge: Gauge | undefined
+  let gauge: ByteQuota | undefined
   let isWhole = true
   let ended = false
 
@@ -120,10 +120,10 @@ export function openPass(parts: PassParts): Pass {
     }
   }
   const isAlive = (): boolean => !ended && lease.isAlive()
-  const openGauge = (): Gauge | undefined => {
-    if (unit === 'file') return createFileGauge(grant.amount)
+  const openGauge = (): ByteQuota | undefined => {
+    if (unit === 'file') return createFileQuota(grant.amount)
     if (unit !== 'byte') return undefined
-    return createByteGauge({ grant, ledger, log, isAlive, lose: lease.lose })
+    return createByteQuota({ grant, ledger, log, isAlive, lose: lease.lose })
   }
   /** What was used of the grant, counted from its beginning. */
   const usedFor = (consequence: Consequence): bigint => {
@@ -177,7 +177,7 @@ export function openPass(parts: PassParts): Pass {
       lease.stop()
       const sent = gauge?.sent() ?? bodyBytes
       const consequence =
-        isOurs && unit !== 'byte' ? 'release' : consequenceOf({ unit, method, status, bodyBytes: sent, ending })
+        isOurs && unit !== 'byte' ? 'release' : computeConsequence({ unit, method, status, bodyBytes: sent, ending })
       parts.onEnd(consequence, record(consequence, usedFor(consequence)))
     },
     lose: lease.lose,

@@ -11,7 +11,7 @@ import type { RouteConfig } from '../config/config.ts'
 import type { HeaderPairs, PaymentFacts } from './pass.ts'
 
 /** What answers for a payment have in common, made for the first of them. */
-export interface Said {
+export interface ReceiptCache {
   /** The headers of a good answer, signed. */
   headers: HeaderPairs | undefined
   facts: PaymentFacts | undefined
@@ -21,7 +21,7 @@ export interface Said {
   endpoint: string | undefined
 }
 
-export function nothingSaid(): Said {
+export function createReceiptCache(): ReceiptCache {
   return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
 }
 
@@ -29,7 +29,7 @@ export interface OpenWindow {
   readonly proof: Proof
   readonly admission: Admission
   /** The same for all answers of this second. */
-  readonly said: Said
+  readonly said: ReceiptCache
 }
 
 export interface OpenWindows {
@@ -80,7 +80,7 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       const { method, target } = incoming
       if (!ofProof.has(target)) count += 1
       const until = clock.monotonic() + keptMs
-      ofProof.set(target, { proof, admission, said: nothingSaid(), until, method, origin: incoming.origin() })
+      ofProof.set(target, { proof, admission, said: createReceiptCache(), until, method, origin: incoming.origin() })
     },
     clear,
   }

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { PaywallEvent } from '../config/events.ts'
 import { createDeadlines } from '../runtime/deadlines.ts'
-import { createRunning } from '../runtime/in-flight.ts'
-import type { Sale } from './delivery-events.ts'
-import { nothingSaid } from './window-cache.ts'
+import { createInFlight } from '../runtime/in-flight.ts'
+import type { PaidDelivery } from './delivery-events.ts'
+import { createReceiptCache } from './window-cache.ts'
 import { openWindowPass } from './window-pass.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }))
@@ -16,7 +16,7 @@ function open() {
   const clock = { now: () => Date.now(), monotonic: () => Date.now() }
   const events: PaywallEvent[] = []
   const used: string[] = []
-  const running = createRunning()
+  const running = createInFlight()
   const deadlines = createDeadlines(clock)
   const watched = new Set<() => void>()
   const sale = {
@@ -47,9 +47,9 @@ function open() {
       payer: 'p',
       first: false,
     },
-    said: nothingSaid(),
+    said: createReceiptCache(),
   }
-  const pass = openWindowPass(sale as unknown as Sale)
+  const pass = openWindowPass(sale as unknown as PaidDelivery)
   const lost = vi.fn()
   pass.onLost(lost)
   const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))

@@ -4,12 +4,12 @@
  * Nothing is held of a window, so nothing is renewed while the response runs and nothing written down at its end. What is
  * left to lose is its time; a response that is nearly through is let go on for a lease longer.
  */
-import { consequenceOf } from '../../core/payment/delivery.ts'
-import type { Sale } from './delivery-events.ts'
-import { factsOf, headersFor, tellEnded } from './delivery-events.ts'
+import { computeConsequence } from '../../core/payment/delivery.ts'
+import type { PaidDelivery } from './delivery-events.ts'
+import { emitEnded, formatHeaders, readFacts } from './delivery-events.ts'
 import type { Pass } from './pass.ts'
 
-export function openWindowPass(sale: Sale): Pass {
+export function openWindowPass(sale: PaidDelivery): Pass {
   const { gate, visit, admission } = sale
   const { service, route, incoming } = visit
   const { clock } = service
@@ -28,10 +28,10 @@ export function openWindowPass(sale: Sale): Pass {
   const finished = gate.running.begin(lose)
   return {
     envelope: route.config.envelope,
-    facts: () => factsOf(sale),
+    facts: () => readFacts(sale),
     begin: (head) => {
       status = head.status
-      return { status, headers: headersFor(sale, status) }
+      return { status, headers: formatHeaders(sale, status) }
     },
     isAlive: () => !isEnded && isHeld(),
     onLost: (callback) => {
@@ -47,7 +47,7 @@ export function openWindowPass(sale: Sale): Pass {
       callOff()
       const { unit } = admission.allowance
       const delivery = { unit, method: incoming.method, status, bodyBytes, ending }
-      tellEnded(sale, isOurs ? 'release' : consequenceOf(delivery))
+      emitEnded(sale, isOurs ? 'release' : computeConsequence(delivery))
       finished()
     },
     lose,

@@ -7,7 +7,7 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
 import { spreadAll } from '../../core/money/spread.ts'
 import type { Amounts, TokenCode } from '../../core/money/tokens.ts'
-import { grossFor } from '../../core/money/transfer-fee.ts'
+import { computeGross } from '../../core/money/transfer-fee.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { Offering } from '../../core/payment/token-rules.ts'
@@ -16,8 +16,8 @@ import type { Subject } from '../../core/protocol/request-id.ts'
 import { prepareSeal } from '../../core/protocol/request-id.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import type { RouteConfig } from '../config/config.ts'
-import type { Rates, Service } from '../runtime/runtime.ts'
-import type { Deal } from './pricing.ts'
+import type { Rates, Runtime } from '../runtime/runtime.ts'
+import type { QuotedPrice } from './pricing.ts'
 import type { Probe } from './token-probe.ts'
 
 export interface PreparedOffer {
@@ -29,7 +29,7 @@ export interface PreparedOffer {
 
 export interface Offers {
   /** A refusal where no accepted token can be priced at this moment. */
-  for(deal: Deal): PreparedOffer | Refusal
+  for(deal: QuotedPrice): PreparedOffer | Refusal
 }
 
 const mostOffers = 256
@@ -49,11 +49,11 @@ interface Market {
   readonly publicUrl: string | undefined
 }
 
-export function createOffers(service: Service, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
+export function createOffers(service: Runtime, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
-  let last: { readonly deal: Deal; readonly offer: PreparedOffer | Refusal } | undefined
+  let last: { readonly deal: QuotedPrice; readonly offer: PreparedOffer | Refusal } | undefined
   let market: Market | undefined
-  const nameOf = ({ price, allowance }: Deal): string => `${price} ${allowance.unit} ${allowance.amount}`
+  const nameOf = ({ price, allowance }: QuotedPrice): string => `${price} ${allowance.unit} ${allowance.amount}`
 
   return {
     for: (deal) => {
@@ -78,12 +78,12 @@ export function createOffers(service: Service, config: RouteConfig, dialect: Dia
 }
 
 function prepare(
-  service: Service,
+  service: Runtime,
   config: RouteConfig,
   dialect: Dialect,
   routeTag: Uint8Array,
   { rates, spread, offered, publicUrl }: Market,
-  { price, allowance }: Deal,
+  { price, allowance }: QuotedPrice,
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
@@ -128,7 +128,7 @@ function payable(prices: Amounts, offered: Market['offered']): { readonly amount
   for (const [code, { fees, leastUnits }] of offered) {
     const units = prices[code]
     if (units === undefined || units < leastUnits) continue
-    const sent = grossFor(units, fees)
+    const sent = computeGross(units, fees)
     if (sent === undefined) continue
     amounts[code] = units
     gross[code] = sent

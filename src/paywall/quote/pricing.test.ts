@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { megabyte, oneRequest, priceOfBytes } from '../../core/payment/allowance.ts'
+import { computePriceOfBytes, megabyte, oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import type { Pricing, PricingOptions } from '../config/pricing.ts'
 import { readFree, readPricing } from '../config/pricing.ts'
-import { createDeals } from './pricing.ts'
+import { createRoutePricing } from './pricing.ts'
 
 const mints = { USDC: { address: 'mint', decimals: 6, tokenProgram: 'program' } }
 const usual: PricingOptions = { price: 0.01, token: 'USDC', network: 'localnet', envelope: 'none' }
@@ -18,7 +18,7 @@ function read(options: Partial<PricingOptions>): Pricing {
   return pricing
 }
 const dealOf = (options: Partial<PricingOptions>, bytes?: bigint) => {
-  const { fixedDeal, askDeal } = createDeals(read(options))
+  const { fixedDeal, askDeal } = createRoutePricing(read(options))
   const accept = { ...bare, ...(bytes !== undefined && { bytes }) }
   return fixedDeal ? fixedDeal(accept) : askDeal(accept, request)
 }
@@ -101,7 +101,7 @@ describe('a deal', () => {
   it('never costs nothing, nor a whole unit too much', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, 10n ** 12n), fc.bigInt(1n, 10n ** 13n), (perMegabyte, bytes) => {
-        const price = priceOfBytes(perMegabyte, bytes)
+        const price = computePriceOfBytes(perMegabyte, bytes)
         expect(price).toBeGreaterThan(0n)
         expect(price * megabyte).toBeGreaterThanOrEqual(perMegabyte * bytes)
         expect((price - 1n) * megabyte).toBeLessThan(perMegabyte * bytes)

@@ -3,32 +3,32 @@ import { maxUnits } from '../../core/money/money.ts'
 import { readPrice } from '../../core/money/price.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Allowance } from '../../core/payment/allowance.ts'
-import { priceOfBytes } from '../../core/payment/allowance.ts'
+import { computePriceOfBytes } from '../../core/payment/allowance.ts'
 import type { Accept } from '../../core/protocol/proof.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import type { Pricing } from '../config/pricing.ts'
 
 /** A price in base units, and what it buys. */
-export interface Deal {
+export interface QuotedPrice {
   readonly price: bigint
   readonly allowance: Allowance
 }
 
-export interface Deals {
+export interface RoutePricing {
   /** The deal where neither price nor size is a function; undefined where one is. */
-  readonly fixedDeal: ((accept: Accept) => Deal) | undefined
+  readonly fixedDeal: ((accept: Accept) => QuotedPrice) | undefined
   /**
    * The deal by the provider's functions. Rejects for a price or a size that cannot be charged: that is the provider's
    * mistake, and the message is for the log.
    */
-  askDeal(accept: Accept, request: PricedRequest): Promise<Deal>
+  askDeal(accept: Accept, request: PricedRequest): Promise<QuotedPrice>
 }
 
-export function createDeals(pricing: Pricing): Deals {
+export function createRoutePricing(pricing: Pricing): RoutePricing {
   return { fixedDeal: fixedDealOf(pricing), askDeal: (accept, request) => askedDeal(pricing, accept, request) }
 }
 
-function fixedDealOf({ price, per }: Pricing): Deals['fixedDeal'] {
+function fixedDealOf({ price, per }: Pricing): RoutePricing['fixedDeal'] {
   if (typeof price === 'function') return undefined
   if (per.kind === 'bytes') {
     const { size, ahead } = per
@@ -53,7 +53,7 @@ async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<Deal> {
+async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<QuotedPrice> {
   const { price, per, token, decimals } = pricing
   const units = typeof price === 'bigint' ? price : unitsOf(await inTime(price(request)), token, decimals)
   if (per.kind === 'allowance') return { price: units, allowance: per.allowance }
@@ -61,10 +61,10 @@ async function askedDeal(pricing: Pricing, accept: Accept, request: PricedReques
   return bytesDeal(units, size, per.ahead, accept)
 }
 
-function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint, accept: Accept): Deal {
+function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint, accept: Accept): QuotedPrice {
   const allowance: Allowance =
     size === undefined ? { unit: 'byte', amount: accept.bytes ?? ahead } : { unit: 'file', amount: size }
-  const price = priceOfBytes(perMegabyte, allowance.amount)
+  const price = computePriceOfBytes(perMegabyte, allowance.amount)
   if (price > maxUnits) throw new RangeError(`${allowance.amount} bytes cost more than any token can express`)
   return { price, allowance }
 }

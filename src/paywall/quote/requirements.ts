@@ -1,6 +1,6 @@
 /** From a requestId to what had to be paid for it, and until when. */
 import type { Amounts, MintTable } from '../../core/money/tokens.ts'
-import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { TokenAccountOf } from '../runtime/runtime.ts'
@@ -18,9 +18,9 @@ export async function paymentOptions(
   const options: PaymentOption[] = []
   for (const token of tokenCodes) {
     const units = amounts[token]
-    const decimals = decimalsOf(token, mints)
+    const decimals = findDecimals(token, mints)
     if (units === undefined || decimals === undefined) continue
-    const mint = mintOf(token, mints)
+    const mint = findMint(token, mints)
     const destination = mint ? await tokenAccountOf(recipient, mint) : recipient
     options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
   }

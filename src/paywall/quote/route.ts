@@ -13,12 +13,12 @@ import type { Dialect } from '../../dialects/dialect.ts'
 import type { Bind, BodyFacts } from '../config/binding.ts'
 import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
-import { endpointOf } from '../config/endpoint.ts'
-import type { Rates, Service } from '../runtime/runtime.ts'
+import { nameEndpoint } from '../config/endpoint.ts'
+import type { Rates, Runtime } from '../runtime/runtime.ts'
 import type { PreparedOffer } from './offers.ts'
 import { createOffers } from './offers.ts'
-import type { Deal } from './pricing.ts'
-import { createDeals } from './pricing.ts'
+import type { QuotedPrice } from './pricing.ts'
+import { createRoutePricing } from './pricing.ts'
 import { clockWrong } from './readiness-report.ts'
 import type { Probe } from './token-probe.ts'
 
@@ -49,7 +49,7 @@ export interface Route {
   originsOf(incoming: Incoming): readonly string[]
 }
 
-export function createRoute(service: Service, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
+export function createRoute(service: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
   const { recipient, scope, publicUrl, bind, pricing } = config
   const scopes = [scope, ...config.retiredScopes]
   const recipients = [recipient, ...config.retiredRecipients]
@@ -57,7 +57,7 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   service.register(scopes, recipients, { endpoint: config.endpoint?.path ?? '', proofTtlSeconds })
   const tags = scopes.map(service.tags.route)
   const [routeTag = new Uint8Array()] = tags
-  const { fixedDeal, askDeal } = createDeals(pricing)
+  const { fixedDeal, askDeal } = createRoutePricing(pricing)
   const rates = service.openRates(config.rates, config.mints)
   rates.keep()
   const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
@@ -74,10 +74,16 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
   const placeOf = keepPlaces((incoming, origin) => ({
     bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
     resource: resourceOf(incoming, origin),
-    endpoint: endpointOf(config.endpoint, incoming),
+    endpoint: nameEndpoint(config.endpoint, incoming),
   }))
 
-  const write = (incoming: Incoming, accept: Accept, deal: Deal, offer: PreparedOffer, body?: BodyFacts): Quoted => {
+  const write = (
+    incoming: Incoming,
+    accept: Accept,
+    deal: QuotedPrice,
+    offer: PreparedOffer,
+    body?: BodyFacts,
+  ): Quoted => {
     const isWide = !isOneRequest(deal.allowance)
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = Math.floor(service.clock.now() / 1000)
@@ -97,12 +103,12 @@ export function createRoute(service: Service, config: RouteConfig, dialect: Dial
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
     return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
-  const offerFor = (incoming: Incoming, accept: Accept, deal: Deal, body?: BodyFacts): Quoted | Refusal => {
+  const offerFor = (incoming: Incoming, accept: Accept, deal: QuotedPrice, body?: BodyFacts): Quoted | Refusal => {
     const offer = offers.for(deal)
     return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
   }
   /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
-  const ask = async (incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<Deal | Refusal> => {
+  const ask = async (incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<QuotedPrice | Refusal> => {
     const { request, repeated } = pricedRequest(bind, incoming, body)
     const refusal = repeated()
     if (refusal) return refusal

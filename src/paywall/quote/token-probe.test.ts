@@ -5,8 +5,8 @@ import type { Facts } from '../../core/runtime.ts'
 import { type RouteConfig, readConfig } from '../config/config.ts'
 import { parseEndpoint } from '../config/endpoint.ts'
 import type { ProviderOptions } from '../config/options.ts'
-import { createRouteNews } from '../runtime/route-warnings.ts'
-import type { Service } from '../runtime/runtime.ts'
+import { createRouteWarnings } from '../runtime/route-warnings.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { startProbe } from './token-probe.ts'
 
 const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'
@@ -50,17 +50,17 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const service = {
     config: { network: 'localnet' },
     log,
-    news: createRouteNews(log),
+    news: createRouteWarnings(log),
     welcome: () => welcomed,
     inspect,
     openAccount,
   }
-  const probe = startProbe(service as unknown as Service, config)
+  const probe = startProbe(service as unknown as Runtime, config)
   return {
     probe,
     /** Another route of the same service. */
     beside: (endpoint: string) =>
-      startProbe(service as unknown as Service, { ...config, endpoint: parseEndpoint(endpoint) }),
+      startProbe(service as unknown as Runtime, { ...config, endpoint: parseEndpoint(endpoint) }),
     config,
     lines,
     routes,

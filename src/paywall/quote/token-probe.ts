@@ -2,17 +2,17 @@
  * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
  * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
  */
-import { exactText } from '../../core/encoding/canonical-json.ts'
+import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
-import { isSameMint, knownMints, mintOf, pickMints } from '../../core/money/tokens.ts'
+import { findMint, isSameMint, knownMints, pickMints } from '../../core/money/tokens.ts'
 import type { Inspection, Offering, TokenTerms } from '../../core/payment/token-rules.ts'
 import { judgeToken } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'
-import type { Service } from '../runtime/runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 export interface Probe {
   /** Tokens that can be sold for now, with what the quote has to mind. The same object as long as nothing changed. */
@@ -34,7 +34,7 @@ const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
 const notAskedYet = 'the chain has not been asked yet'
 
 /** Where test money is free, the payer's client opens the recipient's account. On mainnet that would be a price beyond the price. */
-const isOpenedByPayer = (service: Service): boolean => service.config.network !== 'mainnet'
+const isOpenedByPayer = (service: Runtime): boolean => service.config.network !== 'mainnet'
 
 /** What is known of each accepted token, in the order in which they are accepted. */
 interface Findings {
@@ -45,7 +45,7 @@ interface Findings {
 }
 
 /** Asks at once, and again and again. */
-export function startProbe(service: Service, config: RouteConfig): Probe {
+export function startProbe(service: Runtime, config: RouteConfig): Probe {
   const { recipient, acceptedMints, verifyOnChain } = config
   const tell = createTeller()
   let findings = firstFindings(service, config)
@@ -115,13 +115,13 @@ export function startProbe(service: Service, config: RouteConfig): Probe {
 }
 
 /** Before anybody has answered: what is known here is right unless the chain says otherwise, what a provider gave is not. */
-function firstFindings(service: Service, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
+function firstFindings(service: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
   const known = knownMints[service.config.network]
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   for (const code of acceptedMints) {
-    const mint = mintOf(code, mints)
-    const isTrusted = !verifyOnChain || !mint || isSameMint(mint, mintOf(code, known))
+    const mint = findMint(code, mints)
+    const isTrusted = !verifyOnChain || !mint || isSameMint(mint, findMint(code, known))
     if (isTrusted) offered.set(code, { fees: [], leastUnits: 0n })
     else withheld.set(code, notAskedYet)
   }
@@ -134,7 +134,7 @@ interface Unopened {
 }
 
 function judgeAll(
-  service: Service,
+  service: Runtime,
   config: RouteConfig,
   inspection: Extract<Inspection, { kind: 'seen' }>,
 ): { readonly findings: Findings; readonly unopened: readonly Unopened[] } {
@@ -162,7 +162,7 @@ function termsOf(config: RouteConfig, code: TokenCode): TokenTerms {
   return {
     code,
     recipient,
-    mint: mintOf(code, mints),
+    mint: findMint(code, mints),
     units: unitsOf(config, code),
     allowed: allowedTraits[code] ?? [],
   }
@@ -177,7 +177,7 @@ function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigin
 
 /** True when one was opened, so that another look is worth it. */
 async function openAll(
-  { log, openAccount }: Service,
+  { log, openAccount }: Runtime,
   { recipient, accountKey }: RouteConfig,
   unopened: readonly Unopened[],
 ): Promise<boolean> {
@@ -215,5 +215,5 @@ function createTeller(): (findings: Findings, look: Look) => void {
 }
 
 function nameOf({ offered, withheld, doubts }: Findings): string {
-  return exactText([[...offered], [...withheld], doubts])
+  return canonicalJson([[...offered], [...withheld], doubts])
 }

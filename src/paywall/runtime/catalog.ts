@@ -45,7 +45,7 @@ export function createCatalog(): Catalog {
 
 const bytesOfMegabyte = 1_000_000
 
-export function entryOf({
+export function createCatalogEntry({
   endpoint,
   pricing,
   acceptedMints,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createRunning } from './in-flight.ts'
+import { createInFlight } from './in-flight.ts'
 
 it('counts what has begun and is not over, in whatever order it ends, and however often that is said', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 9 }), { maxLength: 60 }), (steps) => {
-      const running = createRunning()
+      const running = createInFlight()
       const open = new Map<number, () => void>()
       const over: (() => void)[] = []
       for (const step of steps) {
@@ -23,7 +23,7 @@ it('counts what has begun and is not over, in whatever order it ends, and howeve
 })
 
 it('is drained when the last is over, and breaks off what is left', async () => {
-  const running = createRunning()
+  const running = createInFlight()
   const broken: string[] = []
   const ends = ['a', 'b', 'c'].map((name) => running.begin(() => broken.push(name)))
   let isDrained = false
@@ -42,7 +42,7 @@ it('is drained when the last is over, and breaks off what is left', async () => 
 })
 
 it('breaks off also what ends by that', () => {
-  const running = createRunning()
+  const running = createInFlight()
   const ends: (() => void)[] = []
   for (let index = 0; index < 5; index += 1) ends.push(running.begin(() => ends[index]?.()))
   running.breakOff()

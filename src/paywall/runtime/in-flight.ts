@@ -3,7 +3,7 @@
  *
  * A plain list in which each knows its place: thousands a second go through it, and none of them needs a promise.
  */
-export interface Running {
+export interface InFlight {
   /** Something begins. The function returned says that it is over. */
   begin(breakOff?: () => void): () => void
   count(): number
@@ -12,7 +12,7 @@ export interface Running {
   breakOff(): void
 }
 
-export function createRunning(): Running {
+export function createInFlight(): InFlight {
   const entries: { at: number; breakOff: (() => void) | undefined }[] = []
   let waiting: (() => void)[] = []
   return {

@@ -2,7 +2,7 @@
 import type { Journal, Sighting } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 
-export interface PendingBook {
+export interface PendingPayments {
   note(sighting: Sighting): void
   stop(): Promise<void>
 }
@@ -10,11 +10,11 @@ export interface PendingBook {
 const pendingEveryMs = 1_000
 const mostPending = 256
 
-export function createPendingBook(
+export function createPendingPayments(
   journal: Pick<Journal, 'sight'> | undefined,
   log: Log,
   onWritten: (tx: Uint8Array) => void = () => {},
-): PendingBook {
+): PendingPayments {
   let waiting = new Map<string, Sighting>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const write = async (): Promise<void> => {

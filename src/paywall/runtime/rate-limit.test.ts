@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createBudget } from './rate-limit.ts'
+import { createRateLimit } from './rate-limit.ts'
 
 function create() {
   let now = 0
-  const budget = createBudget({ now: () => now, monotonic: () => now })
+  const budget = createRateLimit({ now: () => now, monotonic: () => now })
   return {
     budget,
     pass: (ms: number) => {

@@ -5,15 +5,15 @@
  */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { Rate } from './token-bucket.ts'
-import { createCredits } from './token-bucket.ts'
+import type { BucketRate } from './token-bucket.ts'
+import { createTokenBuckets } from './token-bucket.ts'
 
-export interface Budget {
+export interface RateLimit {
   /** Undefined when the client has used up its credit. */
-  enter(address: string, requestId: string): Visit | undefined
+  enter(address: string, requestId: string): RateLimitVisit | undefined
 }
 
-export interface Visit {
+export interface RateLimitVisit {
   /** Whether the client has lately named payments that do not exist. */
   readonly isDoubtful: boolean
   /** To be called once. A proof that led nowhere costs credit. */
@@ -21,14 +21,14 @@ export interface Visit {
 }
 
 /** An office behind one address may hold many payers; one requestId is one payer's. */
-const perAddress: Rate = { most: 30, secondsEach: 2 }
-const perRequest: Rate = { most: 5, secondsEach: 5 }
+const perAddress: BucketRate = { most: 30, secondsEach: 2 }
+const perRequest: BucketRate = { most: 5, secondsEach: 5 }
 /** Proofs of one address that wait at the same time. */
 const mostAtOnce = 64
 
-export function createBudget(clock: Clock): Budget {
-  const addresses = createCredits(clock)
-  const requests = createCredits(clock)
+export function createRateLimit(clock: Clock): RateLimit {
+  const addresses = createTokenBuckets(clock)
+  const requests = createTokenBuckets(clock)
 
   return {
     enter: (address, requestId) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Facts } from '../../core/runtime.ts'
-import { createRouteNews } from './route-warnings.ts'
+import { createRouteWarnings } from './route-warnings.ts'
 
 function setUp() {
   const lines: unknown[] = []
@@ -8,7 +8,7 @@ function setUp() {
     (level: string) =>
     (event: string, facts: Facts = {}) =>
       void lines.push([level, event, facts])
-  return { lines, news: createRouteNews({ info: note('info'), warn: note('warn'), error: note('error') }) }
+  return { lines, news: createRouteWarnings({ info: note('info'), warn: note('warn'), error: note('error') }) }
 }
 
 describe('news of routes', () => {

@@ -2,10 +2,10 @@
  * What routes find out about themselves, for the log: what several of them find at about the same time, a wrong mint for one,
  * is one line that names them all.
  */
-import { exactText } from '../../core/encoding/canonical-json.ts'
+import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Facts, Log } from '../../core/runtime.ts'
 
-export interface RouteNews {
+export interface RouteWarnings {
   /** A route begins to look. */
   look(route: string): Look
 }
@@ -26,14 +26,14 @@ interface Line {
 
 const mostNamed = 10
 
-export function createRouteNews(log: Log): RouteNews {
+export function createRouteWarnings(log: Log): RouteWarnings {
   const running = new Set<Look>()
   const lines = new Map<string, Line>()
   return {
     look: (route) => {
       const look: Look = {
         say: (level, event, facts) => {
-          const name = exactText([level, event, facts])
+          const name = canonicalJson([level, event, facts])
           const line = lines.get(name) ?? { level, event, facts, routes: new Set(), waitsFor: new Set(running) }
           line.routes.add(route)
           lines.set(name, line)

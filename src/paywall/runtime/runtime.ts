@@ -3,19 +3,19 @@
  * requestId is recognised.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import type { Mac } from '../../core/encoding/hmac.ts'
-import { equalBytes, prepareMac } from '../../core/encoding/hmac.ts'
+import type { Hmac } from '../../core/encoding/hmac.ts'
+import { equalBytes, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
-import type { Courier, CourierLimits } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingWallet, OutgoingWalletLimits } from '../../core/payouts/outgoing-wallet.ts'
 import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
 import type { Chain, Opening } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
-import type { Cashier } from '../../core/ports/payment-drafts.ts'
+import type { PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import type { Pseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
@@ -37,13 +37,13 @@ import type { Deadlines } from './deadlines.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { FaucetOptions, FaucetSource } from './faucet-source.ts'
 import type { PayDesk } from './pay-desk.ts'
-import type { PendingBook } from './pending-payments.ts'
-import type { Budget } from './rate-limit.ts'
-import type { RouteNews } from './route-warnings.ts'
-import { createRouteNews } from './route-warnings.ts'
+import type { PendingPayments } from './pending-payments.ts'
+import type { RateLimit } from './rate-limit.ts'
+import type { RouteWarnings } from './route-warnings.ts'
+import { createRouteWarnings } from './route-warnings.ts'
 import type { TestPayer } from './test-payer.ts'
-import type { ExposureBook } from './unfinalized.ts'
-import type { UsageBook } from './usage-counters.ts'
+import type { UnfinalizedPayments } from './unfinalized.ts'
+import type { UsageCounters } from './usage-counters.ts'
 
 /** The page's script and style sheet. */
 export interface CheckoutFiles {
@@ -52,7 +52,7 @@ export interface CheckoutFiles {
 }
 
 /** What `assemble` brings together. */
-export interface ServiceParts {
+export interface RuntimeParts {
   readonly chain: Chain
   readonly ledger: Ledger
   readonly clock: Clock
@@ -65,7 +65,7 @@ export interface ServiceParts {
   readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
   /** Helps people to pay with wallets of their own. */
-  readonly cashier: Cashier
+  readonly cashier: PaymentDrafts
   /** What the checkout page is made of, besides what the server writes; empty where it was not built. */
   readonly checkoutFiles: CheckoutFiles
   /** What nodes say of a recipient and of what it is to be paid in. */
@@ -77,7 +77,7 @@ export interface ServiceParts {
     readonly key: AccountKey
   }) => Promise<Opening>
   /** Sends money out from the wallet of a key. */
-  readonly openCourier: (key: AccountKey, limits: CourierLimits) => Promise<Courier>
+  readonly openCourier: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
   /** Where the wallet of a key exchanges tokens. */
   readonly openVenue: (key: AccountKey, venue: VenueConfig) => Promise<Venue>
   /** Keeps signed bytes for nobody else to read. */
@@ -95,11 +95,11 @@ export interface ServiceParts {
   readonly meter: Meter
   /** Nothing is sold while the clock is wrong. */
   readonly clockCheck: ClockCheck
-  readonly budget: Budget
-  readonly exposure: ExposureBook
-  readonly usage: UsageBook
+  readonly budget: RateLimit
+  readonly exposure: UnfinalizedPayments
+  readonly usage: UsageCounters
   /** Payments that genuine proofs name and nobody can verify yet. */
-  readonly pending: PendingBook
+  readonly pending: PendingPayments
 }
 
 /** What rates are for: those of prices value payments, and those of rewards what payments froze no rate of NATIVE. */
@@ -141,13 +141,13 @@ export interface WatchedAccount {
   readonly asset: Asset
 }
 
-export interface Service extends ServiceParts {
+export interface Runtime extends RuntimeParts {
   readonly config: ServiceConfig
   readonly pseudonyms: Pseudonyms
   readonly tags: Tags
   /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
   register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
-  sealWith(recipient: string): Mac
+  sealWith(recipient: string): Hmac
   recognise(request: OpenedRequest): Recognition
   /** The route of a requestId; undefined when none of this service's is. */
   routeOf(tag: Uint8Array): RouteFacts | undefined
@@ -162,7 +162,7 @@ export interface Service extends ServiceParts {
   tell(event: PaywallEvent): void
   /** What is sold. */
   readonly catalog: Catalog
-  readonly news: RouteNews
+  readonly news: RouteWarnings
   /** Payments about which something has changed, for the stream. */
   readonly changes: Changes
   /** Ends of windows, for the responses that run in them. */
@@ -174,7 +174,7 @@ export interface Service extends ServiceParts {
 }
 
 /** Whoever listens hears of it, and cannot break anything. */
-export function tellOne(listener: (event: PaywallEvent) => unknown, event: PaywallEvent, log: Log): void {
+export function emitTo(listener: (event: PaywallEvent) => unknown, event: PaywallEvent, log: Log): void {
   const report = (error: unknown) => log.error('onEvent failed', { on: event.kind, why: String(error) })
   try {
     const told = listener(event)
@@ -184,22 +184,22 @@ export function tellOne(listener: (event: PaywallEvent) => unknown, event: Paywa
   }
 }
 
-export function createService(config: ServiceConfig, parts: ServiceParts): Service {
+export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runtime {
   const { keyring } = parts
   const tags = createTags(keyring.tagKey)
-  const macs = new Map<string, Mac>()
+  const macs = new Map<string, Hmac>()
   const recipients = new Set<string>()
   const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
   const changes = createChanges()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
 
-  const macOf = (keyId: number, recipient: string): Mac | undefined => {
+  const macOf = (keyId: number, recipient: string): Hmac | undefined => {
     const name = `${keyId}:${recipient}`
     const known = macs.get(name)
     const key = keyring.sealKeys.get(keyId)
     if (known || !key) return known
     const bytes = decodeAddress(recipient) ?? new Uint8Array()
-    const mac = prepareMac(key, sealContext(config.network, config.service, bytes))
+    const mac = prepareHmac(key, sealContext(config.network, config.service, bytes))
     macs.set(name, mac)
     return mac
   }
@@ -212,7 +212,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     desks: new Map(),
     publicUrl: undefined,
     catalog: createCatalog(),
-    news: createRouteNews(parts.log),
+    news: createRouteWarnings(parts.log),
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
@@ -224,7 +224,7 @@ export function createService(config: ServiceConfig, parts: ServiceParts): Servi
     },
     tell: (event) => {
       if ('tx' in event) changes.note(event.tx)
-      for (const listener of listeners.keys()) tellOne(listener, event, parts.log)
+      for (const listener of listeners.keys()) emitTo(listener, event, parts.log)
     },
     deadlines: createDeadlines(parts.clock),
     countAdmitted: parts.meter.counter('paystile_proofs_total', { outcome: 'admitted' }),

@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../../core/runtime.ts'
 
-export interface Rate {
+export interface BucketRate {
   readonly most: number
   /** Until one comes back. */
   readonly secondsEach: number
 }
 
 /** To be taken from by whoever asked for it. */
-export interface Credit {
+export interface TokenBucket {
   left: number
   /** What was begun on it and has not ended, where somebody counts that. */
   waiting: number
@@ -19,8 +19,8 @@ export interface Credit {
 
 const mostKept = 10_000
 
-export function createCredits(clock: Clock): (name: string, rate: Rate) => Credit {
-  const credits = new Map<string, Credit & { at: number }>()
+export function createTokenBuckets(clock: Clock): (name: string, rate: BucketRate) => TokenBucket {
+  const credits = new Map<string, TokenBucket & { at: number }>()
   return (name, { most, secondsEach }) => {
     const now = clock.monotonic()
     const credit = credits.get(name) ?? { left: most, waiting: 0, at: now }

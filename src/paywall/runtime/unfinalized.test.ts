@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Exposure } from '../../core/ports/journal.ts'
 import { mustBeFinal } from '../config/finality.ts'
-import { createExposureBook } from './unfinalized.ts'
+import { createUnfinalizedPayments } from './unfinalized.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const one = (changes: Partial<Exposure> = {}): Exposure => ({
@@ -17,7 +17,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function create(read: () => Promise<readonly Exposure[]>) {
-  return createExposureBook({ exposure: read }, quiet)
+  return createUnfinalizedPayments({ exposure: read }, quiet)
 }
 
 describe('the exposure book', () => {
@@ -42,7 +42,7 @@ describe('the exposure book', () => {
   })
 
   it('calls everything too much where the ledger keeps no journal', async () => {
-    const book = createExposureBook(undefined, quiet)
+    const book = createUnfinalizedPayments(undefined, quiet)
     expect(book.exceeds(limit, one())).toBe(true)
     await vi.advanceTimersByTimeAsync(5_000)
     expect(book.exceeds(limit, one())).toBe(true)

@@ -10,7 +10,7 @@ import type { Exposure, Journal } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { RiskLimit } from '../config/finality.ts'
 
-export interface ExposureBook {
+export interface UnfinalizedPayments {
   /** Whether one more payment would be more than the limit. True as long as the sum is not known. */
   exceeds(limit: RiskLimit, payment: Exposure): boolean
   add(payment: Exposure): void
@@ -21,7 +21,10 @@ const everyMs = 1_000
 /** Fractions of a limit are counted in millionths. */
 const whole = 1_000_000n
 
-export function createExposureBook(journal: Pick<Journal, 'exposure'> | undefined, log: Log): ExposureBook {
+export function createUnfinalizedPayments(
+  journal: Pick<Journal, 'exposure'> | undefined,
+  log: Log,
+): UnfinalizedPayments {
   let known: readonly Exposure[] | undefined
   let added: Exposure[] = []
   let timer: ReturnType<typeof setTimeout> | undefined

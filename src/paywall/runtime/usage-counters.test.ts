@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Usage } from '../../core/ports/reports.ts'
-import { createUsageBook } from './usage-counters.ts'
+import { createUsageCounters } from './usage-counters.ts'
 
 const hour = 3_600_000
 const log = { info: () => {}, warn: vi.fn(), error: () => {} }
@@ -17,7 +17,7 @@ function createDesk() {
       written.push(...lines)
     },
   }
-  const usage = createUsageBook(books, { now: () => now, monotonic: () => now }, log)
+  const usage = createUsageCounters(books, { now: () => now, monotonic: () => now }, log)
   const total = () => written.reduce((sum, { count }) => sum + count, 0)
   return {
     usage,

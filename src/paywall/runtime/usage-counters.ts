@@ -5,7 +5,7 @@
 import type { Books, Usage, UsageEvent } from '../../core/ports/reports.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 
-export interface UsageBook {
+export interface UsageCounters {
   /** One look into a map: this is on the path of every unpaid request. */
   count(endpoint: string, event: UsageEvent): void
   /** Writes down what was counted until now. */
@@ -26,7 +26,7 @@ const mostLines = 2_000
 
 type Counts = Map<string, Partial<Record<UsageEvent, number>>>
 
-export function createUsageBook(books: Pick<Books, 'count'> | undefined, clock: Clock, log: Log): UsageBook {
+export function createUsageCounters(books: Pick<Books, 'count'> | undefined, clock: Clock, log: Log): UsageCounters {
   let counts: Counts = new Map()
   /** What could not be written yet. */
   let behind: readonly Usage[] = []

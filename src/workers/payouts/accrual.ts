@@ -8,10 +8,10 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
 import { hasRates } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { verificationAt } from '../../core/payouts/developers.ts'
+import { findVerification } from '../../core/payouts/developers.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports/rewards.ts'
 import type { RewardRules } from '../../core/payouts/rewards.ts'
-import { formatRules, hostOf, shareOut } from '../../core/payouts/rewards.ts'
+import { formatRules, readHost, shareOut } from '../../core/payouts/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
@@ -106,7 +106,7 @@ async function judge(parts: AccrualParts, { payment, verifications, before, rule
   const needed = rewardTokens(token)
   const isComplete = payment.rates !== undefined && hasRates(payment.rates.table, needed)
   const rates = isComplete ? payment.rates : await parts.ratesAt(paidAt, needed)
-  const developer = developerOf(rules, verifications, endpoint, paidAt) ?? ''
+  const developer = findDeveloper(rules, verifications, endpoint, paidAt) ?? ''
   const bare = { tx, at: now, recipient, payer, endpoint, token, units, paidAt, rates, rules: rulesId, developer }
   const nothing = { spent: 0n, worth: 0n, whole: 0n, rate: 0n, shares: [] }
   if (!payment.isDelivered) {
@@ -138,13 +138,13 @@ export function rewardTokens(token: TokenCode): readonly TokenCode[] {
 }
 
 /** Who had shown, when it was paid, that the endpoint's host is theirs. */
-export function developerOf(
+export function findDeveloper(
   rules: Pick<RewardRules, 'hosts'>,
   verifications: readonly Verification[],
   endpoint: string,
   paidAt: number,
 ): string | undefined {
-  const host = hostOf(rules, endpoint)
+  const host = readHost(rules, endpoint)
   const own = verifications.filter((one) => one.host === host)
-  return verificationAt(own, paidAt)?.wallet
+  return findVerification(own, paidAt)?.wallet
 }

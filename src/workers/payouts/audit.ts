@@ -7,7 +7,7 @@ import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
-import type { Dispatch, Dispatches } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports/rewards.ts'
 import type { RewardRules, Share, Sharing } from '../../core/payouts/rewards.ts'
 import { parseRules, shareOut } from '../../core/payouts/rewards.ts'
@@ -15,14 +15,14 @@ import type { Chain } from '../../core/ports/chain.ts'
 import type { RateJournal } from '../../core/ports/journal.ts'
 import { ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { cashbackWindowMs, developerOf, rewardTokens } from './accrual.ts'
-import { dispatchMemo } from './outgoing-transactions.ts'
+import { cashbackWindowMs, findDeveloper, rewardTokens } from './accrual.ts'
+import { formatMemo } from './outgoing-transactions.ts'
 import type { Addresses } from './payees.ts'
-import { paymentOf } from './payees.ts'
+import { createPayment } from './payees.ts'
 
 export interface RewardAuditParts {
   readonly rewards: Rewards
-  readonly dispatches: Dispatches
+  readonly dispatches: OutgoingTransactions
   readonly chain: Pick<Chain, 'read'>
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
@@ -106,7 +106,7 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
   const sum = inWindow.reduce((total, { worth }) => total + worth, 0n)
   if (accrual.why !== 'not_delivered' && accrual.spent !== sum)
     found.problem(`${name}: the payer had spent ${sum}, and it says ${accrual.spent}`)
-  const developer = developerOf(rules, verifications, endpoint, paidAt)
+  const developer = findDeveloper(rules, verifications, endpoint, paidAt)
   if (accrual.developer !== (developer ?? '')) found.problem(`${name}: another developer was verified`)
   if (accrual.why !== 'not_delivered') {
     const earning = { recipient, payer, endpoint, token, units, spent: sum, developer }
@@ -176,7 +176,7 @@ function whyNotPaid(
 
 async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<number> {
   let count = 0
-  let after: Dispatch | undefined
+  let after: OutgoingTransaction | undefined
   for (;;) {
     const page = await parts.dispatches.list({
       kind: 'payout',
@@ -191,16 +191,20 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
   }
 }
 
-async function auditPayout(parts: RewardAuditParts, { id, signed }: Dispatch, found: Findings): Promise<void> {
+async function auditPayout(
+  parts: RewardAuditParts,
+  { id, signed }: OutgoingTransaction,
+  found: Findings,
+): Promise<void> {
   const name = `payout ${id} (transaction ${signed?.signature})`
   const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
   if (reading.kind !== 'found') return found.unknown(`${name}: no node tells of it`)
   const { effect } = reading
-  if (!effect.transfers.some(({ memos }) => memos.includes(dispatchMemo(id))))
+  if (!effect.transfers.some(({ memos }) => memos.includes(formatMemo(id))))
     found.problem(`${name}: its memo is not that of the payout`)
   const should = new Map<string, bigint>()
   for (const line of await parts.dispatches.lines(id)) {
-    const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))
+    const finding = await parts.addresses.find(line, () => createPayment(parts.rewards, line))
     if (finding.kind !== 'found') return found.unknown(`${name}: ${finding.why}`)
     should.set(finding.address, (should.get(finding.address) ?? 0n) + line.units)
   }

@@ -1,17 +1,17 @@
 /** What keeps payouts within bounds: what may go out and be spent on fees in a day, and what the wallet holds. */
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
-import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatches, PayoutLine, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransactions, PayoutLine, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
 import { takeTurns } from './order.ts'
-import type { DispatchingParts } from './outgoing-transactions.ts'
+import type { OutgoingTransactionParts } from './outgoing-transactions.ts'
 import { feesSpent as whySpent } from './outgoing-transactions.ts'
 import type { PayoutPlanParts } from './plan.ts'
 import { dayMs, hourMs } from './plan.ts'
 
-export interface PayoutsParts extends DispatchingParts, PayoutPlanParts {
-  readonly dispatches: Dispatches
-  readonly courier: Courier
+export interface PayoutsParts extends OutgoingTransactionParts, PayoutPlanParts {
+  readonly dispatches: OutgoingTransactions
+  readonly courier: OutgoingWallet
   readonly limits: PayoutLimits
   /** Nothing new is sent while this is so. What was sent is followed all the same. */
   readonly isPaused: () => Promise<boolean>
@@ -42,19 +42,19 @@ export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): 
   if (dailyCap !== undefined) {
     const left = dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs))
     if (left < most) {
-      tell(parts, capReached)
+      emit(parts, capReached)
       most = left
     }
   }
   const held = await readHoldings(parts)
   const reserved = (await rewards.sums()).reduce((sum, one) => sum + one.reserved, 0n)
   if (held && held.units < reserved + most) {
-    tell(parts, { why: shortOf(parts, held.units, reserved + most) })
+    emit(parts, { why: shortOf(parts, held.units, reserved + most) })
     most = held.units - reserved
   }
   const turns = await takeTurns(parts, lines, most)
   for (const { line, why } of turns.beyond) {
-    tell(parts, { why, next: 'raise rewards.dailyCap' })
+    emit(parts, { why, next: 'raise rewards.dailyCap' })
     await rewards.park(line, `${why}; raise it`, Math.floor(clock.now()) + hourMs)
   }
   return turns.lines
@@ -64,13 +64,13 @@ export const capReached = { why: 'the most for 24 hours is reached', next: 'rais
 export const feesSpent = { why: whySpent, next: 'raise rewards.dailyFees or wait' }
 
 /** Whatever is signed may land, and cost its fee: a lamport at the least, whatever is configured. */
-export function budgetOf({ limits, clock }: PayoutsParts): SigningBudget {
+export function readBudget({ limits, clock }: PayoutsParts): SigningBudget {
   return { since: Math.floor(clock.now()) - dayMs, most: limits.dailyFees / (limits.fee || 1n) }
 }
 
 /** Whether so many more could cost more than a day may. Only a look ahead: it counts where they are signed. */
 export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<boolean> {
-  const { since, most } = budgetOf(parts)
+  const { since, most } = readBudget(parts)
   return (await parts.dispatches.signings(since)) + BigInt(more) > most
 }
 
@@ -110,7 +110,7 @@ async function readHoldings({
   return { lamports, units }
 }
 
-export function tell({ log }: PayoutsParts, facts: { readonly why: string; readonly next?: string }): void {
+export function emit({ log }: PayoutsParts, facts: { readonly why: string; readonly next?: string }): void {
   log.warn('payouts wait', facts)
 }
 

@@ -2,17 +2,17 @@
  * Whose turn it is when not everybody can be paid: who has waited longest comes first, and what is left is saved for them
  * rather than given to those behind. So nobody waits for ever, however much trickles in for others.
  */
-import { mapAtOnce } from '../../core/encoding/map-limit.ts'
+import { mapLimit } from '../../core/encoding/map-limit.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { PayoutTerms } from '../../core/payouts/payout-lines.ts'
 import { draftLine } from '../../core/payouts/payout-lines.ts'
-import type { Dispatches, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingTransactions, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { Owed } from '../../core/payouts/ports/rewards.ts'
 import type { PayoutPlanParts } from './plan.ts'
 import { askedAtOnce, readTerms } from './plan.ts'
 
 export interface TurnParts extends PayoutPlanParts {
-  readonly dispatches: Pick<Dispatches, 'linesOf'>
+  readonly dispatches: Pick<OutgoingTransactions, 'linesOf'>
   readonly limits: { readonly least: bigint; readonly dailyCap: bigint | undefined }
 }
 
@@ -51,7 +51,7 @@ async function byWaiting(
   { rewards, dispatches }: TurnParts,
   lines: readonly PayoutLine[],
 ): Promise<readonly PayoutLine[]> {
-  const waits = await mapAtOnce(lines, askedAtOnce, async (line) => {
+  const waits = await mapLimit(lines, askedAtOnce, async (line) => {
     const number = (await rewards.owed(line, 0n))?.upto ?? line.upto
     const [first] = await rewards.accruals(number - 1, 1)
     const before = (await dispatches.linesOf(line, latest)).find(({ dispatch }) => dispatch.state === 'landed')

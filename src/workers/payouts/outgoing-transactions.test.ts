@@ -2,15 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { createMeter } from '../../core/encoding/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Outcome, SignedBytes } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, KeptBytes } from '../../core/payouts/ports/outgoing.ts'
-import { advance, createDispatchId, type DispatchingParts, dispatchMemo, type Errand } from './outgoing-transactions.ts'
+import type { KeptBytes, OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
+import {
+  advance,
+  createTransactionId,
+  formatMemo,
+  type OutgoingTransactionParts,
+  type OutgoingTransactionPlan,
+} from './outgoing-transactions.ts'
 
 const effectOf = (failed: boolean): Effect => ({
   ...{ signature: 's1', slot: 7, blockTime: 0, failed, feePayer: '', fee: 0n },
   ...{ memos: [], transfers: [], holdings: [] },
 })
 
-const planned: Dispatch = {
+const planned: OutgoingTransaction = {
   id: 'd1',
   kind: 'payout',
   lane: '',
@@ -36,12 +42,12 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
   const dead = new Map<string, number>()
   const sent: string[] = []
   let made = 0
-  const change = (version: number, next: (row: Dispatch) => Partial<Dispatch>) => {
+  const change = (version: number, next: (row: OutgoingTransaction) => Partial<OutgoingTransaction>) => {
     if (version !== row.version) return undefined
     row = { ...row, version: row.version + 1, ...next(row) }
     return row
   }
-  const dispatches: DispatchingParts['dispatches'] = {
+  const dispatches: OutgoingTransactionParts['dispatches'] = {
     sign: async (_id, version, signed: KeptBytes, about) =>
       change(version, ({ attempts, state, about: before }) => {
         expect(state).toBe('planned')
@@ -64,7 +70,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     if (dead.has(signature)) return { kind: 'failed', slot: dead.get(signature) ?? 0, why: 'no money' }
     return height > (heightOf.get(signature) ?? 0) ? { kind: 'expired' } : { kind: 'open', why: 'not there yet' }
   }
-  const parts: DispatchingParts = {
+  const parts: OutgoingTransactionParts = {
     dispatches,
     courier: {
       send: async ({ signature }) => {
@@ -83,7 +89,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     meter: createMeter(),
     clock: { now: () => 0, monotonic: () => 0 },
   }
-  const errand: Errand = {
+  const errand: OutgoingTransactionPlan = {
     mostAttempts: 3,
     sign: async () => {
       made += 1
@@ -201,7 +207,7 @@ describe('a dispatch', () => {
       const step = await advance(scene.row(), scene.errand, blind)
       expect(step).toMatchObject({ kind: 'waiting', why: expect.stringContaining(why) })
     }
-    const errand: Errand = { ...scene.errand, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
+    const errand: OutgoingTransactionPlan = { ...scene.errand, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
     expect(await advance(scene.row(), errand, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
   })
 
@@ -234,9 +240,9 @@ describe('a dispatch', () => {
   })
 
   it('has a name of its own, which fits a memo', () => {
-    const ids = new Set(Array.from({ length: 1_000 }, createDispatchId))
+    const ids = new Set(Array.from({ length: 1_000 }, createTransactionId))
     expect(ids.size).toBe(1_000)
-    for (const id of ids) expect(dispatchMemo(id)).toMatch(/^paystile:[A-Za-z0-9_-]{16}$/)
+    for (const id of ids) expect(formatMemo(id)).toMatch(/^paystile:[A-Za-z0-9_-]{16}$/)
   })
 })
 
@@ -257,7 +263,7 @@ describe('several workers', () => {
         return (state >>> 8) % most
       }
       const scene = stage({ isLost: () => below(2) === 0 })
-      const memories: Dispatch[] = [scene.row(), scene.row()]
+      const memories: OutgoingTransaction[] = [scene.row(), scene.row()]
       /** A process that dies while it waits for a part of the world; what that part did stands. */
       const mortal = <Args extends readonly unknown[], Result>(work: (...args: Args) => Promise<Result>) => {
         return async (...args: Args): Promise<Result> => {
@@ -268,7 +274,7 @@ describe('several workers', () => {
         }
       }
       const { dispatches, courier } = scene.parts
-      const parts: DispatchingParts = {
+      const parts: OutgoingTransactionParts = {
         ...scene.parts,
         dispatches: {
           sign: mortal(dispatches.sign),

@@ -9,14 +9,20 @@ import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import { writeNonce } from '../../core/encoding/nonce.ts'
 import type { Effect } from '../../core/payment/verify.ts'
-import type { Courier, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, Dispatches, DispatchKind, Sealer, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingWallet, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactionKind,
+  OutgoingTransactions,
+  Sealer,
+  SigningBudget,
+} from '../../core/payouts/ports/outgoing.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 
-export interface DispatchingParts {
-  readonly dispatches: Pick<Dispatches, 'sign' | 'unsign' | 'land' | 'drop'>
-  readonly courier: Pick<Courier, 'send' | 'outcomeOf' | 'read'>
+export interface OutgoingTransactionParts {
+  readonly dispatches: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
+  readonly courier: Pick<OutgoingWallet, 'send' | 'outcomeOf' | 'read'>
   readonly sealer: Sealer
   readonly meter: Meter
   readonly clock: Clock
@@ -24,15 +30,15 @@ export interface DispatchingParts {
 }
 
 /** Signed for a dispatch; `about` replaces what it is about. */
-export type DispatchSigning =
+export type SigningResult =
   | Exclude<Signing, { kind: 'signed' }>
   | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
 
-export interface Errand {
+export interface OutgoingTransactionPlan {
   /** Builds and signs what the dispatch is for. Nothing is sent before it is kept. */
-  sign(dispatch: Dispatch): Promise<DispatchSigning>
+  sign(dispatch: OutgoingTransaction): Promise<SigningResult>
   /** What is to be kept of what it did on chain, instead of what it was about. */
-  result?(dispatch: Dispatch, effect: Effect): string | undefined
+  result?(dispatch: OutgoingTransaction, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
   /** How often it may fail on chain before it is given up. */
@@ -42,13 +48,13 @@ export interface Errand {
 }
 
 export type Step =
-  | { readonly kind: 'landed'; readonly dispatch: Dispatch }
+  | { readonly kind: 'landed'; readonly dispatch: OutgoingTransaction }
   /** Given up; what it had reserved is free again. */
-  | { readonly kind: 'dropped'; readonly dispatch: Dispatch; readonly why: string }
+  | { readonly kind: 'dropped'; readonly dispatch: OutgoingTransaction; readonly why: string }
   /** What was signed can no longer land: it is signed anew with the next step. */
-  | { readonly kind: 'unsigned'; readonly dispatch: Dispatch; readonly why: string }
+  | { readonly kind: 'unsigned'; readonly dispatch: OutgoingTransaction; readonly why: string }
   /** Nothing more can be done now. */
-  | { readonly kind: 'waiting'; readonly dispatch: Dispatch; readonly why: string }
+  | { readonly kind: 'waiting'; readonly dispatch: OutgoingTransaction; readonly why: string }
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
 
@@ -57,22 +63,22 @@ export const feesSpent = 'the fees of 24 hours are spent'
 const idBytes = 12
 
 /** A name that nobody has used before. */
-export function createDispatchId(): string {
+export function createTransactionId(): string {
   const bytes = new Uint8Array(idBytes)
   writeNonce(bytes, 0, idBytes)
   return encodeBase64url(bytes, idBytes)
 }
 
 /** By which a dispatch is found on the chain. */
-export function dispatchMemo(id: string): string {
+export function formatMemo(id: string): string {
   return `paystile:${id}`
 }
 
 /** What is under way of a kind. */
-export async function openOf(
-  kind: DispatchKind,
-  { dispatches, meter }: { readonly dispatches: Pick<Dispatches, 'open'>; readonly meter: Meter },
-): Promise<readonly Dispatch[]> {
+export async function readOpen(
+  kind: OutgoingTransactionKind,
+  { dispatches, meter }: { readonly dispatches: Pick<OutgoingTransactions, 'open'>; readonly meter: Meter },
+): Promise<readonly OutgoingTransaction[]> {
   const open = (await dispatches.open()).filter((dispatch) => dispatch.kind === kind)
   meter.set('paystile_dispatches_open', open.length, { kind })
   return open
@@ -94,7 +100,11 @@ export async function alone<Result>(
 }
 
 /** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
-export async function advance(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+export async function advance(
+  dispatch: OutgoingTransaction,
+  errand: OutgoingTransactionPlan,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   const step = await take(dispatch, errand, parts)
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
@@ -109,17 +119,25 @@ export async function advance(dispatch: Dispatch, errand: Errand, parts: Dispatc
 /** Within minutes what was signed has landed, or can no longer land. */
 const longestMs = 600_000
 
-function isOverdue({ state, changedAt }: Dispatch, { clock }: DispatchingParts): boolean {
+function isOverdue({ state, changedAt }: OutgoingTransaction, { clock }: OutgoingTransactionParts): boolean {
   return state === 'signed' && clock.now() - changedAt > longestMs
 }
 
-async function take(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+async function take(
+  dispatch: OutgoingTransaction,
+  errand: OutgoingTransactionPlan,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   if (dispatch.state === 'planned') return sign(dispatch, errand, parts)
   if (dispatch.state === 'signed') return follow(dispatch, errand, parts)
   return { kind: 'passed' }
 }
 
-async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+async function sign(
+  dispatch: OutgoingTransaction,
+  errand: OutgoingTransactionPlan,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   const { id, version, attempts, failures, why } = dispatch
   const then = why === '' ? '' : `, and then: ${why}`
   if (attempts >= errand.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
@@ -140,7 +158,11 @@ async function sign(dispatch: Dispatch, errand: Errand, parts: DispatchingParts)
   return send(kept, signed, 'it was sent just now', parts)
 }
 
-async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingParts): Promise<Step> {
+async function follow(
+  dispatch: OutgoingTransaction,
+  errand: OutgoingTransactionPlan,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   const { id, version, signed: kept } = dispatch
   if (!kept) return { kind: 'waiting', dispatch, why: 'nothing is kept of what was signed' }
   const { signature, lastValidBlockHeight, slot } = kept
@@ -170,7 +192,12 @@ async function follow(dispatch: Dispatch, errand: Errand, parts: DispatchingPart
 }
 
 /** It is believed when the nodes agree on what it did, and not one of them alone. */
-async function land(dispatch: Dispatch, slot: number, errand: Errand, parts: DispatchingParts): Promise<Step> {
+async function land(
+  dispatch: OutgoingTransaction,
+  slot: number,
+  errand: OutgoingTransactionPlan,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   const { id, version, kind, signed } = dispatch
   const effect = await parts.courier.read(signed?.signature ?? '')
   if (effect === undefined || effect === 'missing')
@@ -182,7 +209,7 @@ async function land(dispatch: Dispatch, slot: number, errand: Errand, parts: Dis
   return { kind: 'landed', dispatch: landed }
 }
 
-async function drop(dispatch: Dispatch, why: string, parts: DispatchingParts): Promise<Step> {
+async function drop(dispatch: OutgoingTransaction, why: string, parts: OutgoingTransactionParts): Promise<Step> {
   const { id, version, kind } = dispatch
   const dropped = await parts.dispatches.drop(id, version, why)
   if (!dropped) return { kind: 'passed' }
@@ -191,7 +218,12 @@ async function drop(dispatch: Dispatch, why: string, parts: DispatchingParts): P
 }
 
 /** The same bytes may be sent as often as one likes: on chain they count once. Only their fate says what came of it. */
-async function send(dispatch: Dispatch, signed: SignedBytes, why: string, parts: DispatchingParts): Promise<Step> {
+async function send(
+  dispatch: OutgoingTransaction,
+  signed: SignedBytes,
+  why: string,
+  parts: OutgoingTransactionParts,
+): Promise<Step> {
   const posting = await parts.courier.send(signed)
   if (posting.kind === 'sent') return { kind: 'waiting', dispatch, why }
   const { id, kind } = dispatch

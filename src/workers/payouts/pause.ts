@@ -1,6 +1,6 @@
 /** The switch that stops payouts, conversions and refunds on all servers. What was sent before is followed all the same. */
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 
 const name = 'rewards/paused'
@@ -14,7 +14,7 @@ export interface PauseSwitch {
   resume(): Promise<boolean>
 }
 
-export function createPauseSwitch(shelf: Shelf, clock: Clock): PauseSwitch {
+export function createPauseSwitch(shelf: KeyValueStore, clock: Clock): PauseSwitch {
   return {
     isPaused: async () => (await shelf.get(name)) !== undefined,
     pause: () => shelf.put(name, new Date(clock.now()).toISOString(), clock.now() + longMs),

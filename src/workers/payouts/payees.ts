@@ -1,6 +1,6 @@
 /** Who is behind the name under which somebody is owed. Payers are stored as pseudonyms, and found on the chain again. */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import { type Asset, creditOf, type Effect } from '../../core/payment/verify.ts'
+import { type Asset, computeCredit, type Effect } from '../../core/payment/verify.ts'
 import type { PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
@@ -48,7 +48,7 @@ export function createAddresses(parts: {
     sent: async (payer, payment, { recipient, asset }) => {
       const reading = await readPayment(parts, payer, payment)
       if (reading.kind !== 'read') return reading
-      return { kind: 'sent', units: creditOf(reading.effect, recipient, asset, reading.address) }
+      return { kind: 'sent', units: computeCredit(reading.effect, recipient, asset, reading.address) }
     },
   }
 }
@@ -74,7 +74,7 @@ async function readPayment(
 }
 
 /** A payment by which the payee of a line has earned: the last accrual that it settles is one of its payee's own. */
-export async function paymentOf(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
+export async function createPayment(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
   const [accrual] = await rewards.accruals(upto - 1, 1)
   return accrual?.tx ?? new Uint8Array(64)
 }

@@ -4,20 +4,20 @@
  * What a payout pays is reserved when it is planned, and its bytes are kept before they are sent (`outgoing-transactions.ts`): so this
  * may run in several processes, and be killed at any line.
  */
-import { mapAtOnce } from '../../core/encoding/map-limit.ts'
-import type { Transfer } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
+import { mapLimit } from '../../core/encoding/map-limit.ts'
+import type { OutgoingTransfer } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
-import { calmLog } from '../throttled-log.ts'
+import { createThrottledLog } from '../throttled-log.ts'
 import type { Memory, PayoutsParts } from './limits.ts'
-import { areFeesSpent, budgetOf, capReached, feesSpent, findShortage, limit, tell } from './limits.ts'
-import type { DispatchSigning, Errand } from './outgoing-transactions.ts'
-import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { areFeesSpent, capReached, emit, feesSpent, findShortage, limit, readBudget } from './limits.ts'
+import type { OutgoingTransactionPlan, SigningResult } from './outgoing-transactions.ts'
+import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
 import { signUnlessPaused } from './pause.ts'
-import { paymentOf } from './payees.ts'
-import { askedAtOnce, batchesOf, dayMs, hourMs, minuteMs, preview } from './plan.ts'
+import { createPayment } from './payees.ts'
+import { askedAtOnce, dayMs, hourMs, minuteMs, preview, splitIntoBatches } from './plan.ts'
 
 const followMs = 1_000
 /** Transactions under way at the same time. */
@@ -29,7 +29,7 @@ export function startPayouts(given: PayoutsParts): Loop {
   const { limits, clock, log, courier, isPaused } = given
   // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
   const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
-  const parts: PayoutsParts = { ...given, courier: { ...courier, sign }, log: calmLog(log, clock) }
+  const parts: PayoutsParts = { ...given, courier: { ...courier, sign }, log: createThrottledLog(log, clock) }
   const memory: Memory = { suspects: new Set() }
   let planAt = 0
   const work = async (): Promise<void> => {
@@ -46,8 +46,8 @@ export function startPayouts(given: PayoutsParts): Loop {
 
 /** Takes the next step of all that is under way. Answers how many still are. */
 async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
-  const open = await openOf('payout', parts)
-  const left = await mapAtOnce(open, askedAtOnce, async (dispatch) => {
+  const open = await readOpen('payout', parts)
+  const left = await mapLimit(open, askedAtOnce, async (dispatch) => {
     const { id, kind, state } = dispatch
     if (isPaused && state === 'planned') return true
     return (await alone(parts.log, { kind, id }, () => step(parts, memory, dispatch))) ?? true
@@ -56,9 +56,9 @@ async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): P
 }
 
 /** True while it is under way. */
-async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Promise<boolean> {
+async function step(parts: PayoutsParts, memory: Memory, dispatch: OutgoingTransaction): Promise<boolean> {
   let blamed: number | undefined
-  const errand: Errand = {
+  const errand: OutgoingTransactionPlan = {
     sign: async (one) => {
       const signing = await sign(parts, one)
       if (signing.kind === 'impossible') blamed = signing.transfer
@@ -66,10 +66,10 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: Dispatch): Pr
     },
     mostAttempts: Number.POSITIVE_INFINITY,
     mostFailures,
-    budget: budgetOf(parts),
+    budget: readBudget(parts),
   }
   const taken = await advance(dispatch, errand, parts)
-  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') tell(parts, { why: taken.why })
+  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') emit(parts, { why: taken.why })
   if (taken.kind === 'dropped') {
     const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
     await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
@@ -93,20 +93,20 @@ async function suspect(
   }
 }
 
-async function sign(parts: PayoutsParts, { id, attempts }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: PayoutsParts, { id, attempts }: OutgoingTransaction): Promise<SigningResult> {
   // Also the first time: others may have spent in between what there was when it was planned.
   if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.dispatches.lines(id)
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }
-  const transfers: Transfer[] = []
+  const transfers: OutgoingTransfer[] = []
   for (const [index, line] of lines.entries()) {
-    const finding = await parts.addresses.find(line, () => paymentOf(parts.rewards, line))
+    const finding = await parts.addresses.find(line, () => createPayment(parts.rewards, line))
     if (finding.kind === 'unavailable') return finding
     if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why, transfer: index }
     transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
   }
-  return parts.courier.sign({ mint: parts.native, transfers, memo: dispatchMemo(id), attempts })
+  return parts.courier.sign({ mint: parts.native, transfers, memo: formatMemo(id), attempts })
 }
 
 /** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */
@@ -116,16 +116,16 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
   for (let left = room; left > 0; ) {
     const { lines, isAll, why } = await preview(parts, true)
     if (why !== undefined) {
-      tell(parts, { why })
+      emit(parts, { why })
       return 'later'
     }
     if (lines.length === 0 && isAll) return 'all'
     const payable = lines.length === 0 ? [] : await limit(parts, lines)
     if (payable.length === 0 && lines.length > 0) return 'later'
     const isSuspect = (line: PayoutLine) => memory.suspects.has(keyOf(line))
-    const batches = batchesOf(parts, { lines: payable, isAll }, isSuspect).slice(0, left)
+    const batches = splitIntoBatches(parts, { lines: payable, isAll }, isSuspect).slice(0, left)
     const { dispatches, isFull } = await planBatches(parts, memory, batches)
-    await mapAtOnce(dispatches, askedAtOnce, (dispatch) => step(parts, memory, dispatch))
+    await mapLimit(dispatches, askedAtOnce, (dispatch) => step(parts, memory, dispatch))
     if (isFull) return 'later'
     left -= batches.length
   }
@@ -137,18 +137,18 @@ async function planBatches(
   parts: PayoutsParts,
   memory: Memory,
   batches: readonly (readonly PayoutLine[])[],
-): Promise<{ readonly dispatches: readonly Dispatch[]; readonly isFull: boolean }> {
+): Promise<{ readonly dispatches: readonly OutgoingTransaction[]; readonly isFull: boolean }> {
   const { dispatches, limits, clock } = parts
   const since = Math.floor(clock.now()) - dayMs
   const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }
-  const planned: Dispatch[] = []
+  const planned: OutgoingTransaction[] = []
   for (const lines of batches) {
     if (await parts.isPaused()) return { dispatches: planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
-    const order = { id: createDispatchId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
+    const order = { id: createTransactionId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
     const planning = isSpent ? undefined : await dispatches.plan(order)
     if (!planning || planning.kind === 'capped') {
-      tell(parts, planning ? capReached : feesSpent)
+      emit(parts, planning ? capReached : feesSpent)
       return { dispatches: planned, isFull: true }
     }
     // Somebody else was faster, and pays them.

@@ -1,22 +1,22 @@
 /** Who is paid next, and in which transactions: from those who are due to lines, and from lines to batches. */
-import { mapAtOnce } from '../../core/encoding/map-limit.ts'
+import { mapLimit } from '../../core/encoding/map-limit.ts'
 import { maxUnits } from '../../core/money/money.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
 import { convert, parseRate } from '../../core/money/rates.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
-import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { PayoutTerms } from '../../core/payouts/payout-lines.ts'
 import { draftLine } from '../../core/payouts/payout-lines.ts'
 import type { PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { Owed, Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { createDispatchId, dispatchMemo } from './outgoing-transactions.ts'
+import { createTransactionId, formatMemo } from './outgoing-transactions.ts'
 import type { Addresses, Finding } from './payees.ts'
 
 export interface PayoutPlanParts {
   readonly rewards: Rewards
-  readonly courier: Pick<Courier, 'wallet' | 'accountsOf' | 'openingCost' | 'fit'>
+  readonly courier: Pick<OutgoingWallet, 'wallet' | 'accountsOf' | 'openingCost' | 'fit'>
   readonly addresses: Addresses
   readonly native: Mint
   /** What tokens are worth now; undefined while nobody knows. */
@@ -86,7 +86,7 @@ export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<P
 }
 
 async function findAll({ rewards, addresses }: PayoutPlanParts, due: readonly Payee[]): Promise<readonly Candidate[]> {
-  const candidates = await mapAtOnce(due, askedAtOnce, async (payee): Promise<Candidate | undefined> => {
+  const candidates = await mapLimit(due, askedAtOnce, async (payee): Promise<Candidate | undefined> => {
     // More does not fit one transfer.
     const owed = await rewards.owed(payee, payee.owed > maxUnits ? maxUnits : undefined)
     return owed && { payee, owed, finding: await addresses.find(payee, async () => owed.tx) }
@@ -106,7 +106,7 @@ export async function readTerms({ rates, native, courier, limits }: PayoutPlanPa
 }
 
 /** As few transactions as can be, and those who are suspected alone. Where more will come, the last one is left for them. */
-export function batchesOf(
+export function splitIntoBatches(
   { courier, native }: Pick<PayoutPlanParts, 'courier' | 'native'>,
   { lines, isAll }: Pick<PayoutPreview, 'lines' | 'isAll'>,
   isSuspect: (line: PayoutLine) => boolean,
@@ -115,7 +115,7 @@ export function batchesOf(
   for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
     // Their addresses are as long as any other.
     const transfers = rest.map(({ units, opening }) => ({ owner: courier.wallet, units, opens: opening > 0n }))
-    const count = Math.max(1, courier.fit({ mint: native, transfers, memo: dispatchMemo(createDispatchId()) }))
+    const count = Math.max(1, courier.fit({ mint: native, transfers, memo: formatMemo(createTransactionId()) }))
     if (count >= rest.length && !isAll && batches.length > 0) break
     batches.push(rest.slice(0, count))
     rest = rest.slice(count)

@@ -4,23 +4,23 @@ import type { FrozenRates } from '../../core/money/rates.ts'
 import { convert } from '../../core/money/rates.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
-import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, Dispatches } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import { formatRefund, judgeRefund, parseRefund, refundLane } from '../../core/payouts/refunds.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
-import { calmLog } from '../throttled-log.ts'
-import type { DispatchingParts, DispatchSigning, Step } from './outgoing-transactions.ts'
-import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { createThrottledLog } from '../throttled-log.ts'
+import type { OutgoingTransactionParts, SigningResult, Step } from './outgoing-transactions.ts'
+import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
 import { paused, signUnlessPaused } from './pause.ts'
 import type { Addresses } from './payees.ts'
 
-export interface RefundParts extends DispatchingParts {
+export interface RefundParts extends OutgoingTransactionParts {
   readonly books: Pick<Books, 'history'>
-  readonly dispatches: Dispatches
-  readonly courier: Courier
+  readonly dispatches: OutgoingTransactions
+  readonly courier: OutgoingWallet
   readonly addresses: Addresses
   /** Undefined for a token that there is none of; null for SOL, which needs none. */
   readonly mintOf: (token: TokenCode) => Mint | null | undefined
@@ -32,9 +32,9 @@ export interface RefundParts extends DispatchingParts {
 }
 
 export type RefundPlanning =
-  | { readonly kind: 'planned'; readonly dispatch: Dispatch }
+  | { readonly kind: 'planned'; readonly dispatch: OutgoingTransaction }
   /** It is under way already, or done. */
-  | { readonly kind: 'known'; readonly dispatch: Dispatch }
+  | { readonly kind: 'known'; readonly dispatch: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
 
@@ -59,7 +59,7 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
     return { kind: 'refused', why: 'the chain says that less of it came from who would get it' }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
   const planning = await dispatches.plan({
-    id: createDispatchId(),
+    id: createTransactionId(),
     kind: 'refund',
     lane: refundLane(payment),
     about: formatRefund(facts),
@@ -78,8 +78,11 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 }
 
 /** Takes the next step of a refund. */
-export async function advanceRefund(parts: RefundParts, dispatch: Dispatch): Promise<Step> {
-  const errand = { sign: (one: Dispatch) => signUnlessPaused(parts.isPaused, () => sign(parts, one)), mostAttempts: 10 }
+export async function advanceRefund(parts: RefundParts, dispatch: OutgoingTransaction): Promise<Step> {
+  const errand = {
+    sign: (one: OutgoingTransaction) => signUnlessPaused(parts.isPaused, () => sign(parts, one)),
+    mostAttempts: 10,
+  }
   return advance(dispatch, errand, parts)
 }
 
@@ -87,9 +90,9 @@ const everyMs = 3_000
 
 /** Sees refunds through that somebody began, also those of a process that died. */
 export function startRefunds(given: RefundParts): Loop {
-  const parts: RefundParts = { ...given, log: calmLog(given.log, given.clock) }
+  const parts: RefundParts = { ...given, log: createThrottledLog(given.log, given.clock) }
   const work = async (): Promise<void> => {
-    for (const dispatch of await openOf('refund', parts)) {
+    for (const dispatch of await readOpen('refund', parts)) {
       const { id, kind } = dispatch
       await alone(parts.log, { kind, id }, () => advanceRefund(parts, dispatch))
     }
@@ -97,7 +100,7 @@ export function startRefunds(given: RefundParts): Loop {
   return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
 }
 
-async function sign(parts: RefundParts, { id, about, attempts }: Dispatch): Promise<DispatchSigning> {
+async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransaction): Promise<SigningResult> {
   const { payment, token, units } = parseRefund(about)
   const tx = decodeSignature(payment)
   const mint = parts.mintOf(token as TokenCode)
@@ -118,7 +121,7 @@ async function sign(parts: RefundParts, { id, about, attempts }: Dispatch): Prom
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
     return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
   const transfers = [{ owner: finding.address, units, opens }]
-  return parts.courier.sign({ mint: asset, transfers, memo: dispatchMemo(id), attempts })
+  return parts.courier.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
 }
 
 /** Whether opening a token account costs more than what is sent there, as far as rates tell. */

@@ -8,9 +8,9 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
 import { decimalsIn, fairUnits } from '../../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { decimalsOf, mintOf, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
-import { gainOf } from '../../core/payment/verify.ts'
+import { computeGain } from '../../core/payment/verify.ts'
 import type { ConversionAbout, ConversionRules } from '../../core/payouts/conversion.ts'
 import {
   conversionLane,
@@ -20,21 +20,21 @@ import {
   parseConversion,
   settlementBeats,
 } from '../../core/payouts/conversion.ts'
-import type { Courier } from '../../core/payouts/outgoing-wallet.ts'
-import type { Dispatch, Dispatches } from '../../core/payouts/ports/outgoing.ts'
+import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue, VenueQuote } from '../../core/payouts/venue.ts'
-import type { Shelf } from '../../core/ports/kv.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { Loop } from '../loop.ts'
 import { startLoop } from '../loop.ts'
-import { calmLog } from '../throttled-log.ts'
-import type { DispatchingParts, DispatchSigning, Errand, Step } from './outgoing-transactions.ts'
-import { advance, alone, createDispatchId, dispatchMemo, openOf } from './outgoing-transactions.ts'
+import { createThrottledLog } from '../throttled-log.ts'
+import type { OutgoingTransactionParts, OutgoingTransactionPlan, SigningResult, Step } from './outgoing-transactions.ts'
+import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
 import { signUnlessPaused } from './pause.ts'
 
 /** One wallet, and how what it receives is converted. */
 export interface Converter {
-  readonly courier: Pick<Courier, 'wallet' | 'holdings' | 'send' | 'outcomeOf' | 'read'>
+  readonly courier: Pick<OutgoingWallet, 'wallet' | 'holdings' | 'send' | 'outcomeOf' | 'read'>
   readonly venue: Venue
   readonly rules: ConversionRules
   readonly mints: MintTable
@@ -42,16 +42,16 @@ export interface Converter {
   readonly rates: () => RateTable
 }
 
-export interface SettlementParts extends Omit<DispatchingParts, 'courier'> {
-  readonly dispatches: Dispatches
+export interface SettlementParts extends Omit<OutgoingTransactionParts, 'courier'> {
+  readonly dispatches: OutgoingTransactions
   /** Where it shows that it is alive. */
-  readonly shelf: Shelf | undefined
+  readonly shelf: KeyValueStore | undefined
   readonly converters: readonly Converter[]
   /** Nothing new is converted while this is so. What was signed is followed all the same. */
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
   /** Hears of what was converted, once and for all. */
-  readonly onConverted?: (dispatch: Dispatch, about: ConversionAbout) => void
+  readonly onConverted?: (dispatch: OutgoingTransaction, about: ConversionAbout) => void
 }
 
 const everyMs = 3_000
@@ -68,10 +68,10 @@ export function startSettlement(parts: SettlementParts): Loop {
 
 /** What is done with every turn: takes the next step of all that is under way, and begins what is due. */
 export function createSettlement(given: SettlementParts): () => Promise<void> {
-  const parts: SettlementParts = { ...given, log: calmLog(given.log, given.clock) }
+  const parts: SettlementParts = { ...given, log: createThrottledLog(given.log, given.clock) }
   const rests: Rests = new Map()
   return async () => {
-    const open = await openOf('conversion', parts)
+    const open = await readOpen('conversion', parts)
     for (const converter of parts.converters) {
       await alone(parts.log, { kind: 'conversion', wallet: converter.courier.wallet }, async () => {
         await beat(parts, converter)
@@ -93,7 +93,7 @@ async function beat({ shelf, clock }: SettlementParts, { courier }: Converter): 
 async function serve(
   parts: SettlementParts,
   converter: Converter,
-  open: readonly Dispatch[],
+  open: readonly OutgoingTransaction[],
   rests: Rests,
 ): Promise<void> {
   const { courier, rules, mints } = converter
@@ -110,7 +110,7 @@ async function serve(
   }
   if (isPaused) return
   const codes = tokenCodes.filter((token) => token !== 'SOL' && mints[token] !== undefined)
-  const holdings = await courier.holdings(codes.flatMap((token) => mintOf(token, mints) ?? []))
+  const holdings = await courier.holdings(codes.flatMap((token) => findMint(token, mints) ?? []))
   if (!holdings) return
   const balances = Object.fromEntries(codes.map((token, index) => [token, holdings.units[index] ?? 0n]))
   const scene = { rates: converter.rates(), decimals: decimalsIn(mints), underway }
@@ -148,7 +148,13 @@ async function begin(
     quoted: offer.quote.units,
     minimum: offer.minimum,
   }
-  const plan = { id: createDispatchId(), kind: 'conversion' as const, lane, about: formatConversion(about), lines: [] }
+  const plan = {
+    id: createTransactionId(),
+    kind: 'conversion' as const,
+    lane,
+    about: formatConversion(about),
+    lines: [],
+  }
   // The quote may have taken its time.
   if (await parts.isPaused()) return
   const planning = await parts.dispatches.plan(plan)
@@ -162,7 +168,7 @@ type Offer =
 async function seek(converter: Converter, token: TokenCode, units: bigint): Promise<Offer> {
   const { venue, rules, mints } = converter
   const { settlementToken, slippageBps } = rules
-  const order = { sell: mintOf(token, mints), buy: mintOf(settlementToken, mints), units, slippageBps }
+  const order = { sell: findMint(token, mints), buy: findMint(settlementToken, mints), units, slippageBps }
   const quoting = await venue.quote(order)
   return quoting.kind === 'quoted' ? judge(converter, token, quoting.quote) : { kind: 'none', why: quoting.why }
 }
@@ -178,12 +184,12 @@ function judge({ rules, mints, rates }: Converter, token: TokenCode, quote: Venu
 async function step(
   parts: SettlementParts,
   converter: Converter,
-  dispatch: Dispatch,
+  dispatch: OutgoingTransaction,
   rests: Rests,
   quote?: VenueQuote,
 ): Promise<void> {
   const { courier } = converter
-  const errand: Errand = {
+  const errand: OutgoingTransactionPlan = {
     sign: (one) => signUnlessPaused(parts.isPaused, () => sign(parts, converter, one, quote)),
     result: (one, effect) => resultOf(converter, one, effect),
     mostAttempts,
@@ -199,15 +205,15 @@ async function step(
 async function sign(
   { clock }: SettlementParts,
   converter: Converter,
-  dispatch: Dispatch,
+  dispatch: OutgoingTransaction,
   atHand: VenueQuote | undefined,
-): Promise<DispatchSigning> {
+): Promise<SigningResult> {
   const { venue, rules, courier, mints } = converter
   const about = parseConversion(dispatch.about)
   if (!about || about.wallet !== courier.wallet) return { kind: 'impossible', why: 'what it is about cannot be read' }
   if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'another token is settled in by now' }
   const { sell, units } = about
-  const mint = mintOf(sell, mints)
+  const mint = findMint(sell, mints)
   const holdings = await courier.holdings(mint ? [mint] : [])
   if (!holdings) return { kind: 'unavailable', why: 'no node tells what the wallet holds' }
   const held = (mint ? (holdings.units[0] ?? 0n) : holdings.lamports) - (rules.keeps[sell] ?? 0n)
@@ -219,22 +225,27 @@ async function sign(
     return { kind: isHopeless ? 'impossible' : 'unavailable', why: offer.why }
   }
   const { quote, minimum } = offer
-  const signing = await venue.sign(quote, { memo: dispatchMemo(dispatch.id), minimum })
+  const signing = await venue.sign(quote, { memo: formatMemo(dispatch.id), minimum })
   if (signing.kind !== 'signed') return signing
   return { ...signing, about: formatConversion({ ...about, venue: venue.name, quoted: quote.units, minimum }) }
 }
 
 /** What really left and came is what the chain says, whatever was quoted. */
-function resultOf({ courier, mints }: Converter, dispatch: Dispatch, effect: Effect): string | undefined {
+function resultOf({ courier, mints }: Converter, dispatch: OutgoingTransaction, effect: Effect): string | undefined {
   const about = parseConversion(dispatch.about)
   if (!about) return undefined
-  const gain = (token: TokenCode) => gainOf(effect, courier.wallet, mintOf(token, mints)?.address ?? 'SOL')
+  const gain = (token: TokenCode) => computeGain(effect, courier.wallet, findMint(token, mints)?.address ?? 'SOL')
   return formatConversion({ ...about, sold: -gain(about.sell), received: gain(about.buy) })
 }
 
-function tell(parts: SettlementParts, { mints }: Converter, dispatch: Dispatch, about: ConversionAbout): void {
+function tell(
+  parts: SettlementParts,
+  { mints }: Converter,
+  dispatch: OutgoingTransaction,
+  about: ConversionAbout,
+): void {
   const { wallet, sell, buy, sold = 0n, quoted, received = 0n } = about
-  const text = (token: TokenCode, units: bigint) => `${formatUnits(units, decimalsOf(token, mints) ?? 0)} ${token}`
+  const text = (token: TokenCode, units: bigint) => `${formatUnits(units, findDecimals(token, mints) ?? 0)} ${token}`
   const facts = { wallet, tx: dispatch.signed?.signature, sold: text(sell, sold), quoted: text(buy, quoted) }
   parts.log.info('converted', { ...facts, received: text(buy, received) })
   parts.onConverted?.(dispatch, about)

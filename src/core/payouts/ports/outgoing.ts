@@ -14,13 +14,13 @@ export interface PayoutLine extends PayeeName {
   readonly opening: bigint
 }
 
-export type DispatchKind = 'payout' | 'conversion' | 'refund'
+export type OutgoingTransactionKind = 'payout' | 'conversion' | 'refund'
 
 /**
  * `planned`: reserved, nothing signed that could still land. `signed`: its bytes may land. `landed`: they did, for good.
  * `dropped`: given up; what it had reserved is owed again.
  */
-export type DispatchState = 'planned' | 'signed' | 'landed' | 'dropped'
+export type OutgoingTransactionState = 'planned' | 'signed' | 'landed' | 'dropped'
 
 /** A signed transaction, as it is kept. */
 export interface KeptBytes {
@@ -32,13 +32,13 @@ export interface KeptBytes {
   readonly sealed: string
 }
 
-export interface Dispatch {
+export interface OutgoingTransaction {
   /** Also in the memo of its transaction. */
   readonly id: string
-  readonly kind: DispatchKind
+  readonly kind: OutgoingTransactionKind
   /** Of one name only one is under way, and of a refund's only one ever lands; empty for payouts, which reserve by line. */
   readonly lane: string
-  readonly state: DispatchState
+  readonly state: OutgoingTransactionState
   readonly version: number
   /** When it was planned, and when it last changed. */
   readonly at: number
@@ -56,9 +56,9 @@ export interface Dispatch {
   readonly about: string
 }
 
-export interface DispatchPlan {
+export interface PlannedTransaction {
   readonly id: string
-  readonly kind: DispatchKind
+  readonly kind: OutgoingTransactionKind
   readonly lane: string
   readonly about: string
   /** Payouts only. */
@@ -81,7 +81,7 @@ export interface SigningBudget {
 }
 
 export type Planning =
-  | { readonly kind: 'planned'; readonly dispatch: Dispatch }
+  | { readonly kind: 'planned'; readonly dispatch: OutgoingTransaction }
   /** Somebody was first: a payee has moved on, the lane is in use, or (a refund) was used. */
   | { readonly kind: 'taken' }
   /** The cap is reached. */
@@ -89,14 +89,14 @@ export type Planning =
   /** The payment to be refunded was used, is being delivered, was taken back by the chain, or goes back already. */
   | { readonly kind: 'in_use' }
 
-export interface DispatchMark {
+export interface OutgoingTransactionMark {
   readonly at: number
   readonly id: string
 }
 
-export interface Dispatches {
+export interface OutgoingTransactions {
   /** Reserves and writes down, in one step. */
-  plan(plan: DispatchPlan): Promise<Planning>
+  plan(plan: PlannedTransaction): Promise<Planning>
   /** Each of these answers the dispatch as it is now, or undefined when the version has passed; then nothing changed. */
   /** With a budget, `spent` and nothing changed where a payout would be one too many. */
   sign(
@@ -105,30 +105,30 @@ export interface Dispatches {
     signed: KeptBytes,
     about?: string,
     budget?: SigningBudget,
-  ): Promise<Dispatch | 'spent' | undefined>
+  ): Promise<OutgoingTransaction | 'spent' | undefined>
   /** What was signed can no longer land: back to `planned`. It may have failed on chain, and not only missed its time. */
-  unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<Dispatch | undefined>
+  unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<OutgoingTransaction | undefined>
   /** It landed for good: what it paid is paid. */
-  land(id: string, version: number, slot: number, about?: string): Promise<Dispatch | undefined>
+  land(id: string, version: number, slot: number, about?: string): Promise<OutgoingTransaction | undefined>
   /** Gives up what is only planned: what it had reserved is owed again. */
-  drop(id: string, version: number, why: string): Promise<Dispatch | undefined>
+  drop(id: string, version: number, why: string): Promise<OutgoingTransaction | undefined>
   /** All that is planned or signed, the oldest first. */
-  open(): Promise<readonly Dispatch[]>
-  get(id: string): Promise<Dispatch | undefined>
+  open(): Promise<readonly OutgoingTransaction[]>
+  get(id: string): Promise<OutgoingTransaction | undefined>
   /** The one in a lane that was not dropped; the latest. */
-  inLane(lane: string): Promise<Dispatch | undefined>
+  inLane(lane: string): Promise<OutgoingTransaction | undefined>
   /** The same of many lanes, in their order. */
-  inLanes(lanes: readonly string[]): Promise<readonly (Dispatch | undefined)[]>
+  inLanes(lanes: readonly string[]): Promise<readonly (OutgoingTransaction | undefined)[]>
   lines(id: string): Promise<readonly PayoutLine[]>
   /** The latest first, beyond one. */
   list(query: {
-    readonly kind?: DispatchKind
-    readonly state?: DispatchState
-    readonly after?: DispatchMark
+    readonly kind?: OutgoingTransactionKind
+    readonly state?: OutgoingTransactionState
+    readonly after?: OutgoingTransactionMark
     readonly most: number
-  }): Promise<readonly Dispatch[]>
+  }): Promise<readonly OutgoingTransaction[]>
   /** What a payee was paid, or is about to be, the latest first. */
-  linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: Dispatch })[]>
+  linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: OutgoingTransaction })[]>
   /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
   planned(since: number): Promise<bigint>
   /** How often payouts were signed since a time. */
