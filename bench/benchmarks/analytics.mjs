@@ -34,19 +34,19 @@ const questions = {
   },
   feed: async (books, turn) => {
     const order = turn % 2 === 0 ? 'latest' : 'oldest'
-    const page = await books.captures({ order, most: 50 })
+    const page = await books.listPayments({ order, most: 50 })
     const last = page.at(-1)
-    await books.captures({ order, most: 50, ...(last && { after: last }) })
-    await books.captures({ order, most: 50, endpoint: `/api/resource-${turn % 20}` })
-    await books.captures({ order, most: 50, token: 'SOL', status: 'confirmed', from: from + 99 * hourMs })
-    await books.captures({ order, most: 50, status: 'expired' })
+    await books.listPayments({ order, most: 50, ...(last && { after: last }) })
+    await books.listPayments({ order, most: 50, endpoint: `/api/resource-${turn % 20}` })
+    await books.listPayments({ order, most: 50, token: 'SOL', status: 'confirmed', from: from + 99 * hourMs })
+    await books.listPayments({ order, most: 50, status: 'expired' })
   },
   payers: async (books, turn) => {
     const page = await books.payers({ from, to, order: 'revenue', most: 50 })
     await books.payers({ from, to, order: 'revenue', most: 50, ...(page.next && { after: page.next }) })
     await books.payers({ from: to - 24 * hourMs, to, order: 'latest', most: 50 })
     const payer = page.payers.at(turn % page.payers.length)?.payer ?? ''
-    await books.captures({ order: 'latest', most: 50, payer })
+    await books.listPayments({ order: 'latest', most: 50, payer })
   },
   problems: async (books) => {
     await books.countProblems(1_000)

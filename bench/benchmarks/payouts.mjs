@@ -41,8 +41,8 @@ export async function benchPayouts(setting, { payees: count, rounds, transfers }
   }
   const config = readRoutesConfig({ ...options, log: silent, rewards: rewardOptions }, {})
   const handle = handleFor(config.service, silent)
-  const { rewards, dispatches } = (await handle.get()).ledger
-  if (!rewards || !dispatches) throw new Error('The ledger keeps no rewards.')
+  const { rewards, outgoing } = (await handle.get()).ledger
+  if (!rewards || !outgoing) throw new Error('The ledger keeps no rewards.')
   const kit = await createKitSender(localnet, 'NATIVE', bareKey)
   const limits = { everySeconds: 1, dailyFees: 10 }
   const worker = await processes.start('payout-worker', { ...options, rewards: { ...rewardOptions, ...limits, key } })
@@ -67,7 +67,7 @@ export async function benchPayouts(setting, { payees: count, rounds, transfers }
   const ours = (1_000 * count) / (performance.now() - begun)
   await measureBare()
   await worker.stop()
-  const landed = await dispatches.list({ kind: 'payout', state: 'landed', most: count })
+  const landed = await outgoing.list({ kind: 'payout', state: 'landed', most: count })
   const sent = landed.length
   const fee = (await kit.sumFees(landed.map(({ signed }) => signed?.signature ?? ''))) / count
   const bareFee = (await kit.sumFees(bareSent)) / bareSent.length
@@ -109,7 +109,7 @@ async function sendAll(kit, owners) {
  * @param {readonly string[]} payees
  */
 async function accrue(rewards, payees) {
-  const { last } = await rewards.ripe(0)
+  const { last } = await rewards.accruable(0)
   const at = Date.now()
   const accruals = payees.map(
     /** @returns {Accrual} */ (payee) => ({

@@ -96,7 +96,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
     headers.delete('content-length')
     headers.delete('etag')
   }
-  const { status, gauge } = beginning
+  const { status, quota } = beginning
   const statusText = status === response.status ? response.statusText : ''
   const given = response.body ?? (wrapping ? new Response('').body : null)
   if (given === null || delivery.method === 'HEAD') {
@@ -107,7 +107,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
     return whole
   }
   const announced = Number(headers.get('content-length') ?? Number.NaN)
-  const source = gauge ? metered(gauge, given, announced) : given
+  const source = quota ? metered(quota, given, announced) : given
   const body = watch(delivery, source, announced, wrapping?.prefix, wrapping?.suffix)
   return new Response(body, { status, statusText, headers })
 }
@@ -115,13 +115,13 @@ export function deliver(delivery: Delivery, response: Response): Response {
 const flushMs = 25
 
 /** A body as far as its gauge allows. One that is cut short of what was announced breaks off: it must not look whole. */
-function metered(gauge: ByteQuota, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
+function metered(quota: ByteQuota, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   let rest: Uint8Array = new Uint8Array()
   const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     // Not at once: Node's own streams do not bear it while a chunk is on its way, and end the process.
     setTimeout(() => reader.cancel().catch(() => {}), flushMs)
-    if (gauge.sent() === announced) return controller.close()
+    if (quota.sent() === announced) return controller.close()
     // An error overtakes what is still on its way out, and nobody here can tell when that has left.
     await new Promise((resolve) => setTimeout(resolve, flushMs))
     controller.error(new Error('the allowance is used up'))
@@ -133,10 +133,10 @@ function metered(gauge: ByteQuota, source: ReadableStream<Uint8Array>, announced
         if (done) return controller.close()
         rest = value
       }
-      let taken = gauge.take(rest.length)
+      let taken = quota.take(rest.length)
       if (taken === 0) {
-        if (!(await gauge.more())) return stop(controller)
-        taken = gauge.take(rest.length)
+        if (!(await quota.more())) return stop(controller)
+        taken = quota.take(rest.length)
       }
       controller.enqueue(rest.subarray(0, taken))
       rest = rest.subarray(taken)

@@ -109,7 +109,7 @@ function dated(response: Response, clock: Clock): Response {
 
 /** Undefined where the ledger keeps nothing of what goes out. */
 function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts | undefined {
-  const { rewards, dispatches } = service.ledger
+  const { rewards, outgoing: dispatches } = service.ledger
   if (!rewards || !dispatches) return undefined
   return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
 }

@@ -22,29 +22,29 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
   const hints = createHints()
   return async (target: string | URL | Request, first?: RequestInit | ClientOptions, second?: ClientOptions) => {
     const { init, options } = readCall(first, second)
-    const errand = await prepare(parts, target, init, options)
-    if (options.dryRun) return price(parts, errand)
-    const paid = (await resume(parts, errand)) ?? (await useKnown(parts, errand, hints))
+    const paidRequest = await prepare(parts, target, init, options)
+    if (options.dryRun) return price(parts, paidRequest)
+    const paid = (await resume(parts, paidRequest)) ?? (await useKnown(parts, paidRequest, hints))
     if (paid) return paid
     for (;;) {
-      const asked = await requestChallenge(parts, errand)
+      const asked = await requestChallenge(parts, paidRequest)
       if (!('kind' in asked)) return asked
       const { scope, url } = asked
-      if (scope === undefined) return buy(parts, errand, asked)
+      if (scope === undefined) return buy(parts, paidRequest, asked)
       await asked.response.body?.cancel()
-      const response = await shareOrBuy(parts, errand, asked, scope)
+      const response = await shareOrBuy(parts, paidRequest, asked, scope)
       if (!response) continue
-      if (url.href === errand.url.href) hints.set(errand, scope)
+      if (url.href === paidRequest.url.href) hints.set(paidRequest, scope)
       return response
     }
   }
 }
 
 /** Checks all that can be checked without paying, and gives back the 402. */
-async function price(parts: ClientParts, errand: PaidRequest): Promise<Response> {
-  const asked = await requestChallenge(parts, errand)
+async function price(parts: ClientParts, paidRequest: PaidRequest): Promise<Response> {
+  const asked = await requestChallenge(parts, paidRequest)
   if (!('kind' in asked)) return asked
-  listCandidates(asked.challenge, asked.network, errand.options)
+  listCandidates(asked.challenge, asked.network, paidRequest.options)
   return asked.response
 }
 
@@ -52,16 +52,16 @@ async function price(parts: ClientParts, errand: PaidRequest): Promise<Response>
  * Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. Requests that differ
  * in no more than a header look the same from here: what turns out to be for another one is kept for that.
  */
-async function resume(parts: ClientParts, errand: PaidRequest): Promise<Response | undefined> {
-  const { journal, tell, key } = errand
+async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Response | undefined> {
+  const { journal, tell, key } = paidRequest
   const others: string[] = []
   try {
     for (let intent = await journal.adopt(key); intent; intent = await journal.adopt(key)) {
       const { tx = '', requestId } = intent
       others.push(requestId)
       tell({ kind: 'resumed', tx, requestId })
-      const landed = intent.state === 'landed' ? intent : await recover(parts, errand, intent)
-      const brought = landed && (await redeem(parts, errand, landed, new URL(landed.url), ['binding_mismatch']))
+      const landed = intent.state === 'landed' ? intent : await recover(parts, paidRequest, intent)
+      const brought = landed && (await redeem(parts, paidRequest, landed, new URL(landed.url), ['binding_mismatch']))
       if (brought?.kind !== 'brought') continue
       others.pop()
       return brought.response
@@ -73,12 +73,12 @@ async function resume(parts: ClientParts, errand: PaidRequest): Promise<Response
 }
 
 /** Buys what is for this request only. */
-async function buy(parts: ClientParts, errand: PaidRequest, asked: ChallengeReading): Promise<Response> {
+async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading): Promise<Response> {
   const { requestId } = asked.challenge
   await asked.response.body?.cancel()
-  const intent = await payFor(parts, errand, asked)
+  const intent = await payFor(parts, paidRequest, asked)
   try {
-    const brought = await redeem(parts, errand, intent, asked.url)
+    const brought = await redeem(parts, paidRequest, intent, asked.url)
     if (brought.kind === 'brought') return brought.response
     throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
       requestId,
@@ -87,7 +87,7 @@ async function buy(parts: ClientParts, errand: PaidRequest, asked: ChallengeRead
       status: 409,
     })
   } catch (error) {
-    await errand.journal.release(requestId)
+    await paidRequest.journal.release(requestId)
     throw error
   }
 }

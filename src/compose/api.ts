@@ -123,7 +123,7 @@ function partsFor(
   const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
   const { sessionSeconds, linkTtlSeconds } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
-  const { shelf, books } = ledger
+  const { kv, books } = ledger
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
   const { network } = service.config
@@ -137,11 +137,11 @@ function partsFor(
   const moneyOut = createPayoutsView(service, config, money)
   const told = { moneyOut, settlement: createSettlementView(service) }
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
-  if (!shelf) return common
+  if (!kv) return common
   const sites = { publicUrl, origins, trustProxy }
-  const signIn = createSignIn({ shelf, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
+  const signIn = createSignIn({ kv, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   if (!books) return { ...common, signIn }
-  const stores = { books, shelf, clock, log, key }
+  const stores = { books, kv, clock, log, key }
   const exports = createExports({
     ...stores,
     decimalsOf: decimalsFor(service, mints),

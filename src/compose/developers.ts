@@ -26,13 +26,13 @@ export interface OpenDevelopers {
 /** Undefined where the ledger has no place for it. */
 export function openDevelopers(service: Runtime, settings: DeveloperSettings): OpenDevelopers | undefined {
   const { clock, log, verifier, ledger, config, genesis } = service
-  const { rewards, shelf } = ledger
-  if (!rewards || !shelf) return undefined
+  const { rewards, kv } = ledger
+  if (!rewards || !kv) return undefined
   const { hosts, publicUrl, origins, trustProxy } = settings
   const documents = createDocumentReader(config.network)
-  const book = createDeveloperBook({ rewards, shelf, clock })
+  const book = createDeveloperBook({ rewards, kv, clock })
   const about = { id: config.service, sites: createSites(publicUrl, origins) }
-  const common = { book, shelf, clock, log, hosts, readDocument: documents.read }
+  const common = { book, kv, clock, log, hosts, readDocument: documents.read }
   return {
     developers: createDevelopers({ ...common, ...about, verifier, network: config.network, genesis, trustProxy }),
     startChecks: () =>

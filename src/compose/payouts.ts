@@ -36,7 +36,7 @@ export interface PayoutsConfig {
 }
 
 /** What everything that goes out needs besides a key. */
-export interface PayoutContext extends Omit<OutgoingTransactionParts, 'courier'> {
+export interface PayoutContext extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly rewards: Rewards
   readonly dispatches: OutgoingTransactions
   readonly books: Books
@@ -68,7 +68,7 @@ export function createPayoutContext(
   { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
 ): PayoutContext | undefined {
   const { chain, clock, log, meter, sealer, pseudonyms } = service
-  const { rewards, dispatches, books } = service.ledger
+  const { rewards, outgoing: dispatches, books } = service.ledger
   if (!rewards || !dispatches || !books) return undefined
   const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
   const feed = service.openRates(rates, mints, 'rewards')
@@ -92,16 +92,16 @@ export function createPayoutContext(
 
 /** Shares out, pays and sends back from now on. */
 export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig): Promise<OpenPayouts> {
-  const ground = createPayoutContext(service, config)
+  const context = createPayoutContext(service, config)
   const { rewards, refundKey } = config
-  if (!ground) {
+  if (!context) {
     if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
     return { payouts: undefined, refunds: undefined, run: async () => {}, stop: async () => {} }
   }
   const loops: Loop[] = []
   // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
-  if (rewards) ground.keepRates()
-  const accrual = rewards && startAccrual({ ...ground, rules: rewards.rules })
+  if (rewards) context.keepRates()
+  const accrual = rewards && startAccrual({ ...context, rules: rewards.rules })
   if (accrual) loops.push(accrual)
   const begun: { payouts?: PayoutsParts; refunds?: RefundParts } = {}
   const begin = (option: string, what: string, open: () => Promise<Loop | undefined>): Attachment => {
@@ -118,7 +118,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   if (rewards?.key !== undefined)
     attachments.push(
       begin('rewards.key', 'rewards are not paid', async () => {
-        const payouts = await openPayouts(service, ground, { ...config, rewards })
+        const payouts = await openPayouts(service, context, { ...config, rewards })
         if (payouts) begun.payouts = payouts
         return payouts && startPayouts(payouts)
       }),
@@ -126,7 +126,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   if (refundKey !== undefined)
     attachments.push(
       begin('refundKey', 'refunds are not sent', async () => {
-        begun.refunds = await openRefunds(service, ground, config.mints, refundKey)
+        begun.refunds = await openRefunds(service, context, config.mints, refundKey)
         return startRefunds(begun.refunds)
       }),
     )
@@ -157,10 +157,10 @@ export function createPayoutsView(
     config: rewards,
     wallet: async () => {
       const payouts = current()?.payouts
-      const holdings = await payouts?.courier.holdings([payouts.native])
+      const holdings = await payouts?.outgoingWallet.holdings([payouts.native])
       if (!payouts || !holdings) return undefined
       const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
-      return { address: payouts.courier.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
+      return { address: payouts.outgoingWallet.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
     },
     isPaused: pauseOf(service),
     refund:
@@ -178,24 +178,24 @@ export function createPayoutsView(
 /** Everything that pays rewards; undefined where no key was given, or there is no NATIVE. */
 export async function openPayouts(
   service: Runtime,
-  ground: PayoutContext,
+  context: PayoutContext,
   { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
 ): Promise<PayoutsParts | undefined> {
   const native = findMint('NATIVE', mintsOf(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
-  const courier = await service.openCourier(rewards.key, { maxFeeLamports: fee })
+  const outgoingWallet = await service.openOutgoingWallet(rewards.key, { maxFeeLamports: fee })
   return {
-    ...ground,
-    courier,
+    ...context,
+    outgoingWallet,
     native,
     limits: { least, dailyCap, everyMs, dailyFees, fee },
     isPaused: pauseOf(service),
   }
 }
 
-function pauseOf({ ledger: { shelf }, clock }: Runtime): () => Promise<boolean> {
-  return shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
+function pauseOf({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
+  return kv ? createPauseSwitch(kv, clock).isPaused : async () => false
 }
 
 /** What sending one back may cost in fees, in lamports: as much as a payout, unless that was set. */
@@ -203,11 +203,11 @@ const mostPerRefund = 100_000n
 
 export async function openRefunds(
   service: Runtime,
-  ground: PayoutContext,
+  context: PayoutContext,
   mints: MintTable,
   key: AccountKey,
 ): Promise<RefundParts> {
-  const courier = await service.openCourier(key, { maxFeeLamports: mostPerRefund })
+  const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports: mostPerRefund })
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, mintsOf(service, mints)))
-  return { ...ground, courier, mintOf: mintFor, isPaused: pauseOf(service) }
+  return { ...context, outgoingWallet, mintOf: mintFor, isPaused: pauseOf(service) }
 }

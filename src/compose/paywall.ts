@@ -172,26 +172,26 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const meter = createMeter()
     const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
-    const ground = await openNetwork(config, connect, stops, log)
-    const { rpc, genesis, keyring } = ground
+    const context = await openNetwork(config, connect, stops, log)
+    const { rpc, genesis, keyring } = context
     const { network, service: name, reportToken } = config
     const identity = { network, service: name, fingerprint: keyring.fingerprint, genesis, reportToken }
     const openOwn = async (url: string | undefined): Promise<Ledger> => {
       // A localnet's clock can be moved, and everything moves with it.
       const ownClock = config.network !== 'localnet'
-      const opened = await openLedger(url ?? ground.usualLedger(), { clock: ground.clock, ownClock, identity })
+      const opened = await openLedger(url ?? context.usualLedger(), { clock: context.clock, ownClock, identity })
       stops.push(opened.close)
       return opened
     }
     const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
-    const clock = opened.clock ?? ground.clock
+    const clock = opened.clock ?? context.clock
     const ledger = observeLedger(opened, { meter, trace, clock })
     const verifier = createVerifier()
     const { journal } = ledger
     const watch = journal &&
       config.watch && {
         connect: connectSocket,
-        socketUrls: ground.urls.map(socketUrlsOf),
+        socketUrls: context.urls.map(socketUrlsOf),
         // Nothing is watched before the service has routes.
         journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
       }
@@ -213,7 +213,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const opener = createOpener({ rpc, clock, genesis })
     stops.push(opener.stop)
     const { transport } = http
-    const faucetGround = { network: config.network, genesis, rpc, urls: ground.urls, transport, clock }
+    const faucetGround = { network: config.network, genesis, rpc, urls: context.urls, transport, clock }
     const parts: RuntimeParts = {
       chain: observeChain(chain, trace),
       ledger,
@@ -223,19 +223,19 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       identity: createIdentity(keyring.identitySeed),
       genesis,
       inspect: createInspector(rpc, genesis),
-      openCourier: async (key, limits) =>
+      openOutgoingWallet: async (key, limits) =>
         createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
       openVenue: async (key, venue) =>
         createVenue(venue, { rpc, genesis, clock, get: http.get, post: http.post, wallet: await walletFor(key) }),
       sealer: createSealer(keyring.outgoingKey),
       openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
-      cashier: createPaymentDrafts({ rpc, verifier, genesis }),
+      paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
       checkoutFiles: readCheckoutFiles(),
       tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
       openRates: rates.open,
       testPayer: openTestPayer(faucetGround),
       openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
-      welcome: ground.welcome,
+      welcome: context.welcome,
       encode: createEncoder(),
       log,
       trace,
@@ -255,7 +255,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         chain,
         log,
         meter,
-        onConcluded: (tx, kind) => service.tell({ kind, tx }),
+        onConcluded: (tx, kind) => service.emit({ kind, tx }),
       })
       stops.push(worker.stop)
     }

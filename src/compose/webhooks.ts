@@ -33,7 +33,7 @@ function startTelling(
   log: Log,
 ): Attached | undefined {
   const { ledger, config, clock, meter } = service
-  const { notices, books } = ledger
+  const { events: notices, books } = ledger
   if (!notices || !books) {
     log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
     return undefined
@@ -52,8 +52,8 @@ function startTelling(
       return record ?? {}
     },
     describeDispatch: async (id) => {
-      const dispatch = await service.ledger.dispatches?.get(id)
-      return dispatch && describeDispatch(dispatch, decimals, await service.ledger.dispatches?.lines(id))
+      const dispatch = await service.ledger.outgoing?.get(id)
+      return dispatch && describeDispatch(dispatch, decimals, await service.ledger.outgoing?.lines(id))
     },
     clock,
     log,

@@ -50,15 +50,15 @@ export interface RouteRuntime {
 function challenge(
   gate: Gate,
   service: Runtime,
-  stand: RouteRuntime,
+  routeRuntime: RouteRuntime,
   incoming: Incoming,
 ): RequestOutcome | Promise<RequestOutcome> {
-  const { route, probe, free, visits } = stand
+  const { route, probe, free, visits } = routeRuntime
   const { method, target } = incoming
   const { config } = route
   if (findGate(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
   // Let in by a ticket.
-  if (paymentOf(incoming.request)) return rivals(gate, service, stand.route, incoming)
+  if (paymentOf(incoming.request)) return rivals(gate, service, routeRuntime.route, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
     if (free.admit(address)) {
@@ -69,7 +69,7 @@ function challenge(
     }
   }
   if (visits && isForPeople(incoming) && visits.mayEnter(incoming))
-    return receive(gate, service, stand, visits, incoming)
+    return receive(gate, service, routeRuntime, visits, incoming)
   // Who has paid already is served all the same.
   const state = probe.state()
   if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
@@ -103,7 +103,7 @@ function countChallenge(gate: Gate, service: Runtime, { config }: Route, incomin
 async function receive(
   gate: Gate,
   service: Runtime,
-  stand: RouteRuntime,
+  routeRuntime: RouteRuntime,
   visits: CheckoutVisitors,
   incoming: Incoming,
 ): Promise<RequestOutcome> {
@@ -112,21 +112,28 @@ async function receive(
     const paid = found.find(({ proof }) => proof)
     if (paid?.proof) {
       if (!gate.open)
-        return turnAwayFrom(gate, service, stand.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
-      const entry = await show(gate, { service, route: stand.route, incoming, proof: paid.proof }, stand.windows)
+        return turnAwayFrom(gate, service, routeRuntime.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
+      const entry = await show(
+        gate,
+        { service, route: routeRuntime.route, incoming, proof: paid.proof },
+        routeRuntime.windows,
+      )
       if (entry.kind === 'admitted') return entry
       // Whatever is in the way of it, the page tells, and goes on asking.
       if (entry.status >= 500) return entry
     }
-    const state = stand.probe.state()
+    const state = routeRuntime.probe.state()
     if (state !== 'good' && found.length === 0)
       return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
     // A price that stands is not shown either: what is paid now may look late.
-    if (stand.route.whyClosed() !== undefined && !found.some(({ standing }) => standing.state.state === 'confirming'))
+    if (
+      routeRuntime.route.whyClosed() !== undefined &&
+      !found.some(({ standing }) => standing.state.state === 'confirming')
+    )
       return gate.dialect.refusal(clockWrong)
     const page = await visits.page(incoming, found)
     if (page.kind === 'refused') return gate.dialect.refusal(page)
-    if (page.quoted) countChallenge(gate, service, stand.route, incoming, page.quoted)
+    if (page.quoted) countChallenge(gate, service, routeRuntime.route, incoming, page.quoted)
     return page.answer
   } catch (error) {
     if (error instanceof LedgerUnavailable) return gate.dialect.refusal(refuse('ledger_unavailable'))
@@ -141,24 +148,24 @@ async function receive(
 export function enterRoute(
   gate: Gate,
   service: Runtime,
-  stand: RouteRuntime,
+  routeRuntime: RouteRuntime,
   incoming: Incoming,
 ): RequestOutcome | Promise<RequestOutcome> {
-  const { route, windows } = stand
+  const { route, windows } = routeRuntime
   if (gate.paused !== undefined && findGate(incoming.request) !== gate) {
-    const paused = enterPaused(gate, service, stand, incoming)
+    const paused = enterPaused(gate, service, routeRuntime, incoming)
     if (paused) return paused
   }
   const window = gate.open && !findGate(incoming.request) ? windows.find(incoming) : undefined
   if (window) {
-    const visit: Claim = { service, route, incoming, proof: window.proof }
-    return { kind: 'admitted', pass: openPassFor(gate, visit, window.admission, window.said) }
+    const claim: Claim = { service, route, incoming, proof: window.proof }
+    return { kind: 'admitted', pass: openPassFor(gate, claim, window.admission, window.receipts) }
   }
   const reading = gate.dialect.readProof(incoming)
   if (reading === undefined) {
-    const order = stand.visits && incoming.header('payment-checkout')
-    if (stand.visits && order !== undefined) return attend(gate, service, stand.visits, order, incoming)
-    return challenge(gate, service, stand, incoming)
+    const order = routeRuntime.visits && incoming.header('payment-checkout')
+    if (routeRuntime.visits && order !== undefined) return attend(gate, service, routeRuntime.visits, order, incoming)
+    return challenge(gate, service, routeRuntime, incoming)
   }
   const turnAway = (refusal: Refusal, requestId?: string): Answer =>
     turnAwayFrom(gate, service, route, incoming, refusal, requestId)
@@ -207,14 +214,14 @@ function rivals(gate: Gate, service: Runtime, route: Route, incoming: Incoming, 
 }
 
 /** What a proof comes to. */
-function show(gate: Gate, visit: Claim, windows: OpenWindows): Promise<RequestOutcome> {
-  const { service, route, incoming, proof } = visit
+function show(gate: Gate, claim: Claim, windows: OpenWindows): Promise<RequestOutcome> {
+  const { service, route, incoming, proof } = claim
   const done = gate.running.begin()
-  return admit(visit)
+  return admit(claim)
     .then((admission): RequestOutcome => {
       if (admission.kind === 'refused') return turnAwayFrom(gate, service, route, incoming, admission, proof.requestId)
       windows.keep(incoming, proof, admission)
-      return { kind: 'admitted', pass: openPassFor(gate, visit, admission) }
+      return { kind: 'admitted', pass: openPassFor(gate, claim, admission) }
     })
     .finally(done)
 }

@@ -65,23 +65,21 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const dialect = native
   const running = createInFlight()
   const gate: Gate = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
-  let stand: RouteRuntime | undefined
+  let routeRuntime: RouteRuntime | undefined
   let deafen: () => void = () => {}
   let delist: () => void = () => {}
 
-  const standIn = (service: Runtime): RouteRuntime => {
-    if (!stand) {
+  const openRoute = (service: Runtime): RouteRuntime => {
+    if (!routeRuntime) {
       const { free } = config.route
       const probe = startProbe(service, config.route)
       const route = createRoute(service, config.route, dialect, probe)
       const windows = createOpenWindows(service.clock, config.route)
-      const { shelf } = service.ledger
+      const { kv } = service.ledger
       const visits =
-        config.route.checkout && shelf
-          ? createVisitors(service, createActions(service, route, probe, shelf))
-          : undefined
+        config.route.checkout && kv ? createVisitors(service, createActions(service, route, probe, kv)) : undefined
       if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), createPayDesk(gate, visits))
-      stand = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
+      routeRuntime = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
       })
@@ -90,14 +88,14 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         forget()
         silence()
       }
-      const opened = stand
+      const opened = routeRuntime
       delist = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
       measurePause(service)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
-    if (!gate.open) stand.probe.stop()
-    return stand
+    if (!gate.open) routeRuntime.probe.stop()
+    return routeRuntime
   }
   const report = async (open: () => Promise<RouteRuntime>): Promise<ReadinessReport> => {
     const found = await createReport(open)
@@ -113,7 +111,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       .catch(() => {})
   }
   const visit = (service: Runtime, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> => {
-    return enterRoute(gate, service, standIn(service), incoming)
+    return enterRoute(gate, service, openRoute(service), incoming)
   }
   const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -122,7 +120,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   // Known to the others before its first visitor, so that they can tell its requestIds from those of nobody.
   Promise.resolve(handle.get())
-    .then(standIn)
+    .then(openRoute)
     .catch(() => {})
 
   const letGo = async (): Promise<void> => {
@@ -149,8 +147,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
       return dialect.refusal(refuse('handler_failed', { status }))
     },
-    ready: async () => readReadiness(standIn(await handle.get())),
-    readiness: () => report(async () => standIn(await handle.get())),
+    ready: async () => readReadiness(openRoute(await handle.get())),
+    readiness: () => report(async () => openRoute(await handle.get())),
     pause: setPause,
     resume: () => setPause(undefined),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
@@ -161,7 +159,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     close: async () => {
       gate.open = false
       delist()
-      stand?.probe.stop()
+      routeRuntime?.probe.stop()
       await Promise.race([running.drained(), pause(drainMs)])
       running.breakOff()
       if (running.count() > 0) await Promise.race([running.drained(), pause(giveBackMs)])
@@ -169,7 +167,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     retire: async () => {
       delist()
-      stand?.probe.stop()
+      routeRuntime?.probe.stop()
       await running.drained()
       await letGo()
     },

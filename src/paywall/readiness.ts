@@ -35,13 +35,13 @@ function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefi
 
 /** How a paywall stands, for health checks, also when it could not even start. */
 export async function createReport(open: () => Promise<Stand>): Promise<ReadinessReport> {
-  let stand: Stand | undefined
+  let routeRuntime: Stand | undefined
   try {
-    stand = await open()
-    return { ready: true, ...(await readReadiness(stand)) }
+    routeRuntime = await open()
+    return { ready: true, ...(await readReadiness(routeRuntime)) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    const withheld = Object.fromEntries(stand?.probe.withheld() ?? [])
-    return { ready: false, offered: [...(stand?.probe.offered().keys() ?? [])], withheld, why }
+    const withheld = Object.fromEntries(routeRuntime?.probe.withheld() ?? [])
+    return { ready: false, offered: [...(routeRuntime?.probe.offered().keys() ?? [])], withheld, why }
   }
 }

@@ -11,7 +11,7 @@ import type { Clock, Log } from '../core/runtime.ts'
 
 export interface DeveloperCheckParts {
   readonly book: Pick<DeveloperBook, 'all' | 'prolong' | 'end'>
-  readonly shelf: KeyValueStore
+  readonly kv: KeyValueStore
   readonly clock: Clock
   readonly log: Log
   /** Those that the rules name now. Others are not asked for anything. */
@@ -71,47 +71,47 @@ export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperCheck
 }
 
 async function check(parts: DeveloperCheckParts, verification: Verification): Promise<void> {
-  const { shelf, clock, log } = parts
+  const { kv, clock, log } = parts
   const { host, wallet } = verification
   const now = clock.now()
   const day = Math.floor(now / dayMs)
   const done = `developers:looked:${host}:${wallet}:${day}`
-  if ((await shelf.get(done)) !== undefined) return
-  if (!(await shelf.put(`developers:turn:${host}`, '', now + turnMs))) return
+  if ((await kv.get(done)) !== undefined) return
+  if (!(await kv.put(`developers:turn:${host}`, '', now + turnMs))) return
   const reading = await parts.readDocument(host)
   if (reading.kind === 'unavailable') return log.warn('developer not checked', { host, why: reading.why })
   const isSaid = parts.isNamed(reading, wallet)
     ? await found(parts, verification)
     : await missed(parts, verification, day)
-  if (isSaid) await shelf.put(done, '', now + 2 * dayMs)
+  if (isSaid) await kv.put(done, '', now + 2 * dayMs)
 }
 
 const missesOf = ({ host, wallet }: Verification): string => `developers:missed:${host}:${wallet}:`
 
 /** False when it is to be tried again. */
-async function found({ book, shelf, clock }: DeveloperCheckParts, verification: Verification): Promise<boolean> {
-  await forget(shelf, missesOf(verification))
+async function found({ book, kv, clock }: DeveloperCheckParts, verification: Verification): Promise<boolean> {
+  await forget(kv, missesOf(verification))
   if (verification.until - clock.now() >= prolongMs) return true
   return (await book.prolong(verification.host, verification.wallet)) !== 'busy'
 }
 
 async function missed(parts: DeveloperCheckParts, verification: Verification, day: number): Promise<boolean> {
-  const { book, shelf, clock, log } = parts
+  const { book, kv, clock, log } = parts
   const { host, wallet, from } = verification
   const prefix = missesOf(verification)
   const now = clock.now()
-  await shelf.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
+  await kv.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
   // What was missed before it was verified anew does not count.
-  const misses = (await shelf.list(prefix)).filter(({ value }) => Number(value) >= from).length
+  const misses = (await kv.list(prefix)).filter(({ value }) => Number(value) >= from).length
   log.warn('developer not named', { host, wallet, misses })
   if (misses < mostMisses) return true
   const ended = await book.end(host, wallet)
   if (ended === 'busy') return false
-  await forget(shelf, prefix)
+  await forget(kv, prefix)
   if (ended) log.warn('developer revoked', { host, wallet, why: 'its host does not name it any more' })
   return true
 }
 
-async function forget(shelf: KeyValueStore, prefix: string): Promise<void> {
-  for (const { name } of await shelf.list(prefix)) await shelf.remove(name)
+async function forget(kv: KeyValueStore, prefix: string): Promise<void> {
+  for (const { name } of await kv.list(prefix)) await kv.remove(name)
 }

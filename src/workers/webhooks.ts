@@ -16,7 +16,7 @@ import { formatWebhook, retryDelay } from '../core/service/webhooks.ts'
 
 export interface WebhooksParts {
   readonly notices: LedgerEvents
-  readonly books: Pick<Books, 'capture'>
+  readonly books: Pick<Books, 'findPayment'>
   readonly webhooks: readonly Webhook[]
   /** Signs a message and posts it. */
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
@@ -128,7 +128,7 @@ async function dataOf(
     const id = new TextDecoder().decode(tx)
     return (await describeDispatch?.(id)) ?? { id }
   }
-  const capture = await books.capture(tx)
+  const capture = await books.findPayment(tx)
   return capture ? describe(capture) : { tx: encodeBase58(tx) }
 }
 

@@ -29,7 +29,7 @@ afterEach(async () => {
 function begin(more: Partial<DeveloperCheckParts> = {}) {
   const checks = startDeveloperChecks({
     ...stage.parts,
-    shelf: stage.shelf,
+    kv: stage.kv,
     isNamed: (reading, wallet) => isNamed(reading, wallet, about),
     ...more,
   })

@@ -77,16 +77,16 @@ export async function openHost(document: unknown = []): Promise<Host> {
 
 export function setUpDevelopers(hosts: readonly string[], more: Partial<DevelopersParts> = {}) {
   const clock = createHandClock()
-  const shelf = createShelf(clock)
+  const kv = createShelf(clock)
   const ledger = createVerifications()
   const logged: Facts[] = []
   const note = (event: string, facts: Facts = {}) => void logged.push({ event, ...facts })
   const log = { info: note, warn: note, error: note }
   const documents = createDocumentReader('localnet', 1_000)
-  const book = createDeveloperBook({ rewards: ledger, shelf, clock })
+  const book = createDeveloperBook({ rewards: ledger, kv, clock })
   const parts: DevelopersParts = {
     book,
-    shelf,
+    kv,
     clock,
     log,
     verifier: createVerifier(),
@@ -137,7 +137,7 @@ export function setUpDevelopers(hosts: readonly string[], more: Partial<Develope
     logged,
     parts,
     post,
-    shelf,
+    kv,
     register: (person: Person, host: string, more: Parameters<typeof bodyFor>[3] = {}) =>
       post('/developers', bodyFor('register', person, host, more)),
     revoke: (person: Person, host: string, more: Parameters<typeof bodyFor>[3] = {}) =>

@@ -16,9 +16,9 @@ describe.each(stores)('on %s', (_name, open) => {
   let store: Shelf
   let host: Host
   const clock = createHandClock()
-  const partsOf = ({ rewards, shelf }: Ledger) => {
-    if (!rewards || !shelf) throw new Error('the ledger keeps no rewards')
-    return { rewards, shelf, clock }
+  const partsOf = ({ rewards, kv }: Ledger) => {
+    if (!rewards || !kv) throw new Error('the ledger keeps no rewards')
+    return { rewards, kv, clock }
   }
 
   beforeEach(async () => {
@@ -31,12 +31,12 @@ describe.each(stores)('on %s', (_name, open) => {
   })
 
   it('a host is verified, verified anew, revoked, and looked at', async () => {
-    const { shelf } = partsOf(store.ledger)
+    const { kv } = partsOf(store.ledger)
     const book = createDeveloperBook(partsOf(store.ledger))
-    const stage = setUpDevelopers([host.name], { book, shelf, clock })
+    const stage = setUpDevelopers([host.name], { book, kv, clock })
     const checks = startDeveloperChecks({
       ...stage.parts,
-      shelf,
+      kv,
       isNamed: (reading, wallet) => isNamed(reading, wallet, stage.parts),
     })
     const register = (person: typeof one) =>

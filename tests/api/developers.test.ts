@@ -422,7 +422,7 @@ it('two changes to one host do not cross: a look that began before another was v
     stage.book.end(host.name, developer.address),
   ])
   expect((await stage.book.current(host.name))?.wallet).toBe(other.address)
-  await stage.shelf.put(`developers:change:${host.name}`, '', stage.clock.now() + 60_000)
+  await stage.kv.put(`developers:change:${host.name}`, '', stage.clock.now() + 60_000)
   expect(await stage.book.end(host.name, other.address)).toBe('busy')
 })
 

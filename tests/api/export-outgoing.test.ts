@@ -25,7 +25,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const exportsOf = () => {
     const { ledger, clock } = desk
-    const parts = { books: desk.books(), outgoing: outgoingOf(ledger), shelf: createShelf(clock), clock, log, key }
+    const parts = { books: desk.books(), outgoing: outgoingOf(ledger), kv: createShelf(clock), clock, log, key }
     return createExports({ ...parts, decimalsOf })
   }
   const refunded = async ({ tx }: PaymentRecord, until: 'planned' | 'signed' | 'landed' | 'dropped') => {
@@ -117,7 +117,7 @@ describe('what went out', () => {
     }
     const clock = createHandClock()
     const { books } = createBooks(count)
-    const exports = createExports({ books, outgoing, shelf: createShelf(clock), clock, log, key, decimalsOf })
+    const exports = createExports({ books, outgoing, kv: createShelf(clock), clock, log, key, decimalsOf })
     return { asked, outgoing, ask: () => exports.handle(new Request(address), 'owner') }
   }
 

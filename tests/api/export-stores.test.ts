@@ -41,7 +41,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const decimalsOf = () => 6
     const exports = createExports({
       books,
-      shelf: createShelf(desk.clock),
+      kv: createShelf(desk.clock),
       clock: desk.clock,
       log: silent,
       key: new Uint8Array(32),
@@ -49,7 +49,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     })
     const ask = (format: string) =>
       exports.handle(new Request(`http://localhost/api/analytics/export?format=${format}`), 'owner')
-    const list = await books.captures({ order: 'oldest', most: 100 })
+    const list = await books.listPayments({ order: 'oldest', most: 100 })
     const wanted = list.map((capture) => formatCapture(capture, decimalsOf, 'USDC'))
     expect(wanted.map(({ endpoint }) => endpoint)).toEqual([...names].reverse())
     expect(wanted[0]).toMatchObject({ amount: '18446744073709.551615', worth: '1000000000000' })

@@ -16,13 +16,13 @@ const decimalsOf = () => 6
 
 function setUp(count: number, make: (index: number) => PaymentListItem = captureAt) {
   const clock = createHandClock()
-  const shelf = createShelf(clock)
+  const kv = createShelf(clock)
   const { books, reads } = createBooks(count, make)
   const logged: Facts[] = []
   const note = (_event: string, facts: Facts = {}) => void logged.push(facts)
   const exports = createExports({
     books,
-    shelf,
+    kv,
     clock,
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
@@ -30,7 +30,7 @@ function setUp(count: number, make: (index: number) => PaymentListItem = capture
   })
   const ask = (query: string, method = 'GET', owner = 'owner') =>
     exports.handle(new Request(`https://api.example/api/analytics/export${query}`, { method }), owner)
-  return { ask, books, clock, exports, logged, reads, shelf }
+  return { ask, books, clock, exports, logged, reads, kv }
 }
 
 /** RFC 4180, by hand. */
@@ -309,7 +309,7 @@ describe('an export while it runs', () => {
     const reader = (await ask('')).body?.getReader()
     await reader?.read()
     await reader?.read()
-    const { captures } = books
+    const { listPayments: captures } = books
     let release = () => {}
     Object.assign(books, {
       captures: () =>

@@ -58,7 +58,7 @@ async function startRefunds(house: House, ledger: Ledger) {
     const isDone = async (): Promise<boolean> => {
       await money.run()
       localnet.advanceSlots(40)
-      return (await ledger.dispatches?.open())?.length === 0
+      return (await ledger.outgoing?.open())?.length === 0
     }
     await expect.poll(isDone).toBe(true)
   }
@@ -68,9 +68,9 @@ async function startRefunds(house: House, ledger: Ledger) {
 describe.each(stores)('with the %s ledger', (_name, open) => {
   it('three whole payments and one surplus that went back are in no revenue', async () => {
     const { localnet } = stand.world
-    const shelf = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
-    stand.defer(() => shelf.clear())
-    const { ledger } = shelf
+    const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
+    stand.defer(() => kv.clear())
+    const { ledger } = kv
     const house = await openHouse(stand, { ledger, price: 10 })
     const json = async (path: string) => (await house.get(path)).json()
     // All of it within one day.
@@ -82,8 +82,8 @@ describe.each(stores)('with the %s ledger', (_name, open) => {
     house.fail(false)
     const surplus = await buy(house, 12_000_000n)
     const kept = await buy(house, price)
-    await expect.poll(async () => (await ledger.books?.capture(kept))?.delivery).toBe('all')
-    await expect.poll(async () => (await ledger.books?.capture(surplus))?.delivery).toBe('all')
+    await expect.poll(async () => (await ledger.books?.findPayment(kept))?.delivery).toBe('all')
+    await expect.poll(async () => (await ledger.books?.findPayment(surplus))?.delivery).toBe('all')
     const before = { totalRevenue: '52', gross: '52', refunded: '0', payments: 5 }
     expect(await json('/api/analytics')).toMatchObject({ ...before, currencyBreakdown: { USDC: '52' } })
 

@@ -55,7 +55,7 @@ export function createPaperBooks(): PaperBooks {
         sumsOf(all.filter((one) => Math.floor(one.at / ms) * ms === at)).map((sum) => ({ ...sum, at })),
       )
     },
-    captures: async ({ from, to, endpoint, token, status, state, payer, request, tx, after, order, most }) => {
+    listPayments: async ({ from, to, endpoint, token, status, state, payer, request, tx, after, order, most }) => {
       const sign = order === 'oldest' ? 1 : -1
       return payments
         .filter((one) => isIn(one.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }))
@@ -69,7 +69,7 @@ export function createPaperBooks(): PaperBooks {
         .filter((one) => after === undefined || sign * compare(one, after) > 0)
         .slice(0, most)
     },
-    capture: async (tx) => payments.find((one) => String(one.tx) === String(tx)),
+    findPayment: async (tx) => payments.find((one) => String(one.tx) === String(tx)),
     history: async () => undefined,
     payers: async () => ({ payers: [] }),
     problems: async () => [],

@@ -28,11 +28,11 @@ export const stranger = createPerson()
 
 export function setUp(more: Partial<SignInParts> = {}) {
   const clock = createHandClock()
-  const shelf = createShelf(clock)
+  const kv = createShelf(clock)
   const logged: Facts[] = []
   const note = (event: string, facts: Facts = {}) => void logged.push({ event, ...facts })
   const parts: SignInParts = {
-    shelf,
+    kv,
     clock,
     verifier: createVerifier(),
     log: { info: note, warn: note, error: note },
@@ -68,7 +68,7 @@ export function setUp(more: Partial<SignInParts> = {}) {
   }
   const asks = (headers: Record<string, string>, method = 'GET') =>
     signIn.sessionOf(new Request(`${base}/api/analytics`, { method, headers }))
-  return { asks, clock, enter, logged, messageFor, parts, post, shelf, signIn }
+  return { asks, clock, enter, logged, messageFor, parts, post, kv, signIn }
 }
 
 export const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -39,9 +39,9 @@ function createSource(first: Readonly<Record<string, string>>) {
 
 async function openLedgerOf(open: (typeof stores)[number][1]): Promise<Ledger> {
   const { localnet } = stand.world
-  const shelf = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
-  stand.defer(() => shelf.clear())
-  return shelf.ledger
+  const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
+  stand.defer(() => kv.clear())
+  return kv.ledger
 }
 
 async function startRewards(house: House, ledger: Ledger, rates: object | undefined) {
@@ -79,12 +79,12 @@ async function payInSol(house: House): Promise<{ readonly tx: Uint8Array; readon
 
 const deliver = async (house: House, { tx, proof }: { readonly tx: Uint8Array; readonly proof: string }) => {
   expect((await house.claim(proof)).status).toBe(200)
-  await expect.poll(async () => (await house.service.ledger.books?.capture(tx))?.delivery).toBe('all')
+  await expect.poll(async () => (await house.service.ledger.books?.findPayment(tx))?.delivery).toBe('all')
 }
 
 const auditOf = (house: House, ledger: Ledger, rateJournal = ledger.rates) => {
   const { native, usdc } = stand.world
-  const { rewards, dispatches } = ledger
+  const { rewards, outgoing: dispatches } = ledger
   if (!rewards || !dispatches) throw new Error('the ledger keeps too little')
   return auditRewards({
     ...{ rewards, dispatches, chain: house.service.chain, native, rateJournal },
@@ -109,7 +109,7 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
       1_000,
     )
     await deliver(house, paid)
-    expect((await ledger.books?.capture(paid.tx))?.worth).toBe(10n * 10n ** 12n)
+    expect((await ledger.books?.findPayment(paid.tx))?.worth).toBe(10n * 10n ** 12n)
     await money.run()
     const [accrual] = (await ledger.rewards?.accruals(0, 10)) ?? []
     expect(accrual).toMatchObject({ worth: 10n * 10n ** 12n, whole: 100_000_000_000n })
@@ -161,12 +161,12 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
     expect((await after.challenge()).amounts?.SOL).toBe('0.04')
     stand.world.localnet.advance(2)
     await deliver(after, paid)
-    expect((await ledger.books?.capture(paid.tx))?.worth).toBe(10n * 10n ** 12n)
-    expect((await ledger.books?.capture(paid.tx))?.units).toBe(100_000_000n)
+    expect((await ledger.books?.findPayment(paid.tx))?.worth).toBe(10n * 10n ** 12n)
+    expect((await ledger.books?.findPayment(paid.tx))?.units).toBe(100_000_000n)
     const later = await payInSol(after)
     await deliver(after, later)
-    expect((await ledger.books?.capture(later.tx))?.units).toBe(40_000_000n)
-    expect((await ledger.books?.capture(later.tx))?.worth).toBe(10n * 10n ** 12n)
+    expect((await ledger.books?.findPayment(later.tx))?.units).toBe(40_000_000n)
+    expect((await ledger.books?.findPayment(later.tx))?.worth).toBe(10n * 10n ** 12n)
     await after.close()
   })
 })

@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 
 function ledgerOf(): { readonly rewards: Rewards; readonly dispatches: OutgoingTransactions } {
-  const { rewards, dispatches } = house.service.ledger
+  const { rewards, outgoing: dispatches } = house.service.ledger
   if (!rewards || !dispatches) throw new Error('the ledger keeps too little')
   return { rewards, dispatches }
 }
@@ -344,7 +344,7 @@ describe('a payment that was shared out', () => {
     for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
     const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
     const at = Math.floor(house.service.clock.now())
-    const { last } = await rewards.ripe(0)
+    const { last } = await rewards.accruable(0)
     const one = { ...accrualAt(4, at), tx: first ?? expect.fail() }
     const none = { ...accrualAt(5, at), tx: second ?? expect.fail(), why: 'no_partner' as const, shares: [] }
     expect(await rewards.accrue(last, [one, none])).toBe(true)

@@ -77,10 +77,10 @@ afterAll(async () => {
   await stand.close()
 })
 
-const ledgerOf = (): Required<Pick<Ledger, 'journal' | 'rewards' | 'dispatches' | 'books'>> => {
-  const { journal, rewards, dispatches, books } = house.service.ledger
+const ledgerOf = (): Required<Pick<Ledger, 'journal' | 'rewards' | 'outgoing' | 'books'>> => {
+  const { journal, rewards, outgoing: dispatches, books } = house.service.ledger
   if (!journal || !rewards || !dispatches || !books) throw new Error('the ledger keeps too little')
-  return { journal, rewards, dispatches, books }
+  return { journal, rewards, outgoing: dispatches, books }
 }
 const bytesOf = (tx: string): Uint8Array => decodeSignature(tx) ?? new Uint8Array(64)
 /** Pays, and claims once the chain cannot take it back any more. */
@@ -93,7 +93,7 @@ const buy = async (payer = stand.payer): Promise<string> => {
 }
 /** That a response ended is written down after it has. */
 const untilDelivered = async (tx: string): Promise<void> => {
-  const delivery = async () => (await ledgerOf().books.capture(bytesOf(tx)))?.delivery
+  const delivery = async () => (await ledgerOf().books.findPayment(bytesOf(tx)))?.delivery
   await expect.poll(delivery, { timeout: 10_000, interval: 20 }).toBe('all')
 }
 const balanceOf = async (owner: string, mint: Mint): Promise<bigint> => {
@@ -106,12 +106,12 @@ const balanceOf = async (owner: string, mint: Mint): Promise<bigint> => {
 const nativeOf = (owner: string): Promise<bigint> => balanceOf(owner, stand.world.native)
 /** Until nothing is under way and nobody waits to be paid, with the chain moving on as it does. */
 const untilDone = async (): Promise<void> => {
-  const { rewards, dispatches } = ledgerOf()
+  const { rewards, outgoing: dispatches } = ledgerOf()
   const isDone = async (): Promise<boolean> => {
     await money.run()
     stand.world.localnet.advanceSlots(40)
     const left = [...(await dispatches.open()), ...(await rewards.due(500_000_000n, 10))]
-    return left.length + (await rewards.ripening()) === 0
+    return left.length + (await rewards.countAccruable()) === 0
   }
   await expect.poll(isDone, { timeout: 20_000, interval: 40 }).toBe(true)
 }
@@ -260,7 +260,7 @@ describe('a refund', () => {
     if (planning.kind !== 'planned') expect.fail(planning.kind)
     await untilDone()
     const why = expect.stringContaining('opening one costs more')
-    expect(await ledgerOf().dispatches.get(planning.dispatch.id)).toMatchObject({ state: 'dropped', why })
+    expect(await ledgerOf().outgoing.get(planning.dispatch.id)).toMatchObject({ state: 'dropped', why })
   })
 
   it('is not made of what the recipient itself exchanged', async () => {
@@ -291,20 +291,20 @@ describe('a refund', () => {
   })
 
   it('is refused while all that goes out is paused, and one that is only planned waits', async () => {
-    const { shelf } = house.service.ledger
-    const pause = createPauseSwitch(shelf ?? expect.fail(), house.service.clock)
+    const { kv } = house.service.ledger
+    const pause = createPauseSwitch(kv ?? expect.fail(), house.service.clock)
     const [first, second] = [await payUnmatched(4_000_000n), await payUnmatched(5_000_000n)]
     await pause.pause()
     expect((await refund(first, { isPaused: async () => false })).kind).toBe('planned')
     expect(await refund(second)).toEqual({ kind: 'refused', why: expect.stringContaining('rewards resume') })
     expect((await refund(first)).kind).toBe('known')
     for (let turn = 0; turn < 3; turn += 1) await money.run()
-    expect(await ledgerOf().dispatches.inLane(refundLane(first))).toMatchObject({ state: 'planned', attempts: 0 })
+    expect(await ledgerOf().outgoing.inLane(refundLane(first))).toMatchObject({ state: 'planned', attempts: 0 })
     await pause.resume()
     expect((await refund(second)).kind).toBe('planned')
     await untilDone()
     for (const tx of [first, second])
-      expect(await ledgerOf().dispatches.inLane(refundLane(tx))).toMatchObject({ state: 'landed' })
+      expect(await ledgerOf().outgoing.inLane(refundLane(tx))).toMatchObject({ state: 'landed' })
   })
 
   it('knows no payment that was never seen', async () => {

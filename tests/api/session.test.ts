@@ -134,13 +134,13 @@ describe('a session', () => {
   })
 
   it('is a new one at every sign-in, and the one before ends: nobody can fix it beforehand', async () => {
-    const { asks, enter, shelf } = setUp()
+    const { asks, enter, kv } = setUp()
     const first = cookieOf(await enter(stranger))
     const second = await enter(owner, { cookie: first, origin: base })
     expect(cookieOf(second)).not.toBe(first)
     expect(await asks({ cookie: first })).toBeUndefined()
     expect(await asks({ cookie: cookieOf(second) })).toMatchObject({ wallet: owner.address })
-    expect([...shelf.kept.keys()].filter((name) => name.startsWith('session:'))).toHaveLength(1)
+    expect([...kv.kept.keys()].filter((name) => name.startsWith('session:'))).toHaveLength(1)
   })
 
   it('is not taken from a cookie that a neighbour under the same domain could have set', async () => {
@@ -168,21 +168,21 @@ describe('a session', () => {
   })
 
   it('T140: is kept as a hash, and neither token nor message is in the log', async () => {
-    const { enter, logged, shelf } = setUp()
+    const { enter, logged, kv } = setUp()
     const token = await tokenOf(await enter(owner))
-    expect(shelf.kept.size).toBe(2)
-    expect(JSON.stringify([...shelf.kept])).not.toContain(token.slice(0, 20))
+    expect(kv.kept.size).toBe(2)
+    expect(JSON.stringify([...kv.kept])).not.toContain(token.slice(0, 20))
     expect(logged).toEqual([{ event: 'signed in', owner: true }])
   })
 
   it('is not asked for at the store by a token that was made up', async () => {
-    const { asks, shelf } = setUp()
+    const { asks, kv } = setUp()
     for (const token of ['x', 'A'.repeat(64), '', 'A'.repeat(5000)]) {
       expect(
         await asks({ authorization: `Bearer ${token}`, cookie: `__Host-paystile_session=${token}` }),
       ).toBeUndefined()
     }
-    expect(shelf.calls()).toBe(0)
+    expect(kv.calls()).toBe(0)
   })
 })
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => ledger.close())
 
 const dispatchesOf = () => {
-  const { dispatches } = ledger
+  const { outgoing: dispatches } = ledger
   if (!dispatches) throw new Error('the ledger keeps too little')
   return dispatches
 }
@@ -143,7 +143,7 @@ describe('what this process knows', () => {
 
   it('is less where another process converts: no balance, and whether that one lives', async () => {
     const name = `${settlementBeats(wallet.address)}1`
-    await ledger.shelf?.put(name, '1', trade.clock.now() + 600_000)
+    await ledger.kv?.put(name, '1', trade.clock.now() + 600_000)
     const { view } = await viewFor({})
     const [told] = (await read(view)).wallets
     expect(told).toMatchObject({ venue: null, isServed: true })
@@ -152,7 +152,7 @@ describe('what this process knows', () => {
       { token: 'NATIVE', balance: null, threshold: '5000' },
       { token: 'SOL', balance: null, threshold: expect.stringMatching(/^0\.0\d+$/) },
     ])
-    await ledger.shelf?.remove(name)
+    await ledger.kv?.remove(name)
     expect((await read(view)).wallets).toMatchObject([{ isServed: false }])
   })
 })

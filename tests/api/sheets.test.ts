@@ -17,13 +17,13 @@ const base = 'https://api.example'
 
 function setUp(count: number, more: Partial<ExportParts> = {}) {
   const clock = createHandClock()
-  const shelf = createShelf(clock)
+  const kv = createShelf(clock)
   const { books, reads } = createBooks(count, (index) => captureAt(index, { token: index % 2 ? 'SOL' : 'USDC' }))
   const logged: Facts[] = []
   const note = (_event: string, facts: Facts = {}) => void logged.push(facts)
   const parts: ExportParts = {
     books,
-    shelf,
+    kv,
     clock,
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
@@ -41,7 +41,7 @@ function setUp(count: number, more: Partial<ExportParts> = {}) {
       string
     >
   const follow = (url: string) => exports.handle(new Request(url), '')
-  return { ask, clock, exports, follow, links, logged, makeLink, parts, reads, shelf }
+  return { ask, clock, exports, follow, links, logged, makeLink, parts, reads, kv }
 }
 
 describe('a link for a spreadsheet', () => {
@@ -96,9 +96,9 @@ describe('a link for a spreadsheet', () => {
   })
 
   it('T136: is refused, and the store not asked, when it was made up, changed or made for something else', async () => {
-    const { follow, makeLink, shelf } = setUp(3)
+    const { follow, makeLink, kv } = setUp(3)
     const { url } = await makeLink()
-    const before = shelf.calls()
+    const before = kv.calls()
     const token = new URL(url).searchParams.get('link') ?? ''
     for (const wrong of [
       '',
@@ -109,7 +109,7 @@ describe('a link for a spreadsheet', () => {
     ]) {
       expect((await follow(url.replace(token, wrong))).status).toBe(403)
     }
-    expect(shelf.calls()).toBe(before)
+    expect(kv.calls()).toBe(before)
   })
 
   it('ends with its time', async () => {
@@ -123,11 +123,11 @@ describe('a link for a spreadsheet', () => {
   })
 
   it('T140: is kept as a hash only, and the list has nothing that opens it', async () => {
-    const { links, makeLink, shelf } = setUp(3)
+    const { links, makeLink, kv } = setUp(3)
     const { url, id } = await makeLink('&endpoint=/a')
     const token = new URL(url).searchParams.get('link') ?? ''
     const list = await (await links()).text()
-    for (const text of [JSON.stringify([...shelf.kept]), list]) {
+    for (const text of [JSON.stringify([...kv.kept]), list]) {
       expect(text).toContain(id)
       expect(text).not.toContain(token.slice(0, 16))
     }
@@ -161,12 +161,12 @@ describe('a link for a spreadsheet', () => {
   })
 
   it('does not let the list of links be used for anything else on the shelf', async () => {
-    const { links, shelf, clock } = setUp(1)
-    await shelf.put('session:abc', 'x', clock.now() + 1000)
+    const { links, kv, clock } = setUp(1)
+    await kv.put('session:abc', 'x', clock.now() + 1000)
     for (const path of ['/session:abc', '/..%2Fsession:abc', '/', '/a/b']) {
       expect((await links(path, 'DELETE')).status).toBe(404)
     }
-    expect(shelf.kept.has('session:abc')).toBe(true)
+    expect(kv.kept.has('session:abc')).toBe(true)
     expect((await links('', 'POST')).status).toBe(405)
     expect((await links('/x')).status).toBe(405)
   })
@@ -181,7 +181,7 @@ describe('a link for a spreadsheet', () => {
   })
 
   it('is not made for a page of another site, and nothing is exported to one', async () => {
-    const { exports, shelf } = setUp(1)
+    const { exports, kv } = setUp(1)
     for (const site of ['cross-site', 'same-site']) {
       for (const format of ['sheets', 'csv']) {
         const headers = { 'sec-fetch-site': site }
@@ -189,7 +189,7 @@ describe('a link for a spreadsheet', () => {
         expect((await exports.handle(request, '')).status).toBe(403)
       }
     }
-    expect(shelf.kept.size).toBe(0)
+    expect(kv.kept.size).toBe(0)
   })
 
   it('has the address under which the service is known', async () => {

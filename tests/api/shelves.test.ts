@@ -9,12 +9,12 @@ import { base, owner, setUp } from './people.ts'
 describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const shelfOf = () => {
-    if (!desk.ledger.shelf) throw new Error('this ledger has no shelf')
-    return desk.ledger.shelf
+    if (!desk.ledger.kv) throw new Error('this ledger has no shelf')
+    return desk.ledger.kv
   }
 
   it('keeps sessions until they end, and takes a message once', async () => {
-    const { asks, messageFor, post } = setUp({ shelf: shelfOf(), clock: desk.clock, sessionSeconds: 3_600 })
+    const { asks, messageFor, post } = setUp({ kv: shelfOf(), clock: desk.clock, sessionSeconds: 3_600 })
     const { message } = await messageFor(owner)
     const body = { address: owner.address, message, signature: encodeBase58(owner.sign(message)) }
     const answers = await Promise.all(Array.from({ length: 5 }, () => post('/sign-in', body)))
@@ -32,7 +32,7 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
     if (!books) throw new Error('this ledger keeps no books')
     const exports = createExports({
       books,
-      shelf: shelfOf(),
+      kv: shelfOf(),
       clock: desk.clock,
       log: { info: () => {}, warn: () => {}, error: () => {} },
       key: new Uint8Array(32),

@@ -29,11 +29,11 @@ Expiration Time: 2026-01-31T12:05:00.000Z`,
   })
 
   it('is given to any number of people, and nothing is stored for it', async () => {
-    const { messageFor, shelf } = setUp()
+    const { messageFor, kv } = setUp()
     const nonces = new Set<string>()
     for (let index = 0; index < 200; index += 1) nonces.add((await messageFor(stranger)).nonce)
     expect(nonces.size).toBe(200)
-    expect(shelf.calls()).toBe(0)
+    expect(kv.calls()).toBe(0)
   })
 
   it('is read only as it would be written', async () => {
@@ -124,7 +124,7 @@ describe('signing in', () => {
   })
 
   it('takes no other signature, message, wallet or format', async () => {
-    const { messageFor, post, shelf } = setUp()
+    const { messageFor, post, kv } = setUp()
     const { message } = await messageFor(owner)
     const { message: forStranger } = await messageFor(stranger)
     const right = { address: owner.address, message, signature: encodeBase58(owner.sign(message)) }
@@ -147,7 +147,7 @@ describe('signing in', () => {
       const answer = await post('/sign-in', attempt)
       expect(await answer.json()).toMatchObject({ status: 401, code: 'sign_in_failed' })
     }
-    expect(shelf.kept.size).toBe(0)
+    expect(kv.kept.size).toBe(0)
     expect((await post('/sign-in', right)).status).toBe(200)
   })
 
@@ -166,7 +166,7 @@ describe('signing in', () => {
   })
 
   it('takes a message once, however many bring it at the same time, on however many servers', async () => {
-    const { messageFor, parts, post, shelf } = setUp()
+    const { messageFor, parts, post, kv } = setUp()
     const { message } = await messageFor(owner)
     const body = { address: owner.address, message, signature: encodeBase58(owner.sign(message)) }
     const other = createSignIn(parts)
@@ -182,7 +182,7 @@ describe('signing in', () => {
       ),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 401)])
-    expect([...shelf.kept.keys()].filter((name) => name.startsWith('session:'))).toHaveLength(1)
+    expect([...kv.kept.keys()].filter((name) => name.startsWith('session:'))).toHaveLength(1)
   })
 
   it('takes a message for five minutes, and none from the future', async () => {

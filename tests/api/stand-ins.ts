@@ -82,7 +82,7 @@ export interface OpenBooks {
 /** Captures by index, `count` of them, made when they are read. */
 export function createBooks(count: number, make: (index: number) => PaymentListItem = captureAt): OpenBooks {
   let reads = 0
-  const captures: Books['captures'] = async ({ most, after, token, from, to, endpoint }) => {
+  const captures: Books['listPayments'] = async ({ most, after, token, from, to, endpoint }) => {
     reads += 1
     const page: PaymentListItem[] = []
     const first = after ? new DataView(after.tx.buffer, after.tx.byteOffset).getUint32(0) : 0
@@ -95,5 +95,8 @@ export function createBooks(count: number, make: (index: number) => PaymentListI
     }
     return page
   }
-  return { books: { captures, reportToken: async () => 'USDC' } as Partial<Books> as Books, reads: () => reads }
+  return {
+    books: { listPayments: captures, reportToken: async () => 'USDC' } as Partial<Books> as Books,
+    reads: () => reads,
+  }
 }

@@ -172,7 +172,7 @@ describe('the stream of payments', () => {
     const desk = createDesk()
     desk.books.payments.push(captureOf(1))
     let looks = 0
-    const { captures } = desk.books
+    const { listPayments: captures } = desk.books
     Object.assign(desk.books, {
       captures: (query: Parameters<typeof captures>[0]) => {
         looks += query.order === 'oldest' ? 1 : 0

@@ -24,18 +24,22 @@ afterAll(() => office.close())
 const sign = async () => {
   serial += 1
   return signedIn(
-    await office.courier.sign({ mint: office.native, transfers: [transfer(owner, 1n)], memo: `paystile:${serial}` }),
+    await office.outgoingWallet.sign({
+      mint: office.native,
+      transfers: [transfer(owner, 1n)],
+      memo: `paystile:${serial}`,
+    }),
   )
 }
 
 /** As the worker and the client ask it. */
 function readers() {
-  const courier = office.courierOf([honest])
+  const outgoingWallet = office.courierOf([honest])
   const rpc = office.rpcOf([honest])
   const genesis = office.localnet.genesisHash
   const inBase64 = (signed: SignedBytes) => ({ ...signed, wire: Buffer.from(signed.wire).toString('base64') })
   return [
-    { name: 'the worker', outcome: async (signed: SignedBytes) => (await courier.outcomeOf(signed)).kind },
+    { name: 'the worker', outcome: async (signed: SignedBytes) => (await outgoingWallet.readOutcome(signed)).kind },
     {
       name: 'the client',
       outcome: async (signed: SignedBytes) => (await readFate({ rpc, genesis }, inBase64(signed))).kind,
@@ -48,7 +52,7 @@ async function follow(backends: Backends, random: () => number): Promise<void> {
   const { localnet } = office
   const signed = await sign()
   placeBackends(localnet.faults, backends)
-  await office.courier.send(signed)
+  await office.outgoingWallet.send(signed)
   const asking = readers()
   const told = new Map<string, string>()
   for (let slots = 0; slots < 1_200 && told.size < 2; ) {
@@ -63,7 +67,7 @@ async function follow(backends: Backends, random: () => number): Promise<void> {
   }
   localnet.faults.clear()
   localnet.advanceSlots(200)
-  const held = await office.courier.read(signed.signature)
+  const held = await office.outgoingWallet.read(signed.signature)
   const truth = held === 'missing' ? 'expired' : 'landed'
   expect(Object.fromEntries(told)).toEqual({ 'the worker': truth, 'the client': truth })
 }

@@ -25,8 +25,8 @@ beforeAll(async () => {
 afterAll(() => office.close())
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
-const sign = (order: Partial<TransferOrder>, courier = office.courier) =>
-  courier.sign({ mint: native, transfers: [], memo, ...order })
+const sign = (order: Partial<TransferOrder>, outgoingWallet = office.outgoingWallet) =>
+  outgoingWallet.sign({ mint: native, transfers: [], memo, ...order })
 /** Its memory begins later than what it is asked for. */
 const forgetful: NodeScript = async ({ method }, forward) => {
   const answer = await forward()
@@ -39,24 +39,24 @@ describe('a payout', () => {
   it('pays seventeen people in one transaction, each exactly theirs, and can be read again', async () => {
     const people = await office.people(17)
     const transfers = people.map((owner, index) => transfer(owner, BigInt(1_000 + index)))
-    expect(office.courier.fit({ mint: native, transfers, memo })).toBe(17)
+    expect(office.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(17)
     const before = await office.held(office.sender.address, native)
     const signed = signedIn(await sign({ transfers }))
-    expect(await office.courier.outcomeOf(signed)).toMatchObject({ kind: 'open' })
-    expect(await office.courier.read(signed.signature)).toBe('missing')
+    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'open' })
+    expect(await office.outgoingWallet.read(signed.signature)).toBe('missing')
     await office.land(signed)
     for (const [index, owner] of people.entries()) expect(await office.held(owner, native)).toBe(BigInt(1_000 + index))
     const total = transfers.reduce((sum, { units }) => sum + units, 0n)
     expect(before - (await office.held(office.sender.address, native))).toBe(total)
 
-    expect(await office.courier.outcomeOf(signed)).toMatchObject({
+    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({
       kind: 'open',
       why: expect.stringContaining('final'),
     })
-    expect(await office.courier.read(signed.signature)).toBe('missing')
+    expect(await office.outgoingWallet.read(signed.signature)).toBe('missing')
     finalize()
-    expect(await office.courier.outcomeOf(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
-    const effect = await office.courier.read(signed.signature)
+    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
+    const effect = await office.outgoingWallet.read(signed.signature)
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
     expect(effect.memos).toEqual([memo])
     expect(effect.failed).toBe(false)
@@ -94,11 +94,11 @@ describe('a payout', () => {
       await office.localnet.fund(await office.tokenAccount(address, native), { SOL: 1_000_000n })
     }
     const transfers = people.map(({ address }) => transfer(address, 9n, true))
-    expect(office.courier.fit({ mint: native, transfers, memo })).toBe(7)
+    expect(office.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(7)
     const lamports = await office.held(office.sender.address)
     await office.land(signedIn(await sign({ transfers })))
     for (const { address } of people) expect(await office.held(address, native)).toBe(9n)
-    const cost = (await office.courier.openingCost(native)) ?? 0n
+    const cost = (await office.outgoingWallet.openingCost(native)) ?? 0n
     expect(cost).toBe(2_039_280n)
     const spent = lamports - (await office.held(office.sender.address))
     expect(spent).toBeGreaterThan(7n * (cost - 1_000_000n))
@@ -119,13 +119,13 @@ describe('a payout', () => {
   it('pays SOL', async () => {
     const people = await Promise.all(Array.from({ length: 19 }, newSigner))
     const transfers = people.map(({ address }, index) => transfer(address, 1_000_000n + BigInt(index)))
-    expect(office.courier.fit({ mint: undefined, transfers, memo })).toBe(19)
+    expect(office.outgoingWallet.fit({ mint: undefined, transfers, memo })).toBe(19)
     const signed = signedIn(await sign({ mint: undefined, transfers }))
     await office.land(signed)
     for (const [index, { address }] of people.entries())
       expect(await office.held(address)).toBe(1_000_000n + BigInt(index))
     finalize()
-    const effect = await office.courier.read(signed.signature)
+    const effect = await office.outgoingWallet.read(signed.signature)
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
     expect(people.map(({ address }, index) => computeGain(effect, address, 'SOL') - BigInt(index))).toEqual(
       people.map(() => 1_000_000n),
@@ -168,9 +168,9 @@ describe('a payout', () => {
   it('costs no more than it may', async () => {
     const [owner = ''] = await office.people(1)
     const feeOf = async (maxFeeLamports: bigint, attempts = 7) => {
-      const courier = office.courierOf([honest], { maxFeeLamports })
+      const outgoingWallet = office.courierOf([honest], { maxFeeLamports })
       const signed = signedIn(
-        await courier.sign({
+        await outgoingWallet.sign({
           mint: native,
           transfers: [transfer(owner, 1n)],
           memo: `${maxFeeLamports} ${attempts}`,
@@ -179,7 +179,7 @@ describe('a payout', () => {
       )
       await office.land(signed)
       finalize()
-      const effect = await courier.read(signed.signature)
+      const effect = await outgoingWallet.read(signed.signature)
       return effect === 'missing' ? undefined : effect?.fee
     }
     expect(await feeOf(5_000n)).toBe(5_000n)
@@ -258,31 +258,36 @@ describe('before it is signed', () => {
   it('too little money is nobody else’s fault, and is told in numbers', async () => {
     const [one = '', two = ''] = await office.people(2)
     const poor = await newSigner()
-    const courier = office.courierOf([honest], { wallet: await createWallet(poor) })
+    const outgoingWallet = office.courierOf([honest], { wallet: await createWallet(poor) })
     const transfers = [transfer(one, 1_500_000_000n), transfer(two, 1_500_000_000n)]
-    expect(await sign({ transfers }, courier)).toEqual({
+    expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining(`${poor.address} holds too little SOL to pay the fee`),
     })
     await office.localnet.fund(poor.address, { SOL: 1_000_000_000n })
-    expect(await sign({ transfers }, courier)).toEqual({
+    expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining(`${poor.address} holds nothing of the token`),
     })
     await office.localnet.fund(poor.address, { NATIVE: 2_000_000_000n })
     const short = `${poor.address} holds 2 of the token and needs 3`
-    expect(await sign({ transfers }, courier)).toEqual({ kind: 'impossible', why: expect.stringContaining(short) })
-    expect(await sign({ mint: undefined, transfers }, courier)).toEqual({
+    expect(await sign({ transfers }, outgoingWallet)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining(short),
+    })
+    expect(await sign({ mint: undefined, transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining(`${poor.address} holds 1 SOL and needs 3`),
     })
-    expect(await sign({ mint: undefined, transfers: [transfer(one, 999_500_000n)] }, courier)).toEqual({
+    expect(await sign({ mint: undefined, transfers: [transfer(one, 999_500_000n)] }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining('would be left with less SOL than an account must hold'),
     })
-    await office.land(signedIn(await sign({ mint: undefined, transfers: [transfer(one, 998_000_000n)] }, courier)))
+    await office.land(
+      signedIn(await sign({ mint: undefined, transfers: [transfer(one, 998_000_000n)] }, outgoingWallet)),
+    )
     const stranger = await newSigner()
-    expect(await sign({ transfers: [transfer(stranger.address, 1n, true)] }, courier)).toEqual({
+    expect(await sign({ transfers: [transfer(stranger.address, 1n, true)] }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining('too little SOL to open the accounts'),
     })
@@ -417,8 +422,8 @@ describe('a wallet', () => {
 
   it('of a kit signer will do', async () => {
     const { address, signTransactions } = office.sender
-    const courier = courierWith(walletFromSigner({ address, signTransactions }))
-    await office.land(signedIn(await sign(await order(), courier)))
+    const outgoingWallet = courierWith(walletFromSigner({ address, signTransactions }))
+    await office.land(signedIn(await sign(await order(), outgoingWallet)))
   })
 
   it('that changes what it signs is refused: nothing may be added to a payout', async () => {
@@ -451,10 +456,10 @@ describe('sending', () => {
 
   it('again is fine, also when it has landed', async () => {
     const signed = signedIn(await sign(await order()))
-    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
-    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
+    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
+    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
     office.localnet.advance(0, 1)
-    expect(await office.courier.send(signed)).toEqual({ kind: 'sent' })
+    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
   })
 
   it('reaches the chain through any node, also when another takes it and loses it', async () => {
@@ -480,7 +485,7 @@ describe('sending', () => {
   it('says why it was not sent, and does not know where nobody answers', async () => {
     const signed = signedIn(await sign(await order()))
     office.localnet.advance(0, 400)
-    expect(await office.courier.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })
+    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })
     expect(await office.courierOf([dead]).send(signed)).toMatchObject({ kind: 'unknown' })
     expect(await office.courierOf([honest, dead]).send(signed)).toMatchObject({ kind: 'unknown' })
   })
@@ -488,8 +493,8 @@ describe('sending', () => {
   it('takes no bytes under another signature: their fate would be told of another', async () => {
     const [one, two] = [signedIn(await sign(await order())), signedIn(await sign(await order()))]
     const mixed = { ...one, signature: two.signature }
-    await expect(office.courier.send(mixed)).rejects.toThrow(TypeError)
-    await expect(office.courier.outcomeOf(mixed)).rejects.toThrow(TypeError)
-    await expect(office.courier.send({ ...one, wire: new Uint8Array() })).rejects.toThrow(TypeError)
+    await expect(office.outgoingWallet.send(mixed)).rejects.toThrow(TypeError)
+    await expect(office.outgoingWallet.readOutcome(mixed)).rejects.toThrow(TypeError)
+    await expect(office.outgoingWallet.send({ ...one, wire: new Uint8Array() })).rejects.toThrow(TypeError)
   })
 })

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => office.close())
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
-const stateOf = async (owner: string, mint: Mint) => (await office.courier.accountsOf([owner], mint))?.[0]
+const stateOf = async (owner: string, mint: Mint) => (await office.outgoingWallet.readAccounts([owner], mint))?.[0]
 /** The account as it is, with some of its bytes changed. */
 function bend(account: string, change: (data: Uint8Array) => Uint8Array, owner?: string) {
   const now = office.localnet.getAccount(account)
@@ -35,13 +35,13 @@ describe('the accounts of people', () => {
     const missing = await Promise.all(Array.from({ length: 247 }, async () => (await newSigner()).address))
     const owners = [...missing.slice(0, 120), ...ready, ...missing.slice(120)]
     const rpc = office.rpcOf([honest])
-    const courier = office.courierOf([honest], { rpc })
-    const states = await courier.accountsOf(owners, office.native)
+    const outgoingWallet = office.courierOf([honest], { rpc })
+    const states = await outgoingWallet.readAccounts(owners, office.native)
     expect(states).toEqual(owners.map((owner) => (ready.includes(owner) ? 'ready' : 'missing')))
     // The mint is asked for, too.
     expect(rpc.calls().get('getMultipleAccounts')).toBe(3)
-    expect(await courier.accountsOf(owners.slice(0, 3), undefined)).toEqual(['ready', 'ready', 'ready'])
-    expect(await courier.accountsOf([], office.native)).toEqual([])
+    expect(await outgoingWallet.readAccounts(owners.slice(0, 3), undefined)).toEqual(['ready', 'ready', 'ready'])
+    expect(await outgoingWallet.readAccounts([], office.native)).toEqual([])
   })
 
   it('T155: are missing when they were closed, and ready when they are opened again', async () => {
@@ -71,7 +71,7 @@ describe('the accounts of people', () => {
     await succeed(office, [burn, close], person)
     expect(await stateOf(person.address, office.native)).toBe('missing')
     const order = { mint: office.native, transfers: [transfer(person.address, 5n, true)], memo: 'again' }
-    await office.land(signedIn(await office.courier.sign(order)))
+    await office.land(signedIn(await office.outgoingWallet.sign(order)))
     expect(await stateOf(person.address, office.native)).toBe('ready')
   })
 
@@ -156,9 +156,14 @@ describe('the accounts of people', () => {
     await succeed(office, [grow, demand(0)], person)
     expect(await stateOf(person.address, mint)).toBe('unusable')
     const transfers = [transfer(other.address, 1n), transfer(person.address, 1n)]
-    expect(await office.courier.sign({ mint, transfers, memo: 'm' })).toMatchObject({ kind: 'impossible', transfer: 1 })
+    expect(await office.outgoingWallet.sign({ mint, transfers, memo: 'm' })).toMatchObject({
+      kind: 'impossible',
+      transfer: 1,
+    })
     // The first transfer stands right behind the memo.
-    expect((await office.courier.sign({ mint, transfers: transfers.toReversed(), memo: 'm' })).kind).toBe('signed')
+    expect((await office.outgoingWallet.sign({ mint, transfers: transfers.toReversed(), memo: 'm' })).kind).toBe(
+      'signed',
+    )
     await succeed(office, [demand(1)], person)
     expect(await stateOf(person.address, mint)).toBe('ready')
   })
@@ -189,7 +194,7 @@ describe('the accounts of people', () => {
     ['tells what is no account', lying('getMultipleAccounts', () => ({ value: [{}, {}] }))],
   ])('are not told by a node that %s', async (_name, script) => {
     const owners = await office.people(1)
-    expect(await office.courierOf([script]).accountsOf(owners, office.native)).toBeUndefined()
+    expect(await office.courierOf([script]).readAccounts(owners, office.native)).toBeUndefined()
     expect(await office.courierOf([script]).holdings([office.native])).toBeUndefined()
   })
 })
@@ -220,7 +225,7 @@ describe('what opening an account costs', () => {
       extensions: list.map((one) => one()),
     })
     const person = await newSigner()
-    const cost = await office.courier.openingCost(mint)
+    const cost = await office.outgoingWallet.openingCost(mint)
     const open = instruction(
       'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
       [
@@ -249,28 +254,28 @@ describe('what opening an account costs', () => {
       data[166] = 99
       return data
     })
-    expect(await office.courier.openingCost(mint)).toBeUndefined()
+    expect(await office.outgoingWallet.openingCost(mint)).toBeUndefined()
     const other = { ...office.native, tokenProgram: token2022Program }
-    expect(await office.courier.openingCost(other)).toBeUndefined()
+    expect(await office.outgoingWallet.openingCost(other)).toBeUndefined()
     const nowhere = { ...mint, address: (await newSigner()).address }
-    expect(await office.courier.openingCost(nowhere)).toBeUndefined()
+    expect(await office.outgoingWallet.openingCost(nowhere)).toBeUndefined()
     expect(await office.courierOf([dead]).openingCost(office.native)).toBeUndefined()
   })
 })
 
 describe('holdings', () => {
   it('are what can be sent, in the order asked for', async () => {
-    const { courier, native, usdc, sender } = office
-    const holdings = await courier.holdings([usdc, native])
+    const { outgoingWallet, native, usdc, sender } = office
+    const holdings = await outgoingWallet.holdings([usdc, native])
     expect(holdings).toEqual({
       lamports: await office.held(sender.address),
       units: [await office.held(sender.address, usdc), await office.held(sender.address, native)],
     })
     const mint = await createMint(office, authority)
-    expect((await courier.holdings([mint]))?.units).toEqual([0n])
+    expect((await outgoingWallet.holdings([mint]))?.units).toEqual([0n])
     await mintTo(office, mint, authority, { [sender.address]: 77n })
-    expect((await courier.holdings([mint]))?.units).toEqual([77n])
+    expect((await outgoingWallet.holdings([mint]))?.units).toEqual([77n])
     await office.freeze(sender.address, mint, authority)
-    expect((await courier.holdings([mint]))?.units).toEqual([0n])
+    expect((await outgoingWallet.holdings([mint]))?.units).toEqual([0n])
   })
 })

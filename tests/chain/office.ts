@@ -16,7 +16,7 @@ import { honest, type NodeScript, scripted } from './world.ts'
 export interface Office extends World {
   readonly sender: KeyPairSigner
   /** Through one honest node. */
-  readonly courier: OutgoingWallet
+  readonly outgoingWallet: OutgoingWallet
   courierOf(scripts: readonly NodeScript[], parts?: Partial<OutgoingWalletParts>): OutgoingWallet
   rpcOf: (scripts: readonly NodeScript[], timeoutMs?: number) => Rpc & { calls(): ReadonlyMap<string, number> }
   /** What somebody holds of a mint, or of SOL. */
@@ -46,11 +46,11 @@ export async function createOffice(): Promise<Office> {
       log,
       ...parts,
     })
-  const courier = courierOf([honest])
+  const outgoingWallet = courierOf([honest])
   return {
     ...world,
     sender,
-    courier,
+    outgoingWallet,
     courierOf,
     rpcOf,
     held: async (owner, mint) => {
@@ -65,7 +65,7 @@ export async function createOffice(): Promise<Office> {
       return signers.map(({ address }) => address)
     },
     land: async (signed) => {
-      const posting = await courier.send(signed)
+      const posting = await outgoingWallet.send(signed)
       if (posting.kind !== 'sent') throw new Error(posting.why)
       world.localnet.advance(0, 1)
     },

@@ -21,11 +21,15 @@ beforeEach(async () => {
 const sign = async (units = 7n) => {
   serial += 1
   return signedIn(
-    await office.courier.sign({ mint: office.native, transfers: [transfer(owner, units)], memo: `paystile:${serial}` }),
+    await office.outgoingWallet.sign({
+      mint: office.native,
+      transfers: [transfer(owner, units)],
+      memo: `paystile:${serial}`,
+    }),
   )
 }
 const pass = (slots: number) => office.localnet.advance(0, slots)
-const by = (scripts: readonly NodeScript[], signed: SignedBytes) => office.courierOf(scripts).outcomeOf(signed)
+const by = (scripts: readonly NodeScript[], signed: SignedBytes) => office.courierOf(scripts).readOutcome(signed)
 const open = (why: string, isThere = false) => ({ kind: 'open', why: expect.stringContaining(why), isThere })
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
@@ -49,15 +53,15 @@ const failure = { err: { InstructionError: [3, { Custom: 1 }] }, ...final }
 describe('expired', () => {
   it('T148: is told only once the finalized chain has passed its last height', async () => {
     const signed = await sign()
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(150)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     // The last block that takes it has passed, and is not final.
     pass(10)
-    expect((await office.courier.send(signed)).kind).toBe('rejected')
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect((await office.outgoingWallet.send(signed)).kind).toBe('rejected')
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(40)
-    expect(await office.courier.outcomeOf(signed)).toEqual({ kind: 'expired' })
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
     expect(await office.held(owner, office.native)).toBe(0n)
   })
 
@@ -116,12 +120,12 @@ describe('expired', () => {
     pass(200)
     office.localnet.faults.add({ methods: ['getSignatureStatuses'], lagSlots: 40 })
     try {
-      const courier = office.courierOf([honest])
-      expect(await courier.outcomeOf(signed)).toEqual(open('behind'))
+      const outgoingWallet = office.courierOf([honest])
+      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
       pass(39)
-      expect(await courier.outcomeOf(signed)).toEqual(open('behind'))
+      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
       pass(1)
-      expect(await courier.outcomeOf(signed)).toEqual({ kind: 'expired' })
+      expect(await outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
     } finally {
       office.localnet.faults.clear()
     }
@@ -130,10 +134,10 @@ describe('expired', () => {
   it('T148: is not told because of a last height that was a lie', async () => {
     const signed = { ...(await sign()), lastValidBlockHeight: 1 }
     pass(40)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     await office.land(signed)
     pass(40)
-    expect((await office.courier.outcomeOf(signed)).kind).toBe('landed')
+    expect((await office.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 
   it('T73, T148: is not told by a node of another chain, nor by one that comes from there or goes there meanwhile', async () => {
@@ -185,7 +189,7 @@ describe('expired', () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ told, isFirst, landsAfter, looks }) => {
         const liar = both(...told)
-        const courier = office.courierOf(isFirst ? [liar, honest] : [honest, liar])
+        const outgoingWallet = office.courierOf(isFirst ? [liar, honest] : [honest, liar])
         const before = await office.held(owner, office.native)
         const signed = await sign()
         if (landsAfter !== null) {
@@ -193,7 +197,7 @@ describe('expired', () => {
           await office.land(signed)
         }
         for (const slots of looks) {
-          const outcome = await courier.outcomeOf(signed)
+          const outcome = await outgoingWallet.readOutcome(signed)
           const height = await office.rpc<number>('getBlockHeight', [{ commitment: 'finalized' }])
           if (outcome.kind === 'landed') expect(landsAfter).not.toBeNull()
           if (outcome.kind === 'expired') {
@@ -216,25 +220,25 @@ describe('expired', () => {
       if (question.method === 'sendTransaction') throw new Error('timed out')
       return forward()
     }
-    const courier = office.courierOf([mute])
-    expect(await courier.send(signed)).toMatchObject({ kind: 'unknown' })
+    const outgoingWallet = office.courierOf([mute])
+    expect(await outgoingWallet.send(signed)).toMatchObject({ kind: 'unknown' })
     pass(1)
-    expect(await courier.outcomeOf(signed)).toEqual(open('final', true))
+    expect(await outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     pass(200)
-    expect((await courier.outcomeOf(signed)).kind).toBe('landed')
+    expect((await outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 
   it('T149: is not told of what lands late', async () => {
     const signed = await sign()
     const remove = office.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 100 })
-    await office.courier.send(signed)
+    await office.outgoingWallet.send(signed)
     remove()
     pass(90)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(20)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     pass(40)
-    expect((await office.courier.outcomeOf(signed)).kind).toBe('landed')
+    expect((await office.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 })
 
@@ -242,14 +246,14 @@ describe('landed', () => {
   it('T152: is told only of what is final, and one node is enough', async () => {
     const signed = await sign()
     await office.land(signed)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     expect(await by([statusOf({ confirmationStatus: 'processed' })], signed)).toEqual(open('final', true))
     // Whoever does not have it yet gets it again.
     const without = lying('getSignatureStatuses', withValue([null]))
     expect(await by([honest, without], signed)).toEqual(open('final'))
     // A fork takes it back, and it comes again.
     office.localnet.rollback(2)
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('may still land'))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     await office.land(signed)
     pass(40)
     expect((await by([dead, honest], signed)).kind).toBe('landed')
@@ -265,17 +269,17 @@ describe('landed', () => {
     await office.land(signed)
     pass(2_000)
     const rpc = office.rpcOf([honest])
-    expect((await office.courierOf([honest], { rpc }).outcomeOf(signed)).kind).toBe('landed')
+    expect((await office.courierOf([honest], { rpc }).readOutcome(signed)).kind).toBe('landed')
   })
 
   it('is waited for with one small question to a node', async () => {
     const signed = await sign()
     const rpc = office.rpcOf([honest])
-    await office.courierOf([honest], { rpc }).outcomeOf(signed)
+    await office.courierOf([honest], { rpc }).readOutcome(signed)
     expect(Object.fromEntries(rpc.calls())).toEqual({ getSignatureStatuses: 1 })
     await office.land(signed)
     const later = office.rpcOf([honest])
-    await office.courierOf([honest], { rpc: later }).outcomeOf(signed)
+    await office.courierOf([honest], { rpc: later }).readOutcome(signed)
     expect(Object.fromEntries(later.calls())).toEqual({ getSignatureStatuses: 1 })
   })
 })
@@ -296,15 +300,15 @@ describe('failed', () => {
 
   it('on chain is told once it is final, with the reason', async () => {
     const signed = await failing()
-    expect(await office.courier.outcomeOf(signed)).toEqual(open('final', true))
+    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     pass(40)
-    expect(await office.courier.outcomeOf(signed)).toMatchObject({
+    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({
       kind: 'failed',
       why: expect.stringContaining('Custom'),
     })
     expect(await by([honest, honest], signed)).toMatchObject({ kind: 'failed' })
     expect(await by([honest, dead], signed)).toEqual(open('only one node'))
-    const effect = await office.courier.read(signed.signature)
+    const effect = await office.outgoingWallet.read(signed.signature)
     expect(effect).toMatchObject({ failed: true, transfers: [] })
   })
 

@@ -223,7 +223,7 @@ describe('the ledger', () => {
 
 describe('paystile webhooks', () => {
   it('lists what is to be told, and makes one of them due again', async () => {
-    const { notices } = ledger
+    const { events: notices } = ledger
     if (!notices) throw new Error('this ledger tells nobody')
     expect(JSON.parse((await paystile('webhooks', 'list')).stdout)).toEqual({ ok: true, notices: [] })
     await notices.start()

@@ -36,7 +36,7 @@ describe.each(stores)('a rebuild of the %s ledger', (_name, open) => {
     for (const payment of payments) await desk.grantOf(takeOf(payment))
     await books().rebuild('USDC')
     const worths = async () =>
-      Promise.all(payments.map(async ({ tx }) => (await books().capture(tx))?.worth?.toString() ?? 'none'))
+      Promise.all(payments.map(async ({ tx }) => (await books().findPayment(tx))?.worth?.toString() ?? 'none'))
     expect(await worths()).toEqual(['3000000000000', '150000000000000', 'none', 'none', 'none'])
     await books().rebuild('SOL')
     expect(await worths()).toEqual(['20000000000', '1000000000000', '1000000000000', 'none', 'none'])
@@ -219,7 +219,7 @@ describe.each(places)('a server on a %s ledger that still reckons in the former 
     await booksOf(await place.open()).rebuild('SOL')
     await ledger.take(takeOf(early))
     await ledger.recordLate(late)
-    expect((await booksOf(ledger).capture(late.tx))?.worth).toBe(1_000_000_000_000n)
+    expect((await booksOf(ledger).findPayment(late.tx))?.worth).toBe(1_000_000_000_000n)
     await Promise.all([sol(), late].map((payment) => ledger.take(takeOf(payment))))
     await ledger.take(takeOf(sol({ rates: undefined })))
     const books = booksOf(ledger)
@@ -238,7 +238,7 @@ describe.each(places)('a server on a %s ledger that still reckons in the former 
     await booksOf(await place.open()).rebuild('USDC')
     const last = sol()
     await ledger.take(takeOf(last))
-    expect((await books.capture(last.tx))?.worth).toBe(150_000_000_000_000n)
+    expect((await books.findPayment(last.tx))?.worth).toBe(150_000_000_000_000n)
   })
 
   it('writes no wrong worth either while the books are being rebuilt', async () => {
@@ -272,7 +272,7 @@ it('the ledger in memory reckons in the token of its books', async () => {
   for (const register of [(one: PaymentRecord) => ledger.take(takeOf(one)), ledger.recordLate]) {
     const payment = createPayment({ token: 'SOL', received: 1_000_000_000n, worth: 150_000_000_000_000n, rates })
     await register(payment)
-    expect((await booksOf(ledger).capture(payment.tx))?.worth).toBe(1_000_000_000_000n)
+    expect((await booksOf(ledger).findPayment(payment.tx))?.worth).toBe(1_000_000_000_000n)
   }
 })
 

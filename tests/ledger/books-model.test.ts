@@ -106,9 +106,9 @@ function sightingOf({ tx, request, recipient, payer, token, received, paidAt, en
 describe.each(stores)('the books of the %s ledger', (name, open) => {
   it('are at any time the sum of its captures, and those of the reference', async () => {
     const clock = createTestClock()
-    const shelf = await open(clock)
-    onTestFinished(() => shelf.clear())
-    const [own, reference] = [stageOf(shelf.ledger), stageOf(createMemoryLedger({ clock }))]
+    const kv = await open(clock)
+    onTestFinished(() => kv.clear())
+    const [own, reference] = [stageOf(kv.ledger), stageOf(createMemoryLedger({ clock }))]
     let turn = 0
     const refunds: Refunded[] = []
     await fc.assert(
@@ -149,7 +149,7 @@ async function play(
       return
     }
     case 'refund': {
-      const capture = await ask(({ books }) => books.capture(tx))
+      const capture = await ask(({ books }) => books.findPayment(tx))
       const isGood = capture?.status === 'confirmed'
       // What is too much goes back only of what was registered.
       if (!step.whole && !isGood) return
@@ -278,7 +278,7 @@ async function everyProblem(books: Books) {
 }
 
 async function everyCapture(books: Books): Promise<readonly PaymentListItem[]> {
-  return books.captures({ order: 'oldest', most: 100_000 })
+  return books.listPayments({ order: 'oldest', most: 100_000 })
 }
 
 const nothing = { payments: 0, received: 0n, worth: 0n, unvalued: 0, refunded: 0n, refundedWorth: 0n }

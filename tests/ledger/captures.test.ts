@@ -17,7 +17,8 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
   const { books, journal, registered } = desk
 
   describe('captures', () => {
-    const list = (query: Partial<PaymentListQuery> = {}) => books().captures({ order: 'latest', most: 100, ...query })
+    const list = (query: Partial<PaymentListQuery> = {}) =>
+      books().listPayments({ order: 'latest', most: 100, ...query })
     const numbers = (captures: readonly PaymentListItem[]) => captures.map(({ units }) => Number(units))
 
     it('show a payment as it was registered', async () => {
@@ -28,13 +29,13 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
         ...{ status: 'confirmed', state: 'confirmed', delivery: 'none' },
       }
       expect(await list()).toEqual([capture])
-      expect(await books().capture(tx)).toEqual(capture)
-      expect(await books().capture(createPayment().tx)).toBeUndefined()
+      expect(await books().findPayment(tx)).toEqual(capture)
+      expect(await books().findPayment(createPayment().tx)).toBeUndefined()
     })
 
     it('tell what has become of it', async () => {
       const of = async ({ tx }: PaymentRecord) => {
-        const { status, state, delivery } = (await books().capture(tx)) ?? {}
+        const { status, state, delivery } = (await books().findPayment(tx)) ?? {}
         return [status, state, delivery]
       }
       const payment = createPayment({ allowance: { unit: 'request', amount: 2n } })
@@ -72,7 +73,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
         ...{ status: 'pending', state: 'unclaimed', delivery: 'none' },
       }
       expect(await list()).toEqual([pending])
-      expect(await books().capture(tx)).toEqual(pending)
+      expect(await books().findPayment(tx)).toEqual(pending)
       desk.clock.advance(hourMs)
       expect(await list({ status: 'pending' })).toHaveLength(1)
       desk.clock.advance(1)
@@ -196,7 +197,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await journal().sight([seen])).toEqual([seen])
       expect(await journal().sight([seen, named])).toEqual([])
       expect(await journal().unclaimed(10)).toEqual([seen])
-      expect(await books().capture(named.tx)).toMatchObject({
+      expect(await books().findPayment(named.tx)).toMatchObject({
         status: 'pending',
         payer: 'payer-2',
         at: startOfTests - 7,
@@ -210,7 +211,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       const seen = createSighting({ paidAt: startOfTests - 5 })
       await journal().sight([seen, ...many.slice(500)])
       await journal().sight(many.slice(0, 500))
-      const kept = await books().captures({ order: 'oldest', most: 2000 })
+      const kept = await books().listPayments({ order: 'oldest', most: 2000 })
       expect(kept).toHaveLength(1001)
       expect(kept.slice(0, 2).map(({ at }) => at - startOfTests)).toEqual([-5, 3])
     })

@@ -7,8 +7,8 @@ import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 
 /** A call on everything that is kept beside the payments. */
-function besidePayments({ journal, books, shelf, notices }: Ledger): readonly (() => Promise<unknown>)[] {
-  if (!journal || !books || !shelf || !notices) throw new Error('this ledger keeps nothing but payments')
+function besidePayments({ journal, books, kv, events: notices }: Ledger): readonly (() => Promise<unknown>)[] {
+  if (!journal || !books || !kv || !notices) throw new Error('this ledger keeps nothing but payments')
   const { tx } = createPayment()
   const period = { from: 0, to: 3_600_000 }
   return [
@@ -17,17 +17,17 @@ function besidePayments({ journal, books, shelf, notices }: Ledger): readonly ((
     () => books.sums({}),
     () => books.endpoints({}, 1),
     () => books.series({ ...period, step: 'hour' }),
-    () => books.captures({ order: 'latest', most: 1 }),
-    () => books.capture(tx),
+    () => books.listPayments({ order: 'latest', most: 1 }),
+    () => books.findPayment(tx),
     () => books.count([{ at: 0, endpoint: '', event: 'free', count: 1 }]),
     () => books.usage({}),
     () => books.audit(),
     () => books.rebuild('SOL'),
     () => books.reportToken(),
-    () => shelf.put('a', '', Number.MAX_SAFE_INTEGER),
-    () => shelf.get('a'),
-    () => shelf.remove('a'),
-    () => shelf.list('a'),
+    () => kv.put('a', '', Number.MAX_SAFE_INTEGER),
+    () => kv.get('a'),
+    () => kv.remove('a'),
+    () => kv.list('a'),
     () => notices.start(),
     () => notices.sweep(1),
     () => notices.take('', 1, 1),

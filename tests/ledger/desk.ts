@@ -24,34 +24,34 @@ export interface Desk {
 
 export function useDesk(open: OpenShelf): Desk {
   let clock: TestClock
-  let shelf: Shelf
+  let kv: Shelf
   beforeEach(async () => {
     clock = createTestClock()
-    shelf = await open(clock)
+    kv = await open(clock)
   })
-  afterEach(() => shelf.clear())
-  const grantOf = async (take: Take) => granted(await shelf.ledger.take(take)).grant
+  afterEach(() => kv.clear())
+  const grantOf = async (take: Take) => granted(await kv.ledger.take(take)).grant
   return {
     get ledger() {
-      return shelf.ledger
+      return kv.ledger
     },
     get clock() {
       return clock
     },
-    kindOf: async (take) => (await shelf.ledger.take(take)).kind,
-    stateOf: async (payment) => (await shelf.ledger.peek(payment.tx))?.state,
+    kindOf: async (take) => (await kv.ledger.take(take)).kind,
+    stateOf: async (payment) => (await kv.ledger.peek(payment.tx))?.state,
     grantOf,
-    books: () => booksOf(shelf.ledger),
+    books: () => booksOf(kv.ledger),
     journal: () => {
-      if (!shelf.ledger.journal) throw new Error('this ledger keeps no journal')
-      return shelf.ledger.journal
+      if (!kv.ledger.journal) throw new Error('this ledger keeps no journal')
+      return kv.ledger.journal
     },
     registered: async (changes = {}) => {
       const payment = createPayment(changes)
       await grantOf(takeOf(payment))
       return payment
     },
-    use: async (take, consequence, used = 1n) => shelf.ledger.end(await grantOf(take), consequence, used),
+    use: async (take, consequence, used = 1n) => kv.ledger.end(await grantOf(take), consequence, used),
   }
 }
 

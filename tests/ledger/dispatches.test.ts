@@ -42,7 +42,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       ['conversion', 'convert', 'settlement.converted'],
       ['refund', 'refund', 'refund.sent'],
     ] as const)('is told of a %s that landed, once, and of none before anybody listens', async (kind, lane, event) => {
-      const { notices } = desk.ledger
+      const { events: notices } = desk.ledger
       if (!notices) throw new Error('the ledger has no notices')
       await landed(await planned({ id: 'early', kind, lane, lines: [] }))
       await notices.start()

@@ -66,9 +66,9 @@ const most = 60n
 describe.each(stores)('what is owed in the %s ledger', (name, open) => {
   it('is at any time what was shared and not paid, to the last unit, and nobody is paid twice', async () => {
     const clock = createTestClock()
-    const shelf = await open(clock)
-    onTestFinished(() => shelf.clear())
-    const ledgers = [shelf.ledger, createMemoryLedger({ clock })]
+    const kv = await open(clock)
+    onTestFinished(() => kv.clear())
+    const ledgers = [kv.ledger, createMemoryLedger({ clock })]
     let turn = 0
     await fc.assert(
       fc.asyncProperty(story, async (steps) => {
@@ -76,7 +76,7 @@ describe.each(stores)('what is owed in the %s ledger', (name, open) => {
         clock.advance(1)
         const since = clock.now()
         // What earlier stories have left under way counts as well.
-        const before = await dispatchesOf(shelf.ledger).planned(since)
+        const before = await dispatchesOf(kv.ledger).planned(since)
         const scene = { turn, clock, ledgers, book: createBook(), since, before, seen: new Map(), ids: [] }
         for (const step of steps) await play(step, scene)
         await check(scene)
@@ -134,7 +134,7 @@ async function play(step: Step, scene: Scene): Promise<void> {
 }
 
 async function accrue({ shares, behind }: Extract<Step, { act: 'accrue' }>, scene: Scene): Promise<void> {
-  const { last } = await ask(scene, (ledger) => rewardsOf(ledger).ripe(1))
+  const { last } = await ask(scene, (ledger) => rewardsOf(ledger).accruable(1))
   const accruals = shares.map((parts) => {
     const named = parts.map((part, number) => {
       const { role, payee } = nameOf(scene.turn, number)

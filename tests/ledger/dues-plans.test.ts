@@ -30,7 +30,7 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
   await dispatches.plan(planOf({ lines: [line] }))
   asked.clear()
   const reads = [
-    ...[rewards.ripe(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
+    ...[rewards.accruable(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
     ...[rewards.owed({ role: 'developer', payee: 'd' }), rewards.owed({ role: 'developer', payee: 'd' }, 5n)],
     ...[rewards.payees({ most: 5, role: 'partner', after: partner })],
     ...[rewards.shared([new Uint8Array(64)]), dispatches.open(), dispatches.inLane('a'), dispatches.get('a')],

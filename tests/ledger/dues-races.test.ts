@@ -73,7 +73,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     const work = async (ledger: Ledger): Promise<void> => {
       const rewards = rewardsOf(ledger)
       for (;;) {
-        const { payments, last } = await rewards.ripe(3)
+        const { payments, last } = await rewards.accruable(3)
         if (payments.length === 0) return
         await rewards.postpone([payments[0]?.tx ?? expect.fail()], startOfTests)
         await rewards.accrue(
@@ -189,7 +189,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
       for (const round of rounds) {
         const payment = createPayment({ finality: 'finalized' })
         await ledger.take(takeOf(payment))
-        const { last } = await rewards.ripe(1)
+        const { last } = await rewards.accruable(1)
         const shares = Object.fromEntries(names.slice(round % 2).map((one) => [one, 7n]))
         await rewards.accrue(last, [accrualOf(shares, { tx: payment.tx })])
         await rewards.postpone([payment.tx], startOfTests)

@@ -53,7 +53,7 @@ describe.each(places)('a %s ledger', (name, make) => {
       const [rewards, dispatches] = [rewardsOf(ledger), dispatchesOf(ledger)]
       const owed = [await rewards.payees({ most: 9 }), await rewards.sums(), await rewards.accruals(0, 9)]
       const out = [await dispatches.open(), await dispatches.lines(id), await rewards.verifications()]
-      return [...owed, ...out, await rewards.ripe(9)]
+      return [...owed, ...out, await rewards.accruable(9)]
     }
     const before = await look(first)
     await first.close()
@@ -61,7 +61,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     expect(await look(second)).toEqual(before)
     expect(await dispatchesOf(second).open()).toEqual([signed])
     await second.take(takeOf(createPayment({ finality: 'finalized' })))
-    expect(await rewardsOf(second).ripening()).toBe(2)
+    expect(await rewardsOf(second).countAccruable()).toBe(2)
   })
 
   it('of an earlier version subtracts the refunds that have landed from its books', async () => {
@@ -132,10 +132,10 @@ describe.each(places)('a %s ledger', (name, make) => {
     const ledger = await place.open()
     expect(await rewardsOf(ledger).audit()).toEqual([])
     await rewardsOf(ledger).start()
-    expect(await rewardsOf(ledger).ripening()).toBe(0)
+    expect(await rewardsOf(ledger).countAccruable()).toBe(0)
     const all = [open, used].map((kept) => ({ tx: kept?.payment.tx ?? expect.fail(), finality: 'finalized' as const }))
     await ledger.journal?.conclude(all)
-    const { payments } = await rewardsOf(ledger).ripe(9)
+    const { payments } = await rewardsOf(ledger).accruable(9)
     expect(payments.map(({ isDelivered }) => isDelivered).toSorted()).toEqual([false, true])
     const refund = (kept: Kept | undefined) =>
       dispatchesOf(ledger).plan(

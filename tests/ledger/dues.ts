@@ -29,7 +29,7 @@ export function rewardsOf({ rewards }: Ledger): Rewards {
   return rewards
 }
 
-export function dispatchesOf({ dispatches }: Ledger): OutgoingTransactions {
+export function dispatchesOf({ outgoing: dispatches }: Ledger): OutgoingTransactions {
   if (!dispatches) throw new Error('this ledger sends nothing')
   return dispatches
 }
@@ -64,7 +64,7 @@ export function accrualOf(shares: Readonly<Record<string, bigint>>, changes: Par
 
 /** Writes accruals down one after another, whatever was last. */
 export async function accrue(rewards: Rewards, ...accruals: readonly Accrual[]): Promise<void> {
-  const { last } = await rewards.ripe(0)
+  const { last } = await rewards.accruable(0)
   if (!(await rewards.accrue(last, accruals))) throw new Error('somebody accrued in between')
 }
 

@@ -132,7 +132,7 @@ interface Stage {
 
 async function play(payment: PaymentRecord, steps: readonly Step[], scale: bigint, stage: Stage): Promise<void> {
   const { clock, ask, crash } = stage
-  const witness = createWitness(payment)
+  const nodeReader = createWitness(payment)
   const grants: Grant[] = []
   for (const step of steps) {
     if (step.act === 'wait') clock.advance(step.ms)
@@ -145,23 +145,23 @@ async function play(payment: PaymentRecord, steps: readonly Step[], scale: bigin
       const take = { tx: payment.tx, request, leaseMs, ...part, ...(from === 'payer' && { payment }) }
       const taken = await ask((ledger) => ledger.take(take))
       if (taken.kind === 'granted') grants.unshift(taken.grant)
-      witness.sawTake(take, taken, clock.now())
+      nodeReader.sawTake(take, taken, clock.now())
     }
     const grant = 'which' in step ? grants[step.which] : undefined
     if (step.act === 'renew' && grant) {
       const kept = await ask((ledger) => ledger.renew(grant, step.leaseMs))
-      witness.sawRenew(grant.fence, step.leaseMs, kept, clock.now())
+      nodeReader.sawRenew(grant.fence, step.leaseMs, kept, clock.now())
     }
     if (step.act === 'advance' && grant && payment.allowance.unit === 'byte') {
       const [used, more] = [step.used * scale, step.more * scale]
       const held = await ask((ledger) => ledger.advance(grant, used, more))
-      witness.sawAdvance(grant.fence, used, more, held, clock.now())
+      nodeReader.sawAdvance(grant.fence, used, more, held, clock.now())
     }
     if (step.act === 'end' && grant) {
       const used = step.used * scale
       const done = await ask((ledger) => ledger.end(grant, step.consequence, used))
-      witness.sawEnd(grant.fence, step.consequence, used, done)
+      nodeReader.sawEnd(grant.fence, step.consequence, used, done)
     }
-    witness.sawStanding(await ask((ledger) => ledger.peek(payment.tx)), clock.now())
+    nodeReader.sawStanding(await ask((ledger) => ledger.peek(payment.tx)), clock.now())
   }
 }

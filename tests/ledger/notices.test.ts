@@ -15,7 +15,7 @@ const settlingMs = 10_000
 const aSighting = (changes: Partial<Sighting> = {}) =>
   createSighting({ claimableUntil: startOfTests + minute, ...changes })
 
-function noticesOf({ notices }: Ledger): LedgerEvents {
+function noticesOf({ events: notices }: Ledger): LedgerEvents {
   if (!notices) throw new Error('this ledger writes no notices')
   return notices
 }

@@ -42,14 +42,14 @@ const isWholeScan = (step: string): boolean => tables.test(step) && !/USING (COV
 
 describe('a statement on a SQLite ledger', () => {
   it('never looks through a whole table, whatever is asked', async () => {
-    const plans = await plansOf(async ({ books, journal, notices, shelf, ...ledger }) => {
+    const plans = await plansOf(async ({ books, journal, events: notices, kv, ...ledger }) => {
       await ledger.take(takeOf(createPayment()))
       await journal?.unclaimed(10)
       await notices?.start()
       await notices?.sweep(10)
       await notices?.list({ most: 10 })
       await notices?.list({ state: 'failed', most: 10 })
-      await shelf?.list('a')
+      await kv?.list('a')
       for (const period of [{}, { from: midnight }, { from: midnight, to: midnight + 30 * hourMs }]) {
         await books?.sums(period)
         await books?.endpoints(period, 10)
@@ -72,8 +72,8 @@ describe('a statement on a SQLite ledger', () => {
             { request: 'request-1', payer: 'payer-1' },
           ])
             for (const place of [{}, { after }, span, { ...span, after }])
-              await books?.captures({ order, most: 10, ...(status && { status }), ...filter, ...place })
-      await books?.capture(after.tx)
+              await books?.listPayments({ order, most: 10, ...(status && { status }), ...filter, ...place })
+      await books?.findPayment(after.tx)
       await books?.history(after.tx)
       await books?.countProblems(1000)
       for (const place of [{}, { after }])
@@ -134,7 +134,7 @@ describe('a statement on a SQLite ledger', () => {
 
   it('finds what is owed and what goes out by its indexes', async () => {
     const name = { role: 'partner', payee: 'a' } as const
-    const plans = await plansOf(async ({ rewards, dispatches }) => {
+    const plans = await plansOf(async ({ rewards, outgoing: dispatches }) => {
       await rewards?.start()
       await rewards?.accrue(0, [accrualOf({ 'partner:a': 5n })])
       await dispatches?.plan(planOf({ lines: [{ ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }] }))

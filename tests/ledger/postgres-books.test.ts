@@ -70,7 +70,7 @@ describe('servers on one database', () => {
   it('that register a payment in the moment when another notes it list it once, and never as unclaimed', async () => {
     const { open, database, clock } = await newPlace()
     const [one, other] = [await open(), await open()]
-    await one.notices?.start()
+    await one.events?.start()
     const payment = createPayment()
     // Neither sees what the other has not committed yet, so it stays behind.
     await one.journal?.sight([sightingOf(payment.tx)])
@@ -83,15 +83,15 @@ describe('servers on one database', () => {
     await database.query(insert, Object.values(left ?? {}))
 
     const list = (status?: 'pending' | 'expired') =>
-      one.books?.captures({ order: 'latest', most: 10, ...(status && { status }) })
+      one.books?.listPayments({ order: 'latest', most: 10, ...(status && { status }) })
     expect((await list())?.map(({ state }) => state)).toEqual(['confirmed'])
     expect(await list('pending')).toEqual([])
-    expect((await one.books?.capture(payment.tx))?.state).toBe('confirmed')
+    expect((await one.books?.findPayment(payment.tx))?.state).toBe('confirmed')
     expect(await one.journal?.unclaimed(10)).toEqual([])
     clock.advance(60_000)
     expect(await list('expired')).toEqual([])
-    expect(await one.notices?.sweep(10)).toBe(0)
-    expect((await one.notices?.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
+    expect(await one.events?.sweep(10)).toBe(0)
+    expect((await one.events?.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
   })
 
   it('keep of what was seen only what is not claimed', async () => {
@@ -110,13 +110,13 @@ describe('servers on one database', () => {
   it('pass on to the next notice where somebody holds one', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
-    await ledger.notices?.start()
+    await ledger.events?.start()
     for (let time = 0; time < 3; time += 1) await ledger.take(takeOf(createPayment()))
     await database.transact(async (query) => {
       await query('SELECT id FROM paystile_notices ORDER BY id LIMIT 1 FOR UPDATE')
-      expect(await ledger.notices?.take('', 10, 1000)).toHaveLength(2)
+      expect(await ledger.events?.take('', 10, 1000)).toHaveLength(2)
     })
-    expect(await ledger.notices?.take('', 10, 1000)).toHaveLength(1)
+    expect(await ledger.events?.take('', 10, 1000)).toHaveLength(1)
   })
 
   it('do not register while the books are written anew', async () => {
@@ -153,7 +153,7 @@ describe('servers on one database', () => {
   it('enter a payment in the books once, whoever of them writes it', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
-    await ledger.notices?.start()
+    await ledger.events?.start()
     const rows = [createRows(database, 1), createRows(database, 2)]
     const payment = createPayment()
     granted(await ledger.take(takeOf(payment)))
@@ -169,7 +169,7 @@ describe('servers on one database', () => {
     expect(await rows[1]?.replace(stale, effect)).toBe(false)
     const [sum] = await database.query("SELECT sum(payments) AS payments FROM paystile_rollups WHERE grain = 'all'")
     expect(Number(sum?.['payments'])).toBe(2)
-    expect(await ledger.notices?.list({ most: 10 })).toHaveLength(2)
+    expect(await ledger.events?.list({ most: 10 })).toHaveLength(2)
   })
 
   it('add to the books in lanes of their own, of which only the sum counts', async () => {

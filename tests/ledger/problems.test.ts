@@ -59,7 +59,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(found[4]).toMatchObject({ required: most - 1n, until: startOfTests + 60 * minuteMs })
     expect(found[1]).toEqual({
       kind: 'unclaimed',
-      capture: await books().capture(sightings[7]?.tx ?? expect.fail()),
+      capture: await books().findPayment(sightings[7]?.tx ?? expect.fail()),
       required: 10_000n,
       until: startOfTests + 60 * minuteMs,
     })
@@ -195,7 +195,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     const seen = await books().history(tx)
     const times = { ...unknown, concludedAt: undefined, seenAt: startOfTests, isShown: true }
     const claimable = { claimableUntil: startOfTests + 60 * minuteMs, required: 10_000n }
-    expect(seen).toEqual({ capture: await books().capture(tx), ...times, ...claimable })
+    expect(seen).toEqual({ capture: await books().findPayment(tx), ...times, ...claimable })
     desk.clock.advance(10)
     const grant = await desk.grantOf(takeOf(payment))
     desk.clock.advance(10)
@@ -210,7 +210,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     await desk.use(againOf(payment), 'free')
     await journal().conclude([{ tx, finality: 'finalized' }])
     expect(await books().history(tx)).toEqual({
-      capture: await books().capture(tx),
+      capture: await books().findPayment(tx),
       required: 10_000n,
       isShown: true,
       seenAt: startOfTests,
@@ -228,7 +228,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     const unmatched = createSighting({ request: '', required: undefined })
     const named = createSighting({ slot: 0 })
     await journal().sight([unmatched, named])
-    expect(await books().capture(unmatched.tx)).toBeUndefined()
+    expect(await books().findPayment(unmatched.tx)).toBeUndefined()
     expect(await books().history(unmatched.tx)).toMatchObject({
       isShown: true,
       seenAt: startOfTests,

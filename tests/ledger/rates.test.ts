@@ -92,12 +92,12 @@ describe.each(stores)('the rates of the %s ledger', (_name, open) => {
     const rates = { table: high, source: 'pyth', feed: 'prices/pyth', at: at(1), decimals }
     const again = { ...first, finality: 'finalized' as const, slot: 9, paidAt: at(2), worth: 7n, rates }
     expect(await desk.kindOf(takeOf(again))).not.toBe('unknown')
-    expect(await desk.books().capture(first.tx)).toMatchObject({ at: at(2), worth: 7n })
+    expect(await desk.books().findPayment(first.tx)).toMatchObject({ at: at(2), worth: 7n })
     expect(await desk.books().sums({})).toMatchObject([{ token: 'SOL', worth: 7n }])
     expect(await desk.books().audit()).toEqual([])
     // 10,000 lamports at 200 USDC: what was frozen is what is reckoned with.
     await desk.books().rebuild('USDC')
-    expect((await desk.books().capture(first.tx))?.worth).toBe(2_000_000_000n)
+    expect((await desk.books().findPayment(first.tx))?.worth).toBe(2_000_000_000n)
   })
 })
 

@@ -189,7 +189,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
       ])
       await ledger.take(takeOf(kept[5]?.payment ?? expect.fail()))
       expect(await books?.audit()).toEqual([])
-      const captures = (await books?.captures({ order: 'oldest', most: 10 })) ?? []
+      const captures = (await books?.listPayments({ order: 'oldest', most: 10 })) ?? []
       expect(captures.map(({ state, worth }) => [state, worth])).toEqual([
         ...Array.from({ length: 4 }, () => ['confirmed', undefined]),
         ['confirmed', 10_000_000_000n],
@@ -209,7 +209,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
       const seen = [sightingOf(spent, 1), sightingOf(late, 2), sighting]
       const ledger = await (await make({ ...old, seen })).open()
       expect((await ledger.journal?.unclaimed(10))?.map(({ slot }) => slot)).toEqual([12, 2])
-      const states = (await ledger.books?.captures({ order: 'latest', most: 10 }))?.map(({ state }) => state) ?? []
+      const states = (await ledger.books?.listPayments({ order: 'latest', most: 10 }))?.map(({ state }) => state) ?? []
       expect(states.filter((state) => state === 'unclaimed')).toHaveLength(1)
       expect(states).toHaveLength(7)
       await ledger.take(takeOf(late.payment))

@@ -15,7 +15,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const { registered } = desk
   const rewards = () => rewardsOf(desk.ledger)
-  const ripe = async () => (await rewards().ripe(1000)).payments
+  const ripe = async () => (await rewards().accruable(1000)).payments
   const conclude = (payment: PaymentRecord, finality: 'finalized' | 'reverted') =>
     desk.journal().conclude([{ tx: payment.tx, finality }])
 
@@ -24,10 +24,10 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       const payment = await registered()
       await conclude(payment, 'finalized')
       await registered({ finality: 'finalized' })
-      expect(await rewards().ripe(10)).toEqual({ payments: [], last: 0 })
+      expect(await rewards().accruable(10)).toEqual({ payments: [], last: 0 })
       await rewards().start()
       await rewards().start()
-      expect(await rewards().ripening()).toBe(0)
+      expect(await rewards().countAccruable()).toBe(0)
     })
 
     it('once they are final, however they became so, with what is known of them', async () => {
@@ -47,8 +47,8 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil } = concluded
       const known = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil }
       expect(found[0]).toEqual({ ...known, rates, isDelivered: false })
-      expect(await rewards().ripening()).toBe(3)
-      expect((await rewards().ripe(2)).payments).toHaveLength(2)
+      expect(await rewards().countAccruable()).toBe(3)
+      expect((await rewards().accruable(2)).payments).toHaveLength(2)
     })
 
     it('never when they came too late, until a valid one replaces it', async () => {
@@ -57,7 +57,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       await desk.ledger.recordLate(late)
       await conclude(late, 'finalized')
       await desk.ledger.recordLate(createPayment({ finality: 'finalized' }))
-      expect(await rewards().ripening()).toBe(0)
+      expect(await rewards().countAccruable()).toBe(0)
       await desk.grantOf(takeOf({ ...late, finality: 'finalized' }))
       expect(await ripe()).toHaveLength(1)
     })
@@ -88,9 +88,9 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       const [first, , third] = all
       await rewards().postpone([first?.tx ?? expect.fail(), third?.tx ?? expect.fail()], startOfTests + minute)
       await rewards().postpone([createPayment().tx], startOfTests)
-      const times = async (number: number) => (await rewards().ripe(number)).payments.map(({ paidAt }) => paidAt)
+      const times = async (number: number) => (await rewards().accruable(number)).payments.map(({ paidAt }) => paidAt)
       expect(await times(10)).toEqual([2, 4])
-      expect(await rewards().ripening()).toBe(4)
+      expect(await rewards().countAccruable()).toBe(4)
       desk.clock.advance(minute)
       expect(await times(10)).toEqual([1, 2, 3, 4])
       expect(await times(3)).toEqual([1, 2, 3])
@@ -151,7 +151,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().accrue(0, [first])).toBe(true)
       expect(await rewards().accrue(0, [second])).toBe(false)
       expect(await rewards().accrue(2, [second])).toBe(false)
-      expect((await rewards().ripe(1)).last).toBe(1)
+      expect((await rewards().accruable(1)).last).toBe(1)
       expect((await rewards().payees({ most: 10 })).map(({ owed }) => owed)).toEqual([5n])
       const [only] = await rewards().payees({ most: 1 })
       expect(await rewards().payee({ role: 'partner', payee: 'a' })).toEqual(only)
@@ -169,7 +169,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       ])
       expect((await rewards().payees({ most: 10 })).map(({ owed }) => owed)).toEqual([12n])
       expect(await rewards().accrue(2, [one])).toBe(true)
-      expect((await rewards().ripe(1)).last).toBe(2)
+      expect((await rewards().accruable(1)).last).toBe(2)
     })
 
     it.each<[string, Accrual]>([
@@ -271,7 +271,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().owed(partner, 10n ** 30n)).toEqual(await rewards().owed(partner))
       const { from, upto: end, units } = (await rewards().owed(partner, 30n)) ?? expect.fail()
       const line = { ...partner, from, upto: end, gross: units, units, opening: 0n }
-      const planning = await desk.ledger.dispatches?.plan(planOf({ lines: [line] }))
+      const planning = await desk.ledger.outgoing?.plan(planOf({ lines: [line] }))
       expect(planning?.kind).toBe('planned')
       expect(await upto(1n)).toEqual([3, 5, most])
       expect(await upto(most + 5n)).toEqual([3, 7, most + 5n])
@@ -305,7 +305,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       desk.clock.advance(hour)
       expect(await due()).toEqual(['partner', 'developer'])
       expect(await rewards().payees({ role: 'partner', most: 1 })).toMatchObject([{ why: '', parkedUntil: 0 }])
-      await desk.ledger.dispatches?.plan(planOf({ lines: [await lineOf(rewards(), partner)] }))
+      await desk.ledger.outgoing?.plan(planOf({ lines: [await lineOf(rewards(), partner)] }))
       expect(await due()).toEqual(['developer'])
       await accrue(rewards(), accrualOf({ 'partner:partner-wallet': 10n, 'developer:developer-wallet': 5n }))
       expect(await due()).toEqual(['developer'])

@@ -10,65 +10,65 @@ const soon = startOfTests + 1000
 
 describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const shelf = (): KeyValueStore => {
-    if (!desk.ledger.shelf) throw new Error('this ledger has no shelf')
-    return desk.ledger.shelf
+  const kv = (): KeyValueStore => {
+    if (!desk.ledger.kv) throw new Error('this ledger has no shelf')
+    return desk.ledger.kv
   }
 
   it('keeps a thing under its name, and takes no second one', async () => {
-    expect(await shelf().put('nonce/1', 'a', soon)).toBe(true)
-    expect(await shelf().put('nonce/1', 'b', soon)).toBe(false)
-    expect(await shelf().get('nonce/1')).toBe('a')
-    expect(await shelf().get('nonce/2')).toBeUndefined()
+    expect(await kv().put('nonce/1', 'a', soon)).toBe(true)
+    expect(await kv().put('nonce/1', 'b', soon)).toBe(false)
+    expect(await kv().get('nonce/1')).toBe('a')
+    expect(await kv().get('nonce/2')).toBeUndefined()
   })
 
   it('lets one of many who put at once have the place', async () => {
-    const puts = Array.from({ length: 20 }, (_, number) => shelf().put('nonce/1', String(number), soon))
+    const puts = Array.from({ length: 20 }, (_, number) => kv().put('nonce/1', String(number), soon))
     expect((await Promise.all(puts)).filter((isPut) => isPut)).toHaveLength(1)
   })
 
   it('lets one of many who remove at once have the thing', async () => {
-    await shelf().put('nonce/1', 'a', soon)
-    const removals = Array.from({ length: 20 }, () => shelf().remove('nonce/1'))
+    await kv().put('nonce/1', 'a', soon)
+    const removals = Array.from({ length: 20 }, () => kv().remove('nonce/1'))
     expect((await Promise.all(removals)).filter((isRemoved) => isRemoved)).toHaveLength(1)
-    expect(await shelf().get('nonce/1')).toBeUndefined()
-    expect(await shelf().put('nonce/1', 'b', soon)).toBe(true)
+    expect(await kv().get('nonce/1')).toBeUndefined()
+    expect(await kv().put('nonce/1', 'b', soon)).toBe(true)
   })
 
   it('shows nothing whose time is over, and has its place for another', async () => {
-    await shelf().put('nonce/1', 'a', soon)
+    await kv().put('nonce/1', 'a', soon)
     desk.clock.advance(999)
-    expect(await shelf().get('nonce/1')).toBe('a')
+    expect(await kv().get('nonce/1')).toBe('a')
     desk.clock.advance(1)
-    expect(await shelf().get('nonce/1')).toBeUndefined()
-    expect(await shelf().list('')).toEqual([])
-    expect(await shelf().remove('nonce/1')).toBe(false)
-    expect(await shelf().put('nonce/1', 'b', soon + 1000)).toBe(true)
-    expect(await shelf().get('nonce/1')).toBe('b')
+    expect(await kv().get('nonce/1')).toBeUndefined()
+    expect(await kv().list('')).toEqual([])
+    expect(await kv().remove('nonce/1')).toBe(false)
+    expect(await kv().put('nonce/1', 'b', soon + 1000)).toBe(true)
+    expect(await kv().get('nonce/1')).toBe('b')
   })
 
   it('lists by the beginning of the name, whatever is in it', async () => {
     const names = ['a', 'a/', 'a/\0"\\', 'a/ä', 'a/\u{1f600}', 'a0', 'b']
-    for (const name of names.toReversed()) await shelf().put(name, `${name}\0'`, soon)
-    expect((await shelf().list('a/')).map(({ name }) => name).toSorted()).toEqual(names.slice(1, 5).toSorted())
-    expect(await shelf().list('b')).toEqual([{ name: 'b', value: "b\0'", until: soon }])
-    expect(await shelf().list('c')).toEqual([])
-    expect(await shelf().list('')).toHaveLength(7)
+    for (const name of names.toReversed()) await kv().put(name, `${name}\0'`, soon)
+    expect((await kv().list('a/')).map(({ name }) => name).toSorted()).toEqual(names.slice(1, 5).toSorted())
+    expect(await kv().list('b')).toEqual([{ name: 'b', value: "b\0'", until: soon }])
+    expect(await kv().list('c')).toEqual([])
+    expect(await kv().list('')).toHaveLength(7)
   })
 })
 
 describe.each(places)('a %s ledger with many things on its shelf', (_name, make) => {
   it('clears away a few that are over with every one that is put', async () => {
     const place = await make()
-    const { shelf } = await place.open()
-    for (let number = 0; number < 25; number += 1) await shelf?.put(`old/${number}`, '', soon)
+    const { kv } = await place.open()
+    for (let number = 0; number < 25; number += 1) await kv?.put(`old/${number}`, '', soon)
     place.clock.advance(1000)
     const left = async () => Number((await place.sql('SELECT count(*) AS count FROM shelf'))[0]?.['count'])
     expect(await left()).toBe(25)
-    await shelf?.put('new/1', '', soon + 1000)
+    await kv?.put('new/1', '', soon + 1000)
     expect(await left()).toBe(16)
-    await shelf?.put('new/2', '', soon + 1000)
-    await shelf?.put('new/3', '', soon + 1000)
+    await kv?.put('new/2', '', soon + 1000)
+    await kv?.put('new/3', '', soon + 1000)
     expect(await left()).toBe(3)
   })
 })

@@ -25,7 +25,7 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
     for (const close of closers.reverse()) await close()
   })
 
-  const server = ({ notices, books }: Ledger) => {
+  const server = ({ events: notices, books }: Ledger) => {
     if (!notices || !books) throw new Error('this ledger tells nobody')
     const poster = createWebhookPoster({ network: 'localnet' })
     const worker = startWebhooks({

@@ -59,7 +59,7 @@ function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {
   const poster = createWebhookPoster({ network: 'localnet', timeoutMs })
   const worker = startWebhooks({
     notices: desk,
-    books: { capture: async () => capture },
+    books: { findPayment: async () => capture },
     webhooks,
     post: poster.post,
     describe: ({ endpoint, token, state }) => ({ endpoint, token, state }),
@@ -108,7 +108,7 @@ describe('a message', () => {
   it('names the transaction when the books do not know the payment any more', async () => {
     const { url, received } = await receiver()
     desk.write('payment.expired')
-    await start([hook(url)], { books: { capture: async () => undefined } }).run()
+    await start([hook(url)], { books: { findPayment: async () => undefined } }).run()
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({
       data: { tx: expect.stringMatching(/^[1-9A-Za-z]{80,}$/) },
     })

@@ -52,7 +52,7 @@ async function play(seed: number) {
   const kept = new Set<string>()
   const clock = { now: () => time, monotonic: () => time }
   const ledger = createMemoryLedger({ clock })
-  const store = ledger.dispatches as OutgoingTransactions
+  const store = ledger.outgoing as OutgoingTransactions
   const sold = (upTo: number) =>
     [...swaps.values()].reduce((sum, { units, landedAt, failed }) => {
       return landedAt !== undefined && landedAt <= upTo && !failed ? sum + units : sum
@@ -81,7 +81,7 @@ async function play(seed: number) {
     return { signature, ...rest, holdings }
   }
   const converter: Converter = {
-    courier: {
+    outgoingWallet: {
       wallet,
       // A node may lag by a few blocks, and tell of money that is gone.
       holdings: async () => ({ lamports: 0n, units: [earned - sold(height - below(isChaos ? 4 : 1)), 0n] }),
@@ -90,7 +90,7 @@ async function play(seed: number) {
         if (!chance(3)) pool.add(signature)
         return chance(3) ? { kind: 'unknown', why: 'time-out' } : { kind: 'sent' }
       },
-      outcomeOf,
+      readOutcome: outcomeOf,
       read: async (signature) => {
         const swap = swaps.get(signature)
         return swap && !chance(3) ? effectOf(swap) : undefined
@@ -148,8 +148,8 @@ async function play(seed: number) {
   const open = () =>
     createSettlement({
       dispatches: mortal(guarded),
-      shelf: undefined,
-      converters: [{ ...converter, courier: mortal(converter.courier), venue: mortal(converter.venue) }],
+      kv: undefined,
+      converters: [{ ...converter, outgoingWallet: mortal(converter.outgoingWallet), venue: mortal(converter.venue) }],
       sealer: {
         seal: (bytes, about) => `${about}|${new TextDecoder().decode(bytes)}`,
         open: (text, about) => new TextEncoder().encode(text.slice(about.length + 1)),

@@ -23,8 +23,8 @@ const broken =
   (change: (dispatches: OutgoingTransactions) => Partial<OutgoingTransactions>): CreateStore =>
   (schedule) => {
     const ledger = sound(schedule)
-    const { dispatches } = ledger
-    return dispatches ? { ...ledger, dispatches: { ...dispatches, ...change(dispatches) } } : ledger
+    const { outgoing: dispatches } = ledger
+    return dispatches ? { ...ledger, outgoing: { ...dispatches, ...change(dispatches) } } : ledger
   }
 
 describe('money out', () => {

@@ -182,7 +182,7 @@ export async function playPayouts(
 function startWorker(stage: Stage, process: Process): void {
   const { schedule } = stage
   const ledger = overNetwork(stage)
-  const { rewards, dispatches } = ledger
+  const { rewards, outgoing: dispatches } = ledger
   if (!rewards || !dispatches) throw new Error('the store keeps no rewards')
   const clock: Clock = { now: schedule.now, monotonic: schedule.now }
   const common = { rewards, clock, log: silent, meter: createMeter(), rates: () => rates }
@@ -205,7 +205,7 @@ function startWorker(stage: Stage, process: Process): void {
       ...common,
       dispatches,
       addresses,
-      courier: createCourier(stage),
+      outgoingWallet: createCourier(stage),
       sealer,
       native,
       limits: { least, dailyCap: stage.cap, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
@@ -243,7 +243,7 @@ function createCourier(stage: Stage): OutgoingWallet {
   return {
     wallet: wallet(60),
     holdings: async () => ((await travel()) ? { lamports: 10n ** 12n, units: [10n ** 18n] } : undefined),
-    accountsOf: async (owners) =>
+    readAccounts: async (owners) =>
       (await travel()) ? owners.map((owner) => chain.accounts.get(owner) ?? 'ready') : undefined,
     openingCost: async () => ((await travel()) ? openingCost : undefined),
     fit: ({ transfers }) => Math.min(3, transfers.length),
@@ -275,7 +275,7 @@ function createCourier(stage: Stage): OutgoingWallet {
       // It may have taken it and still not say so.
       return isHeard ? { kind: 'sent' } : { kind: 'unknown', why: 'no answer' }
     },
-    outcomeOf: async (signed) => {
+    readOutcome: async (signed) => {
       if (!(await travel())) return { kind: 'open', why: 'no node answers' }
       const height = chain.height() - (stage.chaos ? schedule.between(0, 30) : 0)
       const final = height - finalBlocks
@@ -339,15 +339,15 @@ function overNetwork(stage: Stage): Ledger {
         return (...args: unknown[]) => call(() => method.apply(target, args))
       },
     })
-  if (!store.rewards || !store.dispatches) throw new Error('the store keeps no rewards')
-  const dispatches = wrap(store.dispatches)
+  if (!store.rewards || !store.outgoing) throw new Error('the store keeps no rewards')
+  const dispatches = wrap(store.outgoing)
   const forgetful: OutgoingTransactions = {
-    ...store.dispatches,
+    ...store.outgoing,
     ...{ sign: dispatches.sign, unsign: dispatches.unsign, land: dispatches.land, drop: dispatches.drop },
     planned: async () => 0n,
     plan: ({ cap: _, ...plan }) => dispatches.plan(plan),
   }
-  return { ...store, rewards: wrap(store.rewards), dispatches: stage.flaws.isCapForgotten ? forgetful : dispatches }
+  return { ...store, rewards: wrap(store.rewards), outgoing: stage.flaws.isCapForgotten ? forgetful : dispatches }
 }
 
 function newPayment(schedule: Schedule, seed: number, index: number): PaymentRecord {
@@ -387,7 +387,7 @@ async function readPayment(
   signature: string,
   names: ReadonlyMap<string, string>,
 ): ReturnType<Parameters<typeof createAddresses>[0]['chain']['read']> {
-  const listed = (await store.books?.captures({ order: 'latest', most: 100 })) ?? []
+  const listed = (await store.books?.listPayments({ order: 'latest', most: 100 })) ?? []
   const found = listed.find(({ tx }) => encodeBase58(tx) === signature)
   const payer = found && names.get(found.payer)
   if (payer === undefined) return { kind: 'missing' }

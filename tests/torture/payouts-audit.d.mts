@@ -20,7 +20,7 @@ export interface Evidence {
     readonly tx: string
     readonly shares: readonly { readonly role: string; readonly payee: string; readonly units: bigint }[]
   }[]
-  readonly dispatches: readonly { readonly id: string; readonly state: string; readonly lines: readonly Line[] }[]
+  readonly outgoing: readonly { readonly id: string; readonly state: string; readonly lines: readonly Line[] }[]
   readonly transactions: readonly {
     readonly memo: string
     readonly failed: boolean

@@ -20,7 +20,7 @@ export function judgePayouts(evidence) {
 }
 
 const nameOf = ({ role, payee }) => `${role} ${payee}`
-const landedOf = ({ dispatches }) => dispatches.filter(({ state }) => state === 'landed')
+const landedOf = ({ outgoing }) => outgoing.filter(({ state }) => state === 'landed')
 const add = (sums, name, units) => sums.set(name, (sums.get(name) ?? 0n) + units)
 
 /** Every payment was shared out once. */

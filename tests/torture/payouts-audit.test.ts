@@ -20,7 +20,7 @@ const sound: Evidence = {
     { number: 1, tx: 't1', shares: share(10n) },
     { number: 2, tx: 't2', shares: share(20n) },
   ],
-  dispatches: [
+  outgoing: [
     { id: 'a', state: 'landed', lines: [line()] },
     { id: 'b', state: 'dropped', lines: [line()] },
   ],
@@ -35,7 +35,7 @@ const landed = (...lines: readonly Line[]) =>
 it('nothing is wrong when everybody got what is owed, less an account that was opened', () => {
   expect(judgePayouts(sound)).toEqual({ doubles: [], forgotten: [] })
   const opened = {
-    dispatches: landed(line({ units: 25n, opening: 5n })),
+    outgoing: landed(line({ units: 25n, opening: 5n })),
     transactions: [transaction('a', 25n)],
     balances: new Map([['ann', 25n]]),
   }
@@ -73,7 +73,7 @@ describe('a double is', () => {
     [
       'an accrual that two lines settle',
       {
-        dispatches: landed(line(), line({ from: 1, units: 20n })),
+        outgoing: landed(line(), line({ from: 1, units: 20n })),
         transactions: [transaction('a', 30n), transaction('b', 20n)],
       },
       /accrual 2 was paid to cashback ann 2 times/,
@@ -83,7 +83,7 @@ describe('a double is', () => {
       { accruals: [...sound.accruals, { number: 3, tx: 't2', shares: [] }] },
       /shared out 2 times/,
     ],
-    ['a line that sends more than it settles', { dispatches: landed(line({ units: 31n })) }, /sends more/],
+    ['a line that sends more than it settles', { outgoing: landed(line({ units: 31n })) }, /sends more/],
   ])('%s', (_name, changes, why) => {
     expect(judgePayouts({ ...sound, ...changes }).doubles).toContainEqual(expect.stringMatching(why))
   })
@@ -94,15 +94,15 @@ describe('forgotten is', () => {
     ['a payment that was not shared out', { accruals: sound.accruals.slice(0, 1) }, /t2 was not shared out/],
     [
       'an accrual that no line settles',
-      { dispatches: landed(line({ upto: 1, units: 10n })) },
+      { outgoing: landed(line({ upto: 1, units: 10n })) },
       /accrual 2 was not paid/,
     ],
     ['a dispatch that the chain does not have', { transactions: [] }, /did not land, and the ledger says so/],
     ['what brought less than its line', { transactions: [transaction('a', 29n)] }, /instead of 30/],
-    ['a line that sends less than it settles', { dispatches: landed(line({ units: 29n })) }, /sends less/],
+    ['a line that sends less than it settles', { outgoing: landed(line({ units: 29n })) }, /sends less/],
     [
       'an account that was paid for twice',
-      { dispatches: landed(line({ upto: 1, units: 5n, opening: 5n }), line({ from: 1, units: 15n, opening: 5n })) },
+      { outgoing: landed(line({ upto: 1, units: 5n, opening: 5n }), line({ from: 1, units: 15n, opening: 5n })) },
       /paid for an account 2 times/,
     ],
     ['money that is not there in the end', { balances: new Map([['ann', 29n]]) }, /holds 29/],

@@ -94,7 +94,7 @@ const sharesOf = ({ payer, units }) =>
 const config = readRoutesConfig({ ...options, log: silent }, {})
 const handle = handleFor(config.service, silent)
 const service = await handle.get()
-const { rewards, dispatches, books } = readParts(service.ledger)
+const { rewards, outgoing, books } = readParts(service.ledger)
 await rewards.start()
 const crew = await createCrew({ home, provider: { ...options, key }, count: 2, entry: 'payouts-worker.mjs' })
 const earnings = await createEarnings({ chain, fund, collector, service, count: Number(values.payers), endpoint })
@@ -188,7 +188,7 @@ async function untilPaid() {
   const passing = whileTimePasses(() => isPaid)
   for (const until = Date.now() + 60_000; Date.now() < until && !isPaid; await pause(200)) {
     const owed = (await rewards.sums()).reduce((sum, one) => sum + one.owed, 0n)
-    isPaid = owed === 0n && (await rewards.ripening()) === 0 && (await dispatches.open()).length === 0
+    isPaid = owed === 0n && (await rewards.countAccruable()) === 0 && (await outgoing.open()).length === 0
   }
   const isDone = isPaid
   isPaid = true
@@ -199,8 +199,8 @@ async function untilPaid() {
 async function audit() {
   const observer = createObserver(chain.rpcUrl)
   const accruals = await readAll((after) => rewards.accruals(after?.number ?? 0, 200))
-  const sent = await readAll((after) => dispatches.list({ kind: 'payout', most: 200, ...(after && { after }) }))
-  const withLines = await Promise.all(sent.map(async (one) => ({ ...one, lines: await dispatches.lines(one.id) })))
+  const sent = await readAll((after) => outgoing.list({ kind: 'payout', most: 200, ...(after && { after }) }))
+  const withLines = await Promise.all(sent.map(async (one) => ({ ...one, lines: await outgoing.lines(one.id) })))
   const transactions = await observer.transactionsOf(addressOf(key), native.address)
   const owners = [partner, treasury, buyback, incentives, ...earnings.payers.map(({ address }) => address)]
   const balances = await Promise.all(
@@ -212,7 +212,7 @@ async function audit() {
   const { doubles, forgotten } = judgePayouts({
     ...{ payments: earnings.payments, transactions, sharesOf, ownerOf, balances: new Map(balances) },
     accruals: accruals.map((one) => ({ ...one, tx: encodeBase58(one.tx) })),
-    dispatches: withLines,
+    outgoing: withLines,
   })
   tally.payments = earnings.payments.length
   tally.transactions = transactions.length
@@ -224,7 +224,10 @@ async function audit() {
 /** What the product's own audits say. */
 async function findMisbooked() {
   if (!config.rewards) throw new Error('no rewards are configured')
-  const money = await startPayoutWorkers(service, { ...config, rewards: { ...config.rewards, key: Uint8Array.from(key) } })
+  const money = await startPayoutWorkers(service, {
+    ...config,
+    rewards: { ...config.rewards, key: Uint8Array.from(key) },
+  })
   if (!money.payouts) throw new Error('nobody pays')
   const assets = { SOL: 'SOL', USDC: usdc.address, NATIVE: native.address }
   const { problems, unknown } = await auditRewards({
@@ -242,9 +245,9 @@ async function findMisbooked() {
 }
 
 /** The parts of a ledger that keeps rewards. */
-function readParts(/** @type {import('../../dist/server.js').Ledger} */ { rewards, dispatches, books }) {
-  if (!rewards || !dispatches || !books) throw new Error('the ledger keeps no rewards')
-  return { rewards, dispatches, books }
+function readParts(/** @type {import('../../dist/server.js').Ledger} */ { rewards, outgoing, books }) {
+  if (!rewards || !outgoing || !books) throw new Error('the ledger keeps no rewards')
+  return { rewards, outgoing, books }
 }
 
 /** Page by page. */

@@ -65,9 +65,9 @@ it('does not start when nobody converts, and names who could', async () => {
 
 it('starts when a worker shows on the ledger’s shelf that it converts for this recipient', async () => {
   const now = trade.clock.now()
-  await ledger.shelf?.put(`${settlementBeats((await newWallet()).address)}1`, '1', now + 60_000)
+  await ledger.kv?.put(`${settlementBeats((await newWallet()).address)}1`, '1', now + 60_000)
   await expect(open().ready()).rejects.toThrow('nobody converts')
-  await ledger.shelf?.put(`${settlementBeats(wallet.address)}1`, '1', now + 60_000)
+  await ledger.kv?.put(`${settlementBeats(wallet.address)}1`, '1', now + 60_000)
   expect(await open({ scope: 'b' }).ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
 })
 
@@ -93,12 +93,12 @@ it('converts with the key, shows that it does, and stops with the paywall', asyn
   const venue = { kind: 'rfq', url: trade.url } as const
   const paywalls = [open({ settlementKey: wallet, venue }), open({ settlementKey: wallet, venue, scope: 'b' })]
   for (const paywall of paywalls) expect(await paywall.ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
-  const inLane = async () => ledger.dispatches?.inLane(conversionLane(wallet.address, 'NATIVE'))
+  const inLane = async () => ledger.outgoing?.inLane(conversionLane(wallet.address, 'NATIVE'))
   for (;;) {
     if ((await inLane())?.state === 'signed') break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  expect(await ledger.shelf?.list(settlementBeats(wallet.address))).toHaveLength(1)
+  expect(await ledger.kv?.list(settlementBeats(wallet.address))).toHaveLength(1)
   for (const paywall of paywalls) await paywall.close()
   trade.world.localnet.advanceSlots(40)
   // Whoever comes next concludes it.

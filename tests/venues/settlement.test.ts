@@ -45,26 +45,26 @@ const rules: ConversionRules = {
 }
 
 const dispatches = () => {
-  if (!ledger.dispatches) throw new Error('the ledger keeps no dispatches')
-  return ledger.dispatches
+  if (!ledger.outgoing) throw new Error('the ledger keeps no dispatches')
+  return ledger.outgoing
 }
 
 interface Options {
   readonly rules?: Partial<ConversionRules>
   readonly venue?: (honest: Venue) => Venue
   readonly rates?: Converter['rates']
-  readonly courier?: (honest: Converter['courier']) => Converter['courier']
+  readonly outgoingWallet?: (honest: Converter['outgoingWallet']) => Converter['outgoingWallet']
   readonly parts?: Partial<SettlementParts>
 }
 
 /** One worker, with what it heard. */
 function openWorker(options: Options = {}) {
   const { rpc, genesis, clock } = trade
-  const courier = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
+  const outgoingWallet = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
   const venue = trade.venue(wallet)
   const heard: ConversionAbout[] = []
   const converter: Converter = {
-    courier: options.courier?.(courier) ?? courier,
+    outgoingWallet: options.outgoingWallet?.(outgoingWallet) ?? outgoingWallet,
     venue: options.venue?.(venue) ?? venue,
     rules: { ...rules, ...options.rules },
     mints: trade.mints,
@@ -72,7 +72,7 @@ function openWorker(options: Options = {}) {
   }
   const turn = createSettlement({
     dispatches: dispatches(),
-    shelf: ledger.shelf,
+    kv: ledger.kv,
     converters: [converter],
     sealer: createSealer(new Uint8Array(32).fill(7)),
     isPaused: async () => false,
@@ -159,7 +159,7 @@ describe('a conversion', () => {
   it('shows on the shelf that somebody works for this wallet', async () => {
     const { turn } = openWorker()
     await turn()
-    const beats = async () => (await ledger.shelf?.list(settlementBeats(wallet.address)))?.length
+    const beats = async () => (await ledger.kv?.list(settlementBeats(wallet.address)))?.length
     expect(await beats()).toBe(1)
     trade.clock.move(89_000)
     expect(await beats()).toBe(1)
@@ -175,7 +175,7 @@ describe('nothing is reserved', () => {
     ['for a price far from the rate', { rates: () => ({ ...testRates, NATIVE: '0.103' }) }],
     [
       'while nobody tells what the wallet holds',
-      { courier: (honest) => ({ ...honest, holdings: async () => undefined }) },
+      { outgoingWallet: (honest) => ({ ...honest, holdings: async () => undefined }) },
     ],
     [
       'when the venue does not trade it',
@@ -238,7 +238,7 @@ describe('exactly once', () => {
 
   it('T147: a worker that dies after it has signed leaves it to the next', async () => {
     const dying = openWorker({
-      courier: (honest) => ({
+      outgoingWallet: (honest) => ({
         ...honest,
         send: async () => {
           throw new Error('killed')
@@ -258,7 +258,10 @@ describe('exactly once', () => {
   it('T148: what did not land in time is quoted and signed anew, and only then', async () => {
     let lost = true
     const { turn, heard } = openWorker({
-      courier: (honest) => ({ ...honest, send: async (signed) => (lost ? { kind: 'sent' } : honest.send(signed)) }),
+      outgoingWallet: (honest) => ({
+        ...honest,
+        send: async (signed) => (lost ? { kind: 'sent' } : honest.send(signed)),
+      }),
     })
     await turn()
     for (let slots = 0; slots < 140; slots += 35) {
@@ -278,7 +281,7 @@ describe('exactly once', () => {
   })
 
   it('is given up after five attempts, rests, and is planned anew', async () => {
-    const { turn } = openWorker({ courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) })
+    const { turn } = openWorker({ outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) })
     for (let attempt = 0; attempt < 5; attempt += 1) {
       await turn()
       trade.world.localnet.advanceSlots(200)
@@ -294,7 +297,7 @@ describe('exactly once', () => {
   })
 
   it('is dropped when the wallet has spent it meanwhile', async () => {
-    const { turn } = openWorker({ courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) })
+    const { turn } = openWorker({ outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) })
     await turn()
     trade.world.localnet.advanceSlots(200)
     await turn()
@@ -311,7 +314,7 @@ describe('exactly once', () => {
   })
 
   it('is dropped when another token is settled in by then', async () => {
-    const lost: Options = { courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) }
+    const lost: Options = { outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }) }
     await openWorker(lost).turn()
     trade.world.localnet.advanceSlots(200)
     const { turn } = openWorker({ rules: { settlementToken: 'SOL' } })
@@ -324,7 +327,7 @@ describe('exactly once', () => {
     let rate = '0.1'
     const { turn } = openWorker({
       rates: () => ({ ...testRates, NATIVE: rate }),
-      courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
+      outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
     })
     await turn()
     trade.world.localnet.advanceSlots(200)
@@ -342,7 +345,7 @@ describe('exactly once', () => {
   it('is not concluded before what came of it can be read', async () => {
     let blind = true
     const { turn, heard } = openWorker({
-      courier: (honest) => ({ ...honest, read: async (tx) => (blind ? undefined : honest.read(tx)) }),
+      outgoingWallet: (honest) => ({ ...honest, read: async (tx) => (blind ? undefined : honest.read(tx)) }),
     })
     await turn()
     finalize()
@@ -371,7 +374,7 @@ describe('exactly once', () => {
   it('leaves what is kept for fees alone also when it is signed anew', async () => {
     const { turn } = openWorker({
       rules: { tokens: ['SOL'] },
-      courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
+      outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
     })
     await turn()
     trade.world.localnet.advanceSlots(200)
@@ -388,7 +391,7 @@ describe('exactly once', () => {
     let isPaused = false
     const { turn } = openWorker({
       parts: { isPaused: async () => isPaused },
-      courier: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
+      outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
     })
     await turn()
     trade.world.localnet.advanceSlots(200)
@@ -435,8 +438,8 @@ describe('exactly once', () => {
 
 describe('what fails', () => {
   it('at one wallet does not hold up another, but a ledger that cannot be reached ends the turn', async () => {
-    const broken: Converter['courier'] = {
-      ...({} as Converter['courier']),
+    const broken: Converter['outgoingWallet'] = {
+      ...({} as Converter['outgoingWallet']),
       wallet: '11111111111111111111111111111111',
       holdings: async () => {
         throw new Error('broken')
@@ -446,7 +449,7 @@ describe('what fails', () => {
     const failed: unknown[] = []
     const parts = (converters: readonly Converter[]): SettlementParts => ({
       dispatches: dispatches(),
-      shelf: ledger.shelf,
+      kv: ledger.kv,
       converters,
       sealer: createSealer(new Uint8Array(32).fill(7)),
       isPaused: async () => false,
@@ -455,18 +458,24 @@ describe('what fails', () => {
       meter: createMeter(),
     })
     const { rpc, genesis, clock } = trade
-    const courier = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
-    const good: Converter = { courier, venue: trade.venue(wallet), rules, mints: trade.mints, rates: () => testRates }
-    await createSettlement(parts([{ ...good, courier: broken }, good]))()
+    const outgoingWallet = createOutgoingWallet({ rpc, genesis, wallet, verifier: createVerifier(), clock, log: quiet })
+    const good: Converter = {
+      outgoingWallet,
+      venue: trade.venue(wallet),
+      rules,
+      mints: trade.mints,
+      rates: () => testRates,
+    }
+    await createSettlement(parts([{ ...good, outgoingWallet: broken }, good]))()
     expect(failed).toEqual(['dispatch failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
-    const shelf = {
-      ...(ledger.shelf as KeyValueStore),
+    const kv = {
+      ...(ledger.kv as KeyValueStore),
       put: async () => {
         throw new LedgerUnavailable('gone')
       },
     }
-    await expect(createSettlement({ ...parts([good]), shelf })()).rejects.toBeInstanceOf(LedgerUnavailable)
+    await expect(createSettlement({ ...parts([good]), kv })()).rejects.toBeInstanceOf(LedgerUnavailable)
     await ledger.close()
     await expect(other.turn()).rejects.toBeInstanceOf(LedgerUnavailable)
   })

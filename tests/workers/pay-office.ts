@@ -71,7 +71,7 @@ const addressOf = (name: string) => encodeBase58(createHash('sha256').update(nam
 export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
   let now = 1_790_000_000_000
   const clock = { now: () => now, monotonic: () => now }
-  const { rewards, dispatches } = createMemoryLedger({ clock })
+  const { rewards, outgoing: dispatches } = createMemoryLedger({ clock })
   if (!rewards || !dispatches) throw new Error('the ledger keeps no rewards')
   const world: World = {
     units: 10n ** 18n,
@@ -89,7 +89,7 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
     rewards,
     dispatches,
     clock,
-    courier: createCourier(world, got, sent),
+    outgoingWallet: createCourier(world, got, sent),
     addresses: {
       find: async ({ payee }) => world.finding(payee),
       sent: async () => ({ kind: 'lost', why: 'nobody is refunded here' }),
@@ -119,7 +119,7 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
       const accruals = Object.entries(units).map(([payee, amount]) =>
         accrualOf({ [`${role}:${payee}`]: amount }, { at: now }),
       )
-      const { last } = await rewards.ripe(0)
+      const { last } = await rewards.accruable(0)
       await rewards.accrue(last, accruals)
     },
     run: async (count = 1) => {
@@ -140,7 +140,7 @@ function createCourier(world: World, got: Map<string, bigint>, sent: Office['sen
   return {
     wallet: addressOf('wallet'),
     holdings: async () => ({ lamports: world.lamports, units: [world.units] }),
-    accountsOf: async (owners) => owners.map((owner) => world.accounts?.get(owner) ?? 'ready'),
+    readAccounts: async (owners) => owners.map((owner) => world.accounts?.get(owner) ?? 'ready'),
     openingCost: async () => 2_000n,
     fit: ({ transfers }) => Math.min(world.fit, transfers.length),
     read: async (signature) => {
@@ -160,7 +160,7 @@ function createCourier(world: World, got: Map<string, bigint>, sent: Office['sen
       sent.push(transfers.map(({ owner }) => owner))
       return { kind: 'sent' }
     },
-    outcomeOf: async ({ signature }) => {
+    readOutcome: async ({ signature }) => {
       if (world.outcome === 'open') return { kind: 'open', why: 'it may still land', isThere: true }
       if (world.outcome === 'failed') return { kind: 'failed', slot: 2, why: 'no reason' }
       if (world.outcome === 'expired') return { kind: 'expired' }

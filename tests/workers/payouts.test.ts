@@ -106,7 +106,7 @@ describe('a limit', () => {
     office = openOffice({ dailyFees: 5n * fee })
     office.world.fit = 1
     await office.owe(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, 100n])))
-    const { courier } = office.parts
+    const { outgoingWallet } = office.parts
     // All have looked at what is left before any of them has signed.
     let release = () => {}
     const all = new Promise<void>((resolve) => {
@@ -114,15 +114,15 @@ describe('a limit', () => {
     })
     let waiting = 0
     const slow: OutgoingWallet = {
-      ...courier,
+      ...outgoingWallet,
       sign: async (order) => {
         waiting += 1
         if (waiting === 8) release()
         await all
-        return courier.sign(order)
+        return outgoingWallet.sign(order)
       },
     }
-    const workers = [office.another({ courier: slow }), office.another({ courier: slow })]
+    const workers = [office.another({ outgoingWallet: slow }), office.another({ outgoingWallet: slow })]
     await Promise.all(workers.map((worker) => worker.run()))
     expect(waiting).toBeGreaterThanOrEqual(8)
     expect([await office.dispatches.signings(0), office.sent.length]).toEqual([5n, 5])
@@ -535,20 +535,22 @@ describe('who cannot be paid now', () => {
 
   it('holds up nobody either when it is only seen on chain, and costs no more than a few fees a day', async () => {
     office = openOffice({ everyMs: 1 })
-    const { courier } = office.parts
+    const { outgoingWallet } = office.parts
     const bad = new Set<string>()
     const failing: OutgoingWallet = {
-      ...courier,
+      ...outgoingWallet,
       sign: async (order) => {
-        const signing = await courier.sign(order)
+        const signing = await outgoingWallet.sign(order)
         const isBad = order.transfers.some(({ owner }) => owner === 'bob')
         if (signing.kind === 'signed' && isBad) bad.add(signing.signed.signature)
         return signing
       },
-      outcomeOf: async (signed) =>
-        bad.has(signed.signature) ? { kind: 'failed', slot: 2, why: 'no such account' } : courier.outcomeOf(signed),
+      readOutcome: async (signed) =>
+        bad.has(signed.signature)
+          ? { kind: 'failed', slot: 2, why: 'no such account' }
+          : outgoingWallet.readOutcome(signed),
     }
-    const worker = office.another({ courier: failing })
+    const worker = office.another({ outgoingWallet: failing })
     await office.owe({ ann: 60n, bob: 50n, cat: 40n })
     for (let turn = 0; turn < 10 * 60; turn += 1) {
       office.pass(minuteMs)

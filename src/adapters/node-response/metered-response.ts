@@ -36,9 +36,9 @@ export interface MeteredResponse {
   bodyBytes: number
   /** How many bytes a whole body has at least. */
   due: number
-  gauge: ByteQuota | undefined
+  quota: ByteQuota | undefined
   /** Where bytes are measured. */
-  outlet: QuotaWriter | undefined
+  quotaWriter: QuotaWriter | undefined
   wrapping: Wrapping | undefined
   isOpened: boolean
   /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
@@ -51,21 +51,21 @@ export interface MeteredResponse {
 
 /** Ties a response to its pass for a handler. False when the client has left already, and then there is nobody to serve. */
 export function attachPass(response: ServerResponse, pass: Pass | undefined): boolean {
-  const tie = pass && meterResponse(response, pass)
-  if (tie) wrap(tie)
-  return tie !== undefined || pass === undefined
+  const metered = pass && meterResponse(response, pass)
+  if (metered) wrap(metered)
+  return metered !== undefined || pass === undefined
 }
 
 /** Whatever is written into the response from now on goes through the tie. */
-export function wrap(tie: MeteredResponse): void {
-  const { response } = tie
+export function wrap(metered: MeteredResponse): void {
+  const { response } = metered
   // Named before they are put into the response: a function that is written straight into a property is kept by V8 among
   // what lives long, and all that a request has made would stay with it until the next large collection.
-  const tiedHead = (status: unknown, ...rest: HeadArguments): ServerResponse => writeHead(tie, status, rest)
+  const tiedHead = (status: unknown, ...rest: HeadArguments): ServerResponse => writeHead(metered, status, rest)
   const tiedWrite = (chunk: unknown, encoding?: unknown, callback?: unknown): boolean =>
-    writeBody(tie, chunk, encoding, callback)
+    writeBody(metered, chunk, encoding, callback)
   const tiedEnd = (chunk?: unknown, encoding?: unknown, callback?: unknown): ServerResponse =>
-    endBody(tie, chunk, encoding, callback)
+    endBody(metered, chunk, encoding, callback)
   response.writeHead = tiedHead as ServerResponse['writeHead']
   response.write = tiedWrite as ServerResponse['write']
   response.end = tiedEnd as ServerResponse['end']
@@ -78,7 +78,7 @@ export function meterResponse(response: ServerResponse, pass: Pass): MeteredResp
     pass.end('failed', 0)
     return undefined
   }
-  const tie: MeteredResponse = {
+  const metered: MeteredResponse = {
     response,
     pass,
     original: { writeHead: response.writeHead, write: response.write, end: response.end } as Original,
@@ -86,8 +86,8 @@ export function meterResponse(response: ServerResponse, pass: Pass): MeteredResp
     added: [],
     bodyBytes: 0,
     due: 0,
-    gauge: undefined,
-    outlet: undefined,
+    quota: undefined,
+    quotaWriter: undefined,
     wrapping: undefined,
     isOpened: false,
     isReplaced: false,
@@ -96,78 +96,78 @@ export function meterResponse(response: ServerResponse, pass: Pass): MeteredResp
   }
   const session = readSession(response)
   const leave = (): void => {
-    if (!tie.arrive) pass.end('aborted', tie.bodyBytes)
-    tie.onClose?.()
+    if (!metered.arrive) pass.end('aborted', metered.bodyBytes)
+    metered.onClose?.()
   }
   // Before Node's own listener, which may close the connection.
-  response.prependListener('finish', () => finish(tie, session))
+  response.prependListener('finish', () => finish(metered, session))
   response.on('close', leave)
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
   if (socket && !response.socket) {
     socket.once('close', leave)
     response.once('close', () => socket.off('close', leave))
   }
-  pass.onLost(() => (tie.arrive ? tie.arrive() : tearDown(response)))
-  return tie
+  pass.onLost(() => (metered.arrive ? metered.arrive() : tearDown(response)))
+  return metered
 }
 
-function finish(tie: MeteredResponse, session: ReturnType<typeof readSession>): void {
-  const { response, pass, bodyBytes } = tie
-  const isLeft = isWhole(tie)
+function finish(metered: MeteredResponse, session: ReturnType<typeof readSession>): void {
+  const { response, pass, bodyBytes } = metered
+  const isLeft = isWhole(metered)
   if (isLeft && pass.awaitsArrival(bodyBytes))
-    tie.arrive = awaitArrival(response, session, (hasArrived) =>
+    metered.arrive = awaitArrival(response, session, (hasArrived) =>
       pass.end(hasArrived ? 'finished' : 'aborted', bodyBytes),
     )
-  if (!tie.arrive) pass.end(isLeft ? 'finished' : 'aborted', bodyBytes)
+  if (!metered.arrive) pass.end(isLeft ? 'finished' : 'aborted', bodyBytes)
 }
 
 /**
  * Whether all of it went out. Node says `finish` also when it throws away what it could not send, because the client has
  * left; and a handler may have ended it before all that it had announced: the client then waits for the rest in vain.
  */
-function isWhole({ response, bodyBytes, due, gauge }: MeteredResponse): boolean {
-  if ((gauge?.sent() ?? bodyBytes) < due) return false
+function isWhole({ response, bodyBytes, due, quota }: MeteredResponse): boolean {
+  if ((quota?.sent() ?? bodyBytes) < due) return false
   // Over HTTP/2 the socket is the stream's, which is closed by then either way; there the stream itself knows.
   const { stream } = response as { readonly stream?: { readonly writableFinished: boolean; readonly rstCode: number } }
   return stream ? stream.writableFinished && stream.rstCode === 0 : !response.req?.socket?.destroyed
 }
 
 /** The status to send. `length` is that of a body that comes at once, `fields` are the headers of the response. */
-function begin(tie: MeteredResponse, given: unknown, fields: Fields, length?: number): number | undefined {
-  const { response, pass } = tie
+function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?: number): number | undefined {
+  const { response, pass } = metered
   const status = statusOf(given)
-  if (tie.begun || status === undefined) return status
-  tie.begun = true
+  if (metered.begun || status === undefined) return status
+  metered.begun = true
   for (const name of fields.getHeaderNames()) if (cacheDirective.test(name)) fields.removeHeader(name)
   const known = readLength(fields) ?? length
   const contentRange = status === 206 ? fields.getHeader('content-range')?.toString() : undefined
   const beginning = pass.begin({ status, length: known, contentRange })
   if (beginning.instead) {
-    replace(tie, beginning.instead)
+    replace(metered, beginning.instead)
     return undefined
   }
-  tie.added = beginning.headers
-  for (const [name, value] of tie.added) setPaidHeader(fields, name, value)
-  measure(tie, beginning, known)
+  metered.added = beginning.headers
+  for (const [name, value] of metered.added) setPaidHeader(fields, name, value)
+  measure(metered, beginning, known)
   if (pass.envelope !== 'none') {
     const type = fields.getHeader('content-type')?.toString()
     const encoding = fields.getHeader('content-encoding')?.toString()
-    tie.wrapping = wrappingFor(pass.envelope, { status, type, encoding })
-    if (tie.wrapping) growLength(fields, tie.wrapping)
+    metered.wrapping = wrappingFor(pass.envelope, { status, type, encoding })
+    if (metered.wrapping) growLength(fields, metered.wrapping)
   }
   response.statusCode = beginning.status
   return beginning.status
 }
 
-function measure(tie: MeteredResponse, { status, length, gauge }: Beginning, known: number | undefined): void {
-  const { response, original } = tie
+function measure(metered: MeteredResponse, { status, length, quota }: Beginning, known: number | undefined): void {
+  const { response, original } = metered
   const announced = length ?? known
   const isBodiless = response.req?.method === 'HEAD' || status === 204 || status === 304
-  tie.due = isBodiless ? 0 : (announced ?? 0)
-  tie.gauge = gauge
-  if (!gauge) return
-  tie.outlet = createQuotaWriter({
-    gauge,
+  metered.due = isBodiless ? 0 : (announced ?? 0)
+  metered.quota = quota
+  if (!quota) return
+  metered.quotaWriter = createQuotaWriter({
+    quota,
     announced,
     write: (bytes, callback) => original.write.call(response, bytes, callback),
     end: (callback) => original.end.call(response, callback),
@@ -176,9 +176,9 @@ function measure(tie: MeteredResponse, { status, length, gauge }: Beginning, kno
   })
 }
 
-function replace(tie: MeteredResponse, { status, headers, body }: Answer): void {
-  const { response, original } = tie
-  tie.isReplaced = true
+function replace(metered: MeteredResponse, { status, headers, body }: Answer): void {
+  const { response, original } = metered
+  metered.isReplaced = true
   for (const name of response.getHeaderNames()) response.removeHeader(name)
   original.writeHead.call(response, status, headers)
   original.end.call(response, body, 'latin1')
@@ -194,92 +194,93 @@ type HeadArguments =
   | [string?, (OutgoingHttpHeaders | OutgoingHttpHeader[])?]
   | [(OutgoingHttpHeaders | OutgoingHttpHeader[])?]
 
-export function writeHead(tie: MeteredResponse, given: unknown, rest: HeadArguments): ServerResponse {
-  const { response } = tie
+export function writeHead(metered: MeteredResponse, given: unknown, rest: HeadArguments): ServerResponse {
+  const { response } = metered
   const status = statusOf(given)
-  if (tie.begun || status === undefined) return tie.isReplaced ? response : sendHead(tie, [given, ...rest])
-  if (stopIfLost(tie)) return response
+  if (metered.begun || status === undefined) return metered.isReplaced ? response : sendHead(metered, [given, ...rest])
+  if (stopIfLost(metered)) return response
   const reason = typeof rest[0] === 'string' ? rest[0] : undefined
   const headers = typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0])
   const list = listFields(response, headers)
   if (!list) setHeaders(response, headers)
-  const sent = begin(tie, status, list ?? response)
+  const sent = begin(metered, status, list ?? response)
   if (sent === undefined) return response
   const said = reason === undefined || sent !== status ? [sent] : [status, reason]
-  return sendHead(tie, list ? [...said, list.all()] : said)
+  return sendHead(metered, list ? [...said, list.all()] : said)
 }
 
 /** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
-function sendHead(tie: MeteredResponse, args: unknown[]): ServerResponse {
-  const { response, original } = tie
+function sendHead(metered: MeteredResponse, args: unknown[]): ServerResponse {
+  const { response, original } = metered
   try {
     return original.writeHead.apply(response, args)
   } catch (error) {
-    if (tie.begun && !response.headersSent) {
-      tie.begun = false
-      tie.outlet = undefined
-      for (const [name] of tie.added) response.removeHeader(name)
+    if (metered.begun && !response.headersSent) {
+      metered.begun = false
+      metered.quotaWriter = undefined
+      for (const [name] of metered.added) response.removeHeader(name)
     }
     throw error
   }
 }
 
-export function writeBody(tie: MeteredResponse, chunk: unknown, second?: unknown, third?: unknown): boolean {
-  const { response, original } = tie
+export function writeBody(metered: MeteredResponse, chunk: unknown, second?: unknown, third?: unknown): boolean {
+  const { response, original } = metered
   // Node says what is wrong with it, and nothing was sent.
   if (!isChunk(chunk)) return original.write.call(response, chunk, second, third)
-  if (!tie.begun) begin(tie, response.statusCode, response)
-  if (tie.isReplaced) return swallow(second, third)
-  if (stopIfLost(tie)) return false
+  if (!metered.begun) begin(metered, response.statusCode, response)
+  if (metered.isReplaced) return swallow(second, third)
+  if (stopIfLost(metered)) return false
   const encoding = encodingIn(second)
-  if (tie.outlet) return tie.outlet.write(bytesOf(chunk, encoding), callbackIn(second, third))
-  tie.bodyBytes += byteLength(chunk, encoding)
-  return original.write.call(response, openWith(tie, chunk, encoding), second, third)
+  if (metered.quotaWriter) return metered.quotaWriter.write(bytesOf(chunk, encoding), callbackIn(second, third))
+  metered.bodyBytes += byteLength(chunk, encoding)
+  return original.write.call(response, openWith(metered, chunk, encoding), second, third)
 }
 
 /** Whether so many bytes are all that is left of a body whose length was announced, and may go out as they are. */
-export function isRest({ outlet, bodyBytes, due }: MeteredResponse, bytes: number): boolean {
-  return !outlet && bodyBytes + bytes === due
+export function isRest({ quotaWriter, bodyBytes, due }: MeteredResponse, bytes: number): boolean {
+  return !quotaWriter && bodyBytes + bytes === due
 }
 
-function openWith(tie: MeteredResponse, chunk: Chunk, encoding: BufferEncoding | undefined): Chunk {
-  if (!tie.wrapping || tie.isOpened) return chunk
-  tie.isOpened = true
-  return joinChunks(tie.wrapping.prefix, chunk, encoding)
+function openWith(metered: MeteredResponse, chunk: Chunk, encoding: BufferEncoding | undefined): Chunk {
+  if (!metered.wrapping || metered.isOpened) return chunk
+  metered.isOpened = true
+  return joinChunks(metered.wrapping.prefix, chunk, encoding)
 }
 
-export function endBody(tie: MeteredResponse, first?: unknown, second?: unknown, third?: unknown): ServerResponse {
-  const { response, original } = tie
+export function endBody(metered: MeteredResponse, first?: unknown, second?: unknown, third?: unknown): ServerResponse {
+  const { response, original } = metered
   const hasChunk = Boolean(first) && typeof first !== 'function'
   if (hasChunk && !isChunk(first)) return original.end.call(response, first, second, third)
   const encoding = encodingIn(second)
   const chunk = hasChunk ? (first as Chunk) : undefined
-  if (!tie.begun) begin(tie, response.statusCode, response, chunk === undefined ? 0 : byteLength(chunk, encoding))
-  if (tie.isReplaced) {
+  if (!metered.begun)
+    begin(metered, response.statusCode, response, chunk === undefined ? 0 : byteLength(chunk, encoding))
+  if (metered.isReplaced) {
     swallow(first, second, third)
     return response
   }
-  if (stopIfLost(tie)) return response
+  if (stopIfLost(metered)) return response
   const callback = callbackIn(first, second, third)
-  if (tie.outlet) {
-    tie.outlet.end(chunk === undefined ? undefined : bytesOf(chunk, encoding), callback)
+  if (metered.quotaWriter) {
+    metered.quotaWriter.end(chunk === undefined ? undefined : bytesOf(chunk, encoding), callback)
     return response
   }
-  if (chunk !== undefined) tie.bodyBytes += byteLength(chunk, encoding)
-  const whole = tie.wrapping ? closeWith(tie, tie.wrapping, chunk, encoding) : chunk
+  if (chunk !== undefined) metered.bodyBytes += byteLength(chunk, encoding)
+  const whole = metered.wrapping ? closeWith(metered, metered.wrapping, chunk, encoding) : chunk
   if (whole !== undefined) return original.end.call(response, whole, encoding ?? 'utf8', callback)
   return callback ? original.end.call(response, callback) : original.end.call(response)
 }
 
 /** A handler that sends nothing still gets a whole document. */
 function closeWith(
-  tie: MeteredResponse,
+  metered: MeteredResponse,
   { suffix }: Wrapping,
   chunk: Chunk | undefined,
   encoding?: BufferEncoding,
 ): Chunk {
-  const body = tie.bodyBytes === 0 ? emptyBody : (chunk ?? '')
-  return joinChunks(openWith(tie, body, encoding), suffix, 'utf8', encoding)
+  const body = metered.bodyBytes === 0 ? emptyBody : (chunk ?? '')
+  return joinChunks(openWith(metered, body, encoding), suffix, 'utf8', encoding)
 }
 
 /** What is written for an answer that nobody will see. */

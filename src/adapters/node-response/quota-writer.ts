@@ -5,7 +5,7 @@
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 
 export interface QuotaWriterParts {
-  readonly gauge: ByteQuota
+  readonly quota: ByteQuota
   /** The length that was announced, where it was. */
   readonly announced: number | undefined
   readonly write: (bytes: Uint8Array, callback?: Callback) => boolean
@@ -28,7 +28,7 @@ interface Held {
   readonly callback: Callback | undefined
 }
 
-export function createQuotaWriter({ gauge, announced, write, end, breakOff, drain }: QuotaWriterParts): QuotaWriter {
+export function createQuotaWriter({ quota, announced, write, end, breakOff, drain }: QuotaWriterParts): QuotaWriter {
   let held: Held[] = []
   let waiting = false
   let isOver = false
@@ -39,7 +39,7 @@ export function createQuotaWriter({ gauge, announced, write, end, breakOff, drai
   }
 
   const send = ({ bytes, callback }: Held): boolean => {
-    const taken = gauge.take(bytes.byteLength)
+    const taken = quota.take(bytes.byteLength)
     if (taken === bytes.byteLength) return write(bytes, callback)
     if (taken > 0) write(bytes.subarray(0, taken))
     held.unshift({ bytes: bytes.subarray(taken), callback })
@@ -48,7 +48,7 @@ export function createQuotaWriter({ gauge, announced, write, end, breakOff, drai
   }
   const wait = (): void => {
     waiting = true
-    void gauge.more().then((isMore) => {
+    void quota.more().then((isMore) => {
       waiting = false
       if (isMore) flush()
       else stop()
@@ -68,7 +68,7 @@ export function createQuotaWriter({ gauge, announced, write, end, breakOff, drai
     for (const { callback } of held) call(callback)
     held = []
     call(ending?.callback)
-    if (announced === gauge.sent()) end()
+    if (announced === quota.sent()) end()
     else breakOff()
   }
 

@@ -17,7 +17,10 @@ export interface Outgoing {
 }
 
 /** Undefined where the ledger keeps nothing of what goes out. */
-export function outgoingOf({ rewards, dispatches }: Pick<Ledger, 'rewards' | 'dispatches'>): Outgoing | undefined {
+export function outgoingOf({
+  rewards,
+  outgoing: dispatches,
+}: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing | undefined {
   return rewards && dispatches && { rewards, dispatches }
 }
 

@@ -96,7 +96,7 @@ async function search(
 ): Promise<readonly PaymentListItem[]> {
   for (const names of q === undefined ? [{}] : meaningsOf(parts, q)) {
     if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
-    const found = await parts.books.captures({ ...query, ...names })
+    const found = await parts.books.listPayments({ ...query, ...names })
     if (found.length > 0) return found
   }
   return []

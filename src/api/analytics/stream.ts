@@ -92,7 +92,7 @@ export function createStream(parts: StreamParts): PaymentStream {
   /** Other servers change payments, too. */
   const look = async (): Promise<void> => {
     const revenueToken = await revenueTokenOf(books)
-    const captures = await books.captures({ order: 'latest', most: mostLooked })
+    const captures = await books.listPayments({ order: 'latest', most: mostLooked })
     const records = await feedRecordsOf(parts, captures, revenueToken)
     const news = records.flatMap((record) => newsOf(record, 'list') ?? [])
     if (!hasLooked) {
@@ -111,7 +111,7 @@ export function createStream(parts: StreamParts): PaymentStream {
     const revenueToken = await revenueTokenOf(books)
     for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
       const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
-      const captures = (await Promise.all(keys.map((tx) => books.capture(tx)))).flatMap((capture) => capture ?? [])
+      const captures = (await Promise.all(keys.map((tx) => books.findPayment(tx)))).flatMap((capture) => capture ?? [])
       for (const record of await feedRecordsOf(parts, captures, revenueToken)) {
         const event = newsOf(record, 'change')
         if (event) broadcast(event)
@@ -153,7 +153,7 @@ export function createStream(parts: StreamParts): PaymentStream {
   const lookBack = async (since: PaymentListMark): Promise<readonly Uint8Array[]> => {
     const revenueToken = await revenueTokenOf(books)
     const from = since.at - overlapMs
-    const captures = await books.captures({ from, order: 'oldest', most: mostResumed + 1 })
+    const captures = await books.listPayments({ from, order: 'oldest', most: mostResumed + 1 })
     // So many at once would put a reader behind at the start: the list has them.
     if (captures.length > mostResumed) return [skipped]
     const records = await feedRecordsOf(parts, captures, revenueToken)

@@ -19,7 +19,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     books.sums(period),
     books.endpoints(period, mostEndpoints),
     books.usage(period),
-    books.captures({ status: 'pending', order: 'latest', most: mostCounted }),
+    books.listPayments({ status: 'pending', order: 'latest', most: mostCounted }),
     journal?.unclaimed(mostCounted) ?? [],
     before && Promise.all([books.sums(before), books.usage(before)]),
   ])

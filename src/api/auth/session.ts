@@ -23,7 +23,7 @@ export interface Sessions {
 }
 
 export interface SessionParts {
-  readonly shelf: KeyValueStore
+  readonly kv: KeyValueStore
   readonly clock: Clock
   readonly key: Uint8Array
   readonly sessionSeconds: number
@@ -36,7 +36,7 @@ const cookieName = 'paystile_session'
 /** With this prefix browsers take the cookie from this very host only, and not from a neighbour under the same domain. */
 const secureName = `__Host-${cookieName}`
 
-export function createSessions({ shelf, clock, key, sessionSeconds, sites }: SessionParts): Sessions {
+export function createSessions({ kv, clock, key, sessionSeconds, sites }: SessionParts): Sessions {
   const bearers = createBearers(key, 'session')
   const nameOf = (request: Request): string | undefined => {
     const token = bearerOf(request) ?? (isOwnPage(request, sites) ? cookieOf(request, sites) : undefined)
@@ -46,17 +46,17 @@ export function createSessions({ shelf, clock, key, sessionSeconds, sites }: Ses
     begin: async (wallet) => {
       const { token, name } = bearers.make()
       const expiresAt = clock.now() + sessionSeconds * 1000
-      await shelf.put(`${prefix}${name}`, JSON.stringify({ wallet, expiresAt }), expiresAt)
+      await kv.put(`${prefix}${name}`, JSON.stringify({ wallet, expiresAt }), expiresAt)
       return { wallet, expiresAt, token }
     },
     of: async (request) => {
       const name = nameOf(request)
-      const kept = name === undefined ? undefined : await shelf.get(`${prefix}${name}`)
+      const kept = name === undefined ? undefined : await kv.get(`${prefix}${name}`)
       return kept === undefined ? undefined : (JSON.parse(kept) as Session)
     },
     end: async (request) => {
       const name = nameOf(request)
-      return name !== undefined && (await shelf.remove(`${prefix}${name}`))
+      return name !== undefined && (await kv.remove(`${prefix}${name}`))
     },
   }
 }

@@ -20,7 +20,7 @@ import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from '.
 import { isSignedBy, readBase64, readSignature } from './signed-text.ts'
 
 export interface SignInParts {
-  readonly shelf: KeyValueStore
+  readonly kv: KeyValueStore
   readonly clock: Clock
   readonly verifier: Verifier
   readonly log: Log
@@ -47,10 +47,10 @@ export interface SignIn {
 const noncePath = `${endpoints.signIn}/nonce`
 
 export function createSignIn(parts: SignInParts): SignIn {
-  const { clock, shelf, key, isOwner, sessionSeconds = usualSessionSeconds } = parts
+  const { clock, kv, key, isOwner, sessionSeconds = usualSessionSeconds } = parts
   const messages = createSignInMessages(key, parts.network)
   const sites = createSites(parts.publicUrl, parts.origins)
-  const sessions = createSessions({ shelf, clock, key, sessionSeconds, sites })
+  const sessions = createSessions({ kv, clock, key, sessionSeconds, sites })
   const attempts = createAttempts(clock)
 
   const nonce = async (request: Request, site: Site): Promise<Response> => {
@@ -71,7 +71,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     if (!wallet || !signature || !isSignedBy(parts.verifier, wallet, message, { signature, signed }))
       return refuse('the signature is not one of this wallet under this message')
     // Only what was signed is written down, so a flood of questions for messages leaves nothing behind.
-    if (!(await shelf.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message was used before')
+    if (!(await kv.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message was used before')
     await sessions.end(request)
     const { token, expiresAt } = await sessions.begin(address)
     parts.log.info('signed in', { owner: isOwner(address) })

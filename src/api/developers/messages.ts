@@ -9,7 +9,7 @@ import { isSignedBy, readBase64, readSignature } from '../auth/signed-text.ts'
 import type { DeveloperBody } from './bodies.ts'
 
 export interface DeveloperMessageParts {
-  readonly shelf: Pick<KeyValueStore, 'put'>
+  readonly kv: Pick<KeyValueStore, 'put'>
   readonly clock: Clock
   readonly verifier: Verifier
   readonly genesis: string
@@ -26,7 +26,7 @@ const lifeMs = 5 * 60_000
 /** A developer's clock may be ahead by so much. */
 const skewMs = 60_000
 
-export function createDeveloperMessages({ shelf, clock, verifier, genesis }: DeveloperMessageParts): DeveloperMessages {
+export function createDeveloperMessages({ kv, clock, verifier, genesis }: DeveloperMessageParts): DeveloperMessages {
   return {
     doubt: (purpose, { host, wallet, issuedAt, ...proof }, { origin }) => {
       const now = clock.now()
@@ -40,6 +40,6 @@ export function createDeveloperMessages({ shelf, clock, verifier, genesis }: Dev
         : `the signature is not one of this wallet under the message for ${origin}`
     },
     use: (purpose, { host, wallet, issuedAt }) =>
-      shelf.put(`developers:${purpose}:${wallet}:${issuedAt}:${host}`, '', issuedAt + lifeMs),
+      kv.put(`developers:${purpose}:${wallet}:${issuedAt}:${host}`, '', issuedAt + lifeMs),
   }
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/runtime.ts'
 
 export interface DeveloperBookParts {
   readonly rewards: Pick<Rewards, 'verify' | 'revoke' | 'verifications'>
-  readonly shelf: Pick<KeyValueStore, 'put' | 'remove'>
+  readonly kv: Pick<KeyValueStore, 'put' | 'remove'>
   readonly clock: Clock
 }
 
@@ -19,15 +19,15 @@ const holdMs = 10_000
 const tries = 40
 const pauseMs = 50
 
-export function createDeveloperBook({ rewards, shelf, clock }: DeveloperBookParts): DeveloperBook {
+export function createDeveloperBook({ rewards, kv, clock }: DeveloperBookParts): DeveloperBook {
   const current: DeveloperBook['current'] = async (host) =>
     findVerification(await rewards.verifications(host), clock.now())
 
   const alone = async <Done>(host: string, change: () => Promise<Done>): Promise<Done | 'busy'> => {
     const name = `developers:change:${host}`
     for (let attempt = 0; attempt < tries; attempt += 1) {
-      if (await shelf.put(name, '', clock.now() + holdMs)) {
-        return await change().finally(() => shelf.remove(name))
+      if (await kv.put(name, '', clock.now() + holdMs)) {
+        return await change().finally(() => kv.remove(name))
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }

@@ -30,7 +30,7 @@ export interface Links {
 }
 
 export interface LinkParts {
-  readonly shelf: KeyValueStore
+  readonly kv: KeyValueStore
   readonly clock: Clock
   readonly key: Uint8Array
   readonly ttlSeconds: number
@@ -40,10 +40,10 @@ export const usualLinkSeconds = 7 * 24 * 3_600
 const mostLinks = 100
 const prefix = 'link:'
 
-export function createLinks({ shelf, clock, key, ttlSeconds }: LinkParts): Links {
+export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
   const bearers = createBearers(key, 'link')
   const list = async (): Promise<readonly Link[]> =>
-    (await shelf.list(prefix)).flatMap(({ name, value, until }) => {
+    (await kv.list(prefix)).flatMap(({ name, value, until }) => {
       const kept = readKept(value)
       return kept ? [{ id: name.slice(prefix.length), ...kept, validUntil: new Date(until).toISOString() }] : []
     })
@@ -55,18 +55,18 @@ export function createLinks({ shelf, clock, key, ttlSeconds }: LinkParts): Links
       const { token, name: id } = bearers.make()
       const [now, query] = [clock.now(), formatCaptureFilter(filter).toString()]
       const [madeAt, until] = [new Date(now).toISOString(), now + ttlSeconds * 1000]
-      await shelf.put(`${prefix}${id}`, JSON.stringify({ query, owner, madeAt }), until)
+      await kv.put(`${prefix}${id}`, JSON.stringify({ query, owner, madeAt }), until)
       return { token, link: { id, query, owner, madeAt, validUntil: new Date(until).toISOString() } }
     },
     open: async (token) => {
       const id = bearers.nameOf(token)
-      const kept = id === undefined ? undefined : readKept((await shelf.get(`${prefix}${id}`)) ?? '')
+      const kept = id === undefined ? undefined : readKept((await kv.get(`${prefix}${id}`)) ?? '')
       if (id === undefined || !kept) return undefined
       const reading = readCaptureFilter(new URLSearchParams(kept.query))
       return reading.kind === 'input' ? { id, filter: reading.input } : undefined
     },
-    isOpen: async (id) => (await shelf.get(`${prefix}${id}`)) !== undefined,
-    revoke: (id) => shelf.remove(`${prefix}${id}`),
+    isOpen: async (id) => (await kv.get(`${prefix}${id}`)) !== undefined,
+    revoke: (id) => kv.remove(`${prefix}${id}`),
   }
 }
 

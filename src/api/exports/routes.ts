@@ -26,7 +26,7 @@ import { xlsxStream } from './xlsx.ts'
 
 export interface ExportParts extends RecordParts {
   readonly books: Books
-  readonly shelf: KeyValueStore
+  readonly kv: KeyValueStore
   readonly clock: Clock
   readonly log: Log
   /** `keyring.serviceKey`. */
@@ -53,8 +53,8 @@ const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
 
 export function createExports(parts: ExportParts): Exports {
-  const { books, decimalsOf, outgoing, shelf, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
-  const links = createLinks({ shelf, clock, key, ttlSeconds: linkTtlSeconds })
+  const { books, decimalsOf, outgoing, kv, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
+  const links = createLinks({ kv, clock, key, ttlSeconds: linkTtlSeconds })
   const downloads: Readonly<Record<Kind, Downloads>> = {
     owner: createDownloads(mostAtOnce.owner, parts.log),
     link: createDownloads(mostAtOnce.link, parts.log),
@@ -148,9 +148,9 @@ async function answerLink(
 }
 
 async function push(parts: ExportParts, pages: Pages): Promise<Response> {
-  const { sheets, shelf, clock, log } = parts
+  const { sheets, kv, clock, log } = parts
   if (!sheets) return problem('sheets_missing')
-  const pushed = await pushRows({ sheets, shelf, clock }, pages, captureColumns)
+  const pushed = await pushRows({ sheets, kv, clock }, pages, captureColumns)
   if (pushed.kind === 'written') return answer({ written: pushed.rows })
   if (pushed.kind === 'busy') return problem('sheets_busy')
   log.warn('the spreadsheet was not written', { why: pushed.why, rows: pushed.rows })

@@ -16,7 +16,7 @@ export type PagesOf<Column extends string> = AsyncGenerator<
 export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
 
 export interface ExportRows extends RecordParts {
-  readonly books: Pick<Books, 'captures' | 'reportToken'>
+  readonly books: Pick<Books, 'listPayments' | 'reportToken'>
   readonly filter: CaptureFilter
   /** Asked before every further page: who may no longer read gets no more. */
   readonly isAllowed?: () => Promise<boolean>
@@ -29,7 +29,7 @@ export async function* readPages({ books, filter, isAllowed, ...parts }: ExportR
   const revenueToken = await revenueTokenOf(books)
   let last: PaymentListItem | undefined
   for (;;) {
-    const page = await books.captures({
+    const page = await books.listPayments({
       ...filter,
       order: 'oldest',
       most: rowsPerPage,

@@ -16,12 +16,12 @@ const turnMs = 10 * 60_000
 
 /** One server writes at a time, or the rows of two exports would be mixed. */
 export async function pushRows(
-  parts: { readonly sheets: SheetsPort; readonly shelf: KeyValueStore; readonly clock: Clock },
+  parts: { readonly sheets: SheetsPort; readonly kv: KeyValueStore; readonly clock: Clock },
   pages: Pages,
   columns: readonly (keyof CaptureRecord)[],
 ): Promise<Pushed> {
-  const { sheets, shelf, clock } = parts
-  if (!(await shelf.put(turn, '', clock.now() + turnMs))) return { kind: 'busy' }
+  const { sheets, kv, clock } = parts
+  if (!(await kv.put(turn, '', clock.now() + turnMs))) return { kind: 'busy' }
   const end = clock.monotonic() + turnMs
   let rows = 0
   try {
@@ -38,6 +38,6 @@ export async function pushRows(
     }
     return { kind: 'written', rows }
   } finally {
-    await shelf.remove(turn)
+    await kv.remove(turn)
   }
 }

@@ -178,7 +178,7 @@ function refused(code: RefusalCode, checks: Partial<Checks>): Verdict {
 }
 
 function proofTtlOf(service: Runtime, { routeTag }: OpenedRequest): number {
-  return service.routeOf(routeTag)?.proofTtlSeconds ?? usualProofTtlSeconds
+  return service.findRoute(routeTag)?.proofTtlSeconds ?? usualProofTtlSeconds
 }
 
 function claimEnd(service: Runtime, request: OpenedRequest): number {

@@ -54,7 +54,7 @@ export async function readRewards(parts: RewardsParts) {
   const amount = amountsOf(parts)
   const [sums, ripening, paused, wallet, payouts] = await Promise.all([
     rewards.sums(),
-    rewards.ripening(),
+    rewards.countAccruable(),
     parts.isPaused(),
     parts.wallet(),
     dispatches.list({ kind: 'payout', most: latestPayouts }),

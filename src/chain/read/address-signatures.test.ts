@@ -23,7 +23,7 @@ function nodeOf(rows: readonly Row[], slot: number, failures = 0): NodeReader & 
     return { kind: 'answered', result: page.map((row) => ({ err: null, confirmationStatus: 'finalized', ...row })) }
   }
   const never = () => Promise.reject(new Error('not asked for here'))
-  return { failures: () => failures, appeared: never, testify: never, ask, asked }
+  return { failures: () => failures, appeared: never, read: never, ask, asked }
 }
 
 const newestFirst = (count: number): Row[] =>

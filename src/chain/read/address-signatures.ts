@@ -20,7 +20,7 @@ interface Row extends Listed {
 
 /** Transactions that succeeded after the mark, the oldest first; undefined when no node tells. */
 export async function listPayments(
-  witnesses: readonly NodeReader[],
+  nodeReaders: readonly NodeReader[],
   address: string,
   mark: Mark,
   minContextSlot: number,
@@ -36,7 +36,7 @@ export async function listPayments(
       ...(mark.signature !== '' && { until: mark.signature }),
       ...(before !== undefined && { before }),
     }
-    const rows = await askAny(witnesses, 'getSignaturesForAddress', [address, config], readRows)
+    const rows = await askAny(nodeReaders, 'getSignaturesForAddress', [address, config], readRows)
     if (!rows) return undefined
     const after = rows.filter(({ slot, signature }) => slot >= mark.slot && signature !== mark.signature)
     pages.push(...after)
@@ -49,26 +49,26 @@ export async function listPayments(
 }
 
 /** The lower of what two nodes say, where there are two: one alone could make us pass over payments that are to come. */
-export async function readFinalizedSlot(witnesses: readonly NodeReader[]): Promise<number | undefined> {
+export async function readFinalizedSlot(nodeReaders: readonly NodeReader[]): Promise<number | undefined> {
   const slots: number[] = []
-  for (const { ask } of witnesses) {
+  for (const { ask } of nodeReaders) {
     const answer = await ask('getSlot', [{ commitment: 'finalized' }])
     const slot = answer.kind === 'answered' ? readCount(answer.result) : undefined
     if (slot !== undefined) slots.push(slot)
-    if (slots.length >= Math.min(2, witnesses.length)) return Math.min(...slots)
+    if (slots.length >= Math.min(2, nodeReaders.length)) return Math.min(...slots)
   }
   return undefined
 }
 
 /** The first usable answer, beginning with the node that failed least. */
 async function askAny<Value>(
-  witnesses: readonly NodeReader[],
+  nodeReaders: readonly NodeReader[],
   method: string,
   params: readonly unknown[],
   read: (result: unknown) => Value | undefined,
 ): Promise<Value | undefined> {
-  for (const witness of [...witnesses].sort((left, right) => left.failures() - right.failures())) {
-    const answer: RpcAnswer = await witness.ask(method, params)
+  for (const nodeReader of [...nodeReaders].sort((left, right) => left.failures() - right.failures())) {
+    const answer: RpcAnswer = await nodeReader.ask(method, params)
     const value = answer.kind === 'answered' ? read(answer.result) : undefined
     if (value !== undefined) return value
   }

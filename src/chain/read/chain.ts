@@ -58,7 +58,7 @@ const mostFutileRounds = 3
 export function createChain(parts: ChainParts): Chain {
   const { rpc, verifier, clock, log, meter, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
-  const witnesses = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
+  const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
   const flights = new Map<string, Flight>()
   /** What the watcher had not seen when it was asked for. */
   const asked = new Map<string, true>()
@@ -66,7 +66,7 @@ export function createChain(parts: ChainParts): Chain {
   const onHedge = () => meter?.count('paystile_node_hedges_total')
 
   const watcher =
-    parts.watch && createWatcher({ ...parts.watch, witnesses, clock, log, read: readHeard, ...(meter && { meter }) })
+    parts.watch && createWatcher({ ...parts.watch, nodeReaders, clock, log, read: readHeard, ...(meter && { meter }) })
 
   function depart(signature: string, commitment: Commitment): Flight {
     const flight: Flight = {
@@ -107,7 +107,7 @@ export function createChain(parts: ChainParts): Chain {
       if (flight.isEager && !wasEager) inquiry.missed.clear()
       wasEager = flight.isEager
       const options = { isEager: flight.isEager, hedgeMs, onHedge }
-      const finding = await inquire(inquiry, witnesses, options).catch(broken)
+      const finding = await inquire(inquiry, nodeReaders, options).catch(broken)
       futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
       const settled = finding.kind === 'found' || finding.kind === 'disagreement'
       const last = settled || leftOf() <= 0 || futile >= mostFutileRounds || closed
@@ -219,7 +219,7 @@ export function createChain(parts: ChainParts): Chain {
     read,
     seen: (signature) => watcher?.seen(signature),
     watch: (address) => watcher?.watch(address),
-    fatesOf: (landed) => readFinality(witnesses, landed),
+    fatesOf: (landed) => readFinality(nodeReaders, landed),
     async close() {
       closed = true
       // A flood of proofs of nothing must not hold up the end: who still waits is told so.

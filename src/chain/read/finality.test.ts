@@ -27,7 +27,7 @@ function witnessOf({ at, finalized = 1_000, oldest = 0, statuses = [final], fail
     return { kind: 'answered', result: results[method] }
   }
   const never = () => Promise.reject(new Error('not asked for here'))
-  return { failures: () => 0, appeared: never, testify: never, ask }
+  return { failures: () => 0, appeared: never, read: never, ask }
 }
 
 const gone: Node = { statuses: [null] }

@@ -21,30 +21,30 @@ const slotsToForget = 512
 const mostSignatures = 256
 
 export async function readFinality(
-  witnesses: readonly NodeReader[],
+  nodeReaders: readonly NodeReader[],
   landed: readonly FinalizedSignature[],
 ): Promise<readonly Fate[]> {
   const fates: Fate[] = []
   for (let start = 0; start < landed.length; start += mostSignatures) {
-    fates.push(...(await agree(witnesses, landed.slice(start, start + mostSignatures))))
+    fates.push(...(await agree(nodeReaders, landed.slice(start, start + mostSignatures))))
   }
   return fates
 }
 
 /** Asks until enough say the same of each, or nobody is left. Where two sides are as strong, it stays open. */
 async function agree(
-  witnesses: readonly NodeReader[],
+  nodeReaders: readonly NodeReader[],
   landed: readonly FinalizedSignature[],
 ): Promise<readonly Fate[]> {
-  const needed = Math.min(2, witnesses.length)
+  const needed = Math.min(2, nodeReaders.length)
   const told: (readonly Fate[])[] = []
   const decide = (index: number): Fate => {
     const enough = (fate: Fate) => told.filter((fates) => fates[index] === fate).length >= needed
     if (enough('finalized') === enough('reverted')) return 'open'
     return enough('finalized') ? 'finalized' : 'reverted'
   }
-  for (const witness of [...witnesses].sort((left, right) => left.failures() - right.failures())) {
-    const fates = await hear(witness.ask, landed)
+  for (const nodeReader of [...nodeReaders].sort((left, right) => left.failures() - right.failures())) {
+    const fates = await hear(nodeReader.ask, landed)
     if (fates) told.push(fates)
     // That something was taken back is said only when everybody was heard.
     if (landed.every((_, index) => decide(index) === 'finalized')) break

@@ -36,7 +36,7 @@ export interface NodeReader {
   /** Whether a transaction that it did not have may be there now. */
   readonly appeared: StatusPoller
   /** What it knows of a transaction at the moment. */
-  testify(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading>
+  read(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading>
   /** Any other question, which only a node of the right chain is asked. */
   readonly ask: Call
 }
@@ -135,7 +135,7 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
     return answer.kind === 'answered' ? readCount(answer.result) : undefined
   }
 
-  return { failures: () => failures, appeared: createStatusPoller(call), testify, ask }
+  return { failures: () => failures, appeared: createStatusPoller(call), read: testify, ask }
 }
 
 function readWire(value: unknown): string | undefined {

@@ -46,18 +46,18 @@ export interface InquiryOptions {
 /** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
 export async function inquire(
   inquiry: Inquiry,
-  witnesses: readonly NodeReader[],
+  nodeReaders: readonly NodeReader[],
   { isEager, hedgeMs, onHedge }: InquiryOptions,
 ): Promise<Finding> {
-  const needed = Math.min(2, witnesses.length)
+  const needed = Math.min(2, nodeReaders.length)
   const told = new Map(inquiry.found)
-  const waiting = inTurn(inquiry, witnesses)
+  const waiting = inTurn(inquiry, nodeReaders)
   const asked = new Set<Promise<void>>()
-  const ask = (witness: NodeReader) => {
-    const answer = hear(witness, inquiry, isEager).then((testimony) => {
-      told.set(witness, testimony)
-      if (testimony.kind === 'found') inquiry.found.set(witness, testimony)
-      if (testimony.kind === 'missing') inquiry.missed.add(witness)
+  const ask = (nodeReader: NodeReader) => {
+    const answer = hear(nodeReader, inquiry, isEager).then((testimony) => {
+      told.set(nodeReader, testimony)
+      if (testimony.kind === 'found') inquiry.found.set(nodeReader, testimony)
+      if (testimony.kind === 'missing') inquiry.missed.add(nodeReader)
       asked.delete(answer)
     })
     asked.add(answer)
@@ -80,19 +80,19 @@ export async function inquire(
 }
 
 /** Each round begins with others, lest two that lag for good hide the rest; those that failed come last. */
-function inTurn(inquiry: Inquiry, witnesses: readonly NodeReader[]): NodeReader[] {
-  const start = (2 * inquiry.round) % witnesses.length
+function inTurn(inquiry: Inquiry, nodeReaders: readonly NodeReader[]): NodeReader[] {
+  const start = (2 * inquiry.round) % nodeReaders.length
   inquiry.round += 1
-  return [...witnesses.slice(start), ...witnesses.slice(0, start)]
-    .filter((witness) => !inquiry.found.has(witness))
+  return [...nodeReaders.slice(start), ...nodeReaders.slice(0, start)]
+    .filter((nodeReader) => !inquiry.found.has(nodeReader))
     .sort((left, right) => left.failures() - right.failures())
 }
 
-async function hear(witness: NodeReader, inquiry: Inquiry, isEager: boolean): Promise<NodeReading> {
+async function hear(nodeReader: NodeReader, inquiry: Inquiry, isEager: boolean): Promise<NodeReading> {
   const { signature, missed, verified, commitment } = inquiry
-  const isDoubtful = missed.has(witness) || !isEager
-  if (isDoubtful && !(await witness.appeared(signature, commitment))) return { kind: 'missing' }
-  return witness.testify(signature, verified, commitment)
+  const isDoubtful = missed.has(nodeReader) || !isEager
+  if (isDoubtful && !(await nodeReader.appeared(signature, commitment))) return { kind: 'missing' }
+  return nodeReader.read(signature, verified, commitment)
 }
 
 type Statement = Exclude<NodeReading, { readonly kind: 'unavailable' }>

@@ -55,9 +55,9 @@ function createStage() {
     return { kind: 'answered', result: rows.slice(stop + 1).reverse() }
   }
   const never = () => Promise.reject(new Error('not asked for here'))
-  const witness: NodeReader = { failures: () => 0, appeared: never, testify: never, ask }
+  const nodeReader: NodeReader = { failures: () => 0, appeared: never, read: never, ask }
   const watcher: Watcher = createWatcher({
-    witnesses: [witness],
+    nodeReaders: [nodeReader],
     read: async (signature): Promise<Reading> => {
       reads.push(signature)
       if (unknown.has(signature)) return { kind: 'missing' }

@@ -31,7 +31,7 @@ export interface WatchJournal {
 }
 
 export interface WatcherParts extends Watch {
-  readonly witnesses: readonly NodeReader[]
+  readonly nodeReaders: readonly NodeReader[]
   readonly read: (signature: string) => Promise<Reading>
   readonly clock: Clock
   readonly log: Log
@@ -75,7 +75,7 @@ const mostHeardAtOnce = 32
 const mostMisses = 5
 
 export function createWatcher(parts: WatcherParts): Watcher {
-  const { witnesses, clock, log, meter, journal } = parts
+  const { nodeReaders, clock, log, meter, journal } = parts
   const places = new Map<string, Place>()
   const kept = new Map<string, { readonly effect: Effect; readonly at: number }>()
   /** Signatures that were read, with their slots. */
@@ -155,7 +155,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     place.mark ??= (await journal.mark(place.address)) ?? (await begin(place))
     if (!place.mark) return false
     place.isHeldUp = false
-    const listed = await listPayments(witnesses, place.address, place.mark, highestSlot)
+    const listed = await listPayments(nodeReaders, place.address, place.mark, highestSlot)
     if (!listed) return false
     // Piece by piece, so that a long list is not begun anew when something breaks.
     for (let start = 0; start < listed.length; start += mostPerPiece) {
@@ -202,7 +202,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
 
   /** An address that was never watched: what came before is not ours to tell. */
   async function begin({ address }: Place): Promise<Mark | undefined> {
-    const slot = await readFinalizedSlot(witnesses)
+    const slot = await readFinalizedSlot(nodeReaders)
     if (slot === undefined) return undefined
     const mark = { signature: '', slot }
     await journal.note([], { address, mark })

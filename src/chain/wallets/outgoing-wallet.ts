@@ -49,23 +49,23 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
   const parts = { ...given, rpc: coalesceCalls(given.rpc) }
   const { rpc, genesis, wallet, verifier, clock, log } = parts
   const pin = { hash: genesis }
-  const witnesses = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
+  const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
   const tryOut = createSimulation(rpc, genesis)
   return {
     wallet: wallet.address,
     holdings: (mints) => readHoldings(rpc, wallet.address, mints),
-    accountsOf: async (owners, mint) => (mint ? readStates(rpc.call, owners, mint) : owners.map(() => 'ready')),
+    readAccounts: async (owners, mint) => (mint ? readStates(rpc.call, owners, mint) : owners.map(() => 'ready')),
     openingCost: (mint) => readOpeningCost(rpc.call, mint),
     fit: fitInto,
     sign: (order) => sign(parts, tryOut, order),
     send: async (signed) => post(rpc, paymentOf(signed)),
-    outcomeOf: async (signed) => readOutcome({ rpc, genesis }, paymentOf(signed)),
+    readOutcome: async (signed) => readOutcome({ rpc, genesis }, paymentOf(signed)),
     read: async (signature) => {
       const inquiry = createInquiry(signature, 'finalized')
       let finding: Finding = { kind: 'missing' }
       // Each round begins with two others: those that have forgotten must not hide those that have not.
-      for (let asked = 0; asked < witnesses.length && finding.kind !== 'found'; asked += 2) {
-        finding = await inquire(inquiry, witnesses, { isEager: true, hedgeMs, onHedge: () => {} })
+      for (let asked = 0; asked < nodeReaders.length && finding.kind !== 'found'; asked += 2) {
+        finding = await inquire(inquiry, nodeReaders, { isEager: true, hedgeMs, onHedge: () => {} })
       }
       if (finding.kind === 'found') return finding.effect
       return finding.kind === 'missing' && inquiry.found.size === 0 ? 'missing' : undefined

@@ -65,7 +65,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
         isFresh: recent !== undefined,
       }
     },
-    tryOut: async (bytes, options) => {
+    simulate: async (bytes, options) => {
       const transaction = openTransaction(bytes)
       const unsigned = withoutSignatures(bytes, transaction)
       const trial = await tryOn(unsigned)
@@ -82,7 +82,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
     },
     send: (signed) => submit(rpc, signed),
-    fateOf: async (signed) => {
+    readFate: async (signed) => {
       const fate = await readFate({ rpc, genesis }, signed)
       if (fate.kind === 'landed') return 'landed'
       return fate.kind === 'unknown' ? 'open' : 'over'

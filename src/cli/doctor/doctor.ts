@@ -71,7 +71,7 @@ async function examineService(
   add: Add,
 ): Promise<boolean> {
   const { routes, plan } = subject
-  let ground: NetworkFacts = { rpc: undefined, genesis: undefined }
+  let context: NetworkFacts = { rpc: undefined, genesis: undefined }
   let aheadMs: number | undefined
   let isServing = false
   const [first] = routes
@@ -80,37 +80,37 @@ async function examineService(
     const { network } = service
     await add('nodes', async () => {
       const report = await checkNodes(network, service.rpc, http.transport)
-      ground = report
+      context = report
       return report.findings
     })
-    await add('recipient', () => checkRecipients(routes, network, ground))
+    await add('recipient', () => checkRecipients(routes, network, context))
     await add('ledger', async () => {
-      const report = await checkStore(service, ground.genesis, {
+      const report = await checkStore(service, context.genesis, {
         reportToken: plan?.reportToken,
         owes: plan?.service.rewards !== undefined || routes.some(({ config }) => config.route.conversion),
       })
       aheadMs = report.aheadMs
       return report.findings
     })
-    await add('clock', () => checkClock(network, ground, aheadMs))
+    await add('clock', () => checkClock(network, context, aheadMs))
     const charged = routes.map(({ config }) => config.route)
     if (plan) {
       await add('rates', () => checkRates(charged, http.get))
-      await add('convert', () => checkSettlement(charged, ground, http))
+      await add('convert', () => checkSettlement(charged, context, http))
     }
   }
-  await add('rewards', () => checkPayouts(subject, ground, http.get))
+  await add('rewards', () => checkPayouts(subject, context, http.get))
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {
-      const report = await checkPort(plan, first && markOf(first.config.service, ground.genesis))
+      const report = await checkPort(plan, first && markOf(first.config.service, context.genesis))
       isServing = report.isServing
       return report.findings
     })
   }
   const publicUrl = first?.config.route.publicUrl ?? plan?.publicUrl
   if (first) await add('publicUrl', () => checkPublicUrl(publicUrl, first.config.service.network, isServing))
-  ground.rpc?.close()
+  context.rpc?.close()
   return isServing
 }
 

@@ -23,7 +23,7 @@ const check = 'convert'
 /** What routes convert alike is looked at once. */
 export async function checkSettlement(
   routes: readonly RouteConfig[],
-  ground: NetworkFacts,
+  context: NetworkFacts,
   http: HttpTransport,
 ): Promise<readonly Finding[]> {
   const converting = new Map(
@@ -35,7 +35,7 @@ export async function checkSettlement(
     [...converting.values()].map(async (route) => {
       const { conversion } = route
       if (!conversion) return []
-      return [...checkKey(route, conversion), ...(await checkVenue(route, conversion, ground, http))]
+      return [...checkKey(route, conversion), ...(await checkVenue(route, conversion, context, http))]
     }),
   )
   return findings.flat()

@@ -43,9 +43,9 @@ async function open(service: Runtime, config: RoutesConfig, key: AccountKey | un
     throw usage(
       'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
     )
-  const ground = createPayoutContext(service, config)
-  if (!ground) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
-  return openRefunds(service, ground, config.mints, key)
+  const context = createPayoutContext(service, config)
+  if (!context) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
+  return openRefunds(service, context, config.mints, key)
 }
 
 /** A person is asked for the passphrase of a file that has one. */

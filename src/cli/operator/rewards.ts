@@ -20,7 +20,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
     const amount = (units: bigint) => formatUnits(units, decimals)
     const [sums, ripening, isPaused, waiting] = await Promise.all([
       rewards.sums(),
-      rewards.ripening(),
+      rewards.countAccruable(),
       switchOf(service).isPaused(),
       findWaiting(rewards, { now, decimals, least: config.rewards?.least }),
     ])
@@ -83,12 +83,12 @@ export function resumeRewards(terminal: Terminal, options: ServiceOptions): Prom
 
 export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service, config) => {
-    const ground = demandGround(service, config)
+    const context = demandGround(service, config)
     const mints = mintsOf(service, config.mints)
     const native = findMint('NATIVE', mints)
     if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
     const audit = await auditRewards({
-      ...ground,
+      ...context,
       chain: service.chain,
       native,
       reportToken: service.config.reportToken,
@@ -108,12 +108,12 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
 }
 
 function demandGround(service: Runtime, config: RoutesConfig): PayoutContext {
-  const ground = createPayoutContext(service, config)
-  if (ground) return ground
+  const context = createPayoutContext(service, config)
+  if (context) return context
   throw usage('This ledger keeps no rewards; use SQLite or PostgreSQL.')
 }
 
 function switchOf({ ledger, clock }: Runtime): PauseSwitch {
-  if (ledger.shelf) return createPauseSwitch(ledger.shelf, clock)
+  if (ledger.kv) return createPauseSwitch(ledger.kv, clock)
   throw usage('This ledger has no place for the switch; use SQLite or PostgreSQL.')
 }

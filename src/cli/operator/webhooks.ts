@@ -47,7 +47,7 @@ export async function resendNotice(terminal: Terminal, id: string, options: Ledg
   return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])
 }
 
-function noticesOf({ notices }: Ledger): LedgerEvents {
+function noticesOf({ events: notices }: Ledger): LedgerEvents {
   if (notices) return notices
   throw new CommandError(exitCodes.usage, 'no_notices', 'This ledger keeps no notices.')
 }

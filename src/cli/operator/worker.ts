@@ -68,19 +68,19 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
 /** Needs no key: it only looks. */
 function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
-    const ground = createPayoutContext(service, config)
+    const context = createPayoutContext(service, config)
     const { rewards, mints } = config
-    if (!ground || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
+    if (!context || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
     const wallet = payerOf(rewards.key)
     const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
-    const payouts = await openPayouts(service, ground, { rewards: { ...rewards, key }, mints })
+    const payouts = await openPayouts(service, context, { rewards: { ...rewards, key }, mints })
     if (!payouts) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
     await service.openRates(config.rates, mints).ready()
-    const { native, limits, courier } = payouts
+    const { native, limits, outgoingWallet } = payouts
     const [found, waiting, holdings] = await Promise.all([
       preview(payouts, false),
       findWaiting(payouts.rewards, { now: service.clock.now(), decimals: native.decimals, least: limits.least }),
-      wallet === undefined ? undefined : courier.holdings([native]),
+      wallet === undefined ? undefined : outgoingWallet.holdings([native]),
     ])
     const amount = (units: bigint) => formatUnits(units, native.decimals)
     const payer = wallet === undefined ? undefined : { wallet, held: holdings?.units[0] }

@@ -15,9 +15,9 @@ import { payFor } from './request-challenge.ts'
 
 /** Which scope an address was found to belong to, as long as the process lives. */
 export interface Hints {
-  get(errand: PaidRequest): string | undefined
-  set(errand: PaidRequest, scope: string): void
-  forget(errand: PaidRequest): void
+  get(paidRequest: PaidRequest): string | undefined
+  set(paidRequest: PaidRequest, scope: string): void
+  forget(paidRequest: PaidRequest): void
 }
 
 const mostHints = 1_000
@@ -26,47 +26,51 @@ export function createHints(): Hints {
   const scopes = new Map<string, string>()
   const nameOf = ({ method, url, wallet }: PaidRequest) => [method, url.origin, url.pathname, wallet.address].join('\n')
   return {
-    get: (errand) => scopes.get(nameOf(errand)),
-    set: (errand, scope) => {
+    get: (paidRequest) => scopes.get(nameOf(paidRequest)),
+    set: (paidRequest, scope) => {
       if (scopes.size >= mostHints) scopes.clear()
-      scopes.set(nameOf(errand), scope)
+      scopes.set(nameOf(paidRequest), scope)
     },
-    forget: (errand) => void scopes.delete(nameOf(errand)),
+    forget: (paidRequest) => void scopes.delete(nameOf(paidRequest)),
   }
 }
 
 /** The resource, where it is already known that something is left for it. Undefined when it has to be asked what it costs. */
-export async function useKnown(parts: ClientParts, errand: PaidRequest, hints: Hints): Promise<Response | undefined> {
-  const scope = hints.get(errand)
-  const intent = scope === undefined ? undefined : await errand.journal.find(scope, parts.clock.now())
+export async function useKnown(
+  parts: ClientParts,
+  paidRequest: PaidRequest,
+  hints: Hints,
+): Promise<Response | undefined> {
+  const scope = hints.get(paidRequest)
+  const intent = scope === undefined ? undefined : await paidRequest.journal.find(scope, parts.clock.now())
   if (!intent) return undefined
-  const brought = await use(parts, errand, intent, errand.url, ['binding_mismatch', 'unknown_request'])
-  if (brought.kind === 'elsewhere') hints.forget(errand)
+  const brought = await use(parts, paidRequest, intent, paidRequest.url, ['binding_mismatch', 'unknown_request'])
+  if (brought.kind === 'elsewhere') hints.forget(paidRequest)
   return brought.kind === 'brought' ? brought.response : undefined
 }
 
 async function use(
   parts: ClientParts,
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
 ): Promise<Redeemed> {
   const { requestId, tx = '' } = intent
-  errand.tell({ kind: 'resumed', tx, requestId })
-  return useNow(parts, errand, intent, url, elsewhere)
+  paidRequest.tell({ kind: 'resumed', tx, requestId })
+  return useNow(parts, paidRequest, intent, url, elsewhere)
 }
 
 /** What a window has left does not depend on who uses it, so that nobody needs to be told. */
 async function useNow(
   parts: ClientParts,
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
 ): Promise<Redeemed> {
-  if (intent.unit !== 'second') await errand.journal.begin(intent.requestId)
-  return redeem(parts, errand, intent, url, elsewhere)
+  if (intent.unit !== 'second') await paidRequest.journal.begin(intent.requestId)
+  return redeem(parts, paidRequest, intent, url, elsewhere)
 }
 
 /** How long others wait for a buyer to be the first to use what it has bought. */
@@ -77,32 +81,32 @@ const longestPollMs = 500
 /** The resource, from what is left or from a new purchase. Undefined when the price has to be asked again. */
 export async function shareOrBuy(
   parts: ClientParts,
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   asked: ChallengeReading,
   scope: string,
 ): Promise<Response | undefined> {
   const { clock } = parts
-  const { journal } = errand
-  const deadline = clock.monotonic() + readTimeout(errand.options)
+  const { journal } = paidRequest
+  const deadline = clock.monotonic() + readTimeout(paidRequest.options)
   let hasBought = false
   for (let pause = pollMs; ; ) {
     const share = await journal.share(scope, clock.now())
     switch (share.kind) {
       case 'landed': {
-        const brought = await use(parts, errand, share.intent, asked.url)
+        const brought = await use(parts, paidRequest, share.intent, asked.url)
         if (brought.kind === 'brought') return brought.response
         break
       }
       case 'busy':
         if (clock.monotonic() > deadline) throw stillBuying(asked)
-        await errand.pause(pause)
+        await paidRequest.pause(pause)
         pause = Math.min(pause * 2, longestPollMs)
         break
       case 'unfinished':
-        await holding(errand, scope, async () => {
+        await holding(paidRequest, scope, async () => {
           const { tx = '', requestId } = share.intent
-          errand.tell({ kind: 'resumed', tx, requestId })
-          await recover(parts, errand, share.intent)
+          paidRequest.tell({ kind: 'resumed', tx, requestId })
+          await recover(parts, paidRequest, share.intent)
         })
         break
       case 'turn': {
@@ -112,7 +116,7 @@ export async function shareOrBuy(
           throw usedUp(asked)
         }
         hasBought = true
-        const brought = await buy(parts, errand, asked, scope)
+        const brought = await buy(parts, paidRequest, asked, scope)
         if (brought === undefined || brought.kind === 'brought') return brought?.response
       }
     }
@@ -130,17 +134,17 @@ async function holding<Result>({ journal }: PaidRequest, scope: string, work: ()
 /** Buys, and is the first to use it. Undefined when the challenge has grown old while others were at it. */
 async function buy(
   parts: ClientParts,
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   asked: ChallengeReading,
   scope: string,
 ): Promise<Redeemed | undefined> {
-  const { journal, options } = errand
+  const { journal, options } = paidRequest
   const { challenge, url } = asked
-  return holding(errand, scope, async () => {
+  return holding(paidRequest, scope, async () => {
     if (isTooOld(() => checkChallenge(challenge, url, options, parts.clock.now()))) return undefined
-    const intent = await payFor(parts, errand, asked)
+    const intent = await payFor(parts, paidRequest, asked)
     await journal.release(intent.requestId)
-    const bringing = useNow(parts, errand, intent, url)
+    const bringing = useNow(parts, paidRequest, intent, url)
     await Promise.race([bringing, new Promise((resolve) => setTimeout(resolve, headStartMs))])
     return { bringing }
   }).then((begun) => begun?.bringing)

@@ -6,10 +6,14 @@ import { connect, payParts } from './paid-request.ts'
 import { land } from './pay.ts'
 
 /** Undefined when the payment is known to be dead, so that a new one may be made. */
-export async function recover(parts: ClientParts, errand: PaidRequest, intent: Intent): Promise<Intent | undefined> {
-  const { rpc } = await connect(parts, errand, intent.network, intent.genesis)
+export async function recover(
+  parts: ClientParts,
+  paidRequest: PaidRequest,
+  intent: Intent,
+): Promise<Intent | undefined> {
+  const { rpc } = await connect(parts, paidRequest, intent.network, intent.genesis)
   try {
-    return await land(payParts(parts, errand, rpc), intent)
+    return await land(payParts(parts, paidRequest, rpc), intent)
   } catch (error) {
     if (error instanceof PaymentError && error.code === 'payment_failed') return undefined
     throw error

@@ -20,15 +20,15 @@ export type Redeemed =
  */
 export async function redeem(
   parts: ClientParts,
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   intent: Intent,
   url: URL,
   elsewhere: readonly string[] = [],
 ): Promise<Redeemed> {
   const { clock } = parts
-  const { journal, wallet, options, isCancelled, tell, asksForPart } = errand
+  const { journal, wallet, options, isCancelled, tell, asksForPart } = paidRequest
   const timeoutMs = readTimeout(options)
-  const send = (headers: Readonly<Record<string, string>>) => errand.send(url, headers, 'manual')
+  const send = (headers: Readonly<Record<string, string>>) => paidRequest.send(url, headers, 'manual')
   const delivery = await redeemProof(
     { clock, journal, wallet, timeoutMs, isCancelled, tell, elsewhere, send },
     intent,
@@ -38,12 +38,12 @@ export async function redeem(
   const { response, left } = delivery
   const now = clock.now()
   const extent = readExtent(response, asksForPart, left)
-  if (left?.unit === 'second') await noteWindow(errand, intent, leftAfter(left, response, 0, now))
+  if (left?.unit === 'second') await noteWindow(paidRequest, intent, leftAfter(left, response, 0, now))
   const end = async (ending: Ending, bytes: number): Promise<void> => {
     try {
       if (intent.scope === undefined)
-        await endOwn(errand, intent, response, ending, left ? leftAfter(left, response, bytes, now) : {})
-      else if (isCounted(errand, response) && isOver(left, ending))
+        await endOwn(paidRequest, intent, response, ending, left ? leftAfter(left, response, bytes, now) : {})
+      else if (isCounted(paidRequest, response) && isOver(left, ending))
         await journal.end(intent.requestId, left ? leftAfter(left, response, bytes, now) : {})
     } catch {
       // The resource is here. A journal that fails now costs one question to the server the next time, and no payment.
@@ -51,7 +51,7 @@ export async function redeem(
   }
   if (isRedirect(response)) {
     await end('whole', 0)
-    return { kind: 'brought', response: await followRedirect(errand, response, url) }
+    return { kind: 'brought', response: await followRedirect(paidRequest, response, url) }
   }
   const exhausted = (offset: number, size: number | undefined) => exhaustedError(intent, offset, size)
   return { kind: 'brought', response: await watchBody(response, { extent, end, exhausted }) }
@@ -68,20 +68,20 @@ function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
 }
 
 async function endOwn(
-  errand: PaidRequest,
+  paidRequest: PaidRequest,
   intent: Intent,
   response: Response,
   ending: Ending,
   { remaining }: Left,
 ): Promise<void> {
-  const { journal, asksForPart } = errand
+  const { journal, asksForPart } = paidRequest
   // A part of a file that the caller asked for leaves the rest to be asked for. That all has come the server will say.
   // Bytes that were not needed this time are good for the same request again.
   const isDone =
     intent.unit === 'file'
       ? ending === 'whole' && !asksForPart
       : ending !== 'broken' && (intent.unit !== 'byte' || remaining === 0)
-  if (isDone && isCounted(errand, response)) await journal.change(intent.requestId, { state: 'done' })
+  if (isDone && isCounted(paidRequest, response)) await journal.change(intent.requestId, { state: 'done' })
   await journal.release(intent.requestId)
 }
 

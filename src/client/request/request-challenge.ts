@@ -35,18 +35,21 @@ export interface ChallengeReading {
 }
 
 /** Sends the unpaid request. A response that does not ask for money is the answer. */
-export async function requestChallenge(parts: ClientParts, errand: PaidRequest): Promise<ChallengeReading | Response> {
-  const { options, wallet } = errand
+export async function requestChallenge(
+  parts: ClientParts,
+  paidRequest: PaidRequest,
+): Promise<ChallengeReading | Response> {
+  const { options, wallet } = paidRequest
   const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
   const kind =
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
   const bytes = options.prepayBytes === undefined ? {} : { bytes: BigInt(options.prepayBytes) }
   const header = formatAccept({ ...kind, ...bytes }) ?? ''
-  const response = await errand.send(errand.url, { [acceptHeader]: header }, errand.redirect)
+  const response = await paidRequest.send(paidRequest.url, { [acceptHeader]: header }, paidRequest.redirect)
   if (response.status !== 402) return response
   const challenge = readChallenge(await readJson(response, readTimeout(options) / 2))
   if (!challenge) return response
-  const url = whereToPay(errand, response, challenge)
+  const url = whereToPay(paidRequest, response, challenge)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
   const allowance = readOffered(challenge.allowance)
   const scope =
@@ -57,15 +60,15 @@ export async function requestChallenge(parts: ClientParts, errand: PaidRequest):
 }
 
 /** Pays what was asked. The intent is landed, and held by the caller until it releases it. */
-export async function payFor(parts: ClientParts, errand: PaidRequest, asked: ChallengeReading): Promise<Intent> {
+export async function payFor(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading): Promise<Intent> {
   const { challenge, url, network, allowance, scope } = asked
-  const candidates = listCandidates(challenge, network, errand.options)
+  const candidates = listCandidates(challenge, network, paidRequest.options)
   const proof = proofFor(challenge, asked.announced)
-  const { rpc, genesis } = await connect(parts, errand, network, challenge.genesis)
+  const { rpc, genesis } = await connect(parts, paidRequest, network, challenge.genesis)
   const claim = proof === 'claim' ? asked.secret : undefined
   const terms = { challenge, network, genesis, candidates, url, allowance, scope }
   // Under a name that earlier versions do not look for: they would take what is for many requests for one, and write it off.
-  return pay(payParts(parts, errand, rpc), { ...terms, key: scope ?? errand.key, claim, proof })
+  return pay(payParts(parts, paidRequest, rpc), { ...terms, key: scope ?? paidRequest.key, claim, proof })
 }
 
 /** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */

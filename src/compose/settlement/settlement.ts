@@ -74,7 +74,7 @@ async function begin(service: Runtime, route: Converting, conversion: Conversion
 }
 
 export async function isConvertedElsewhere({ ledger }: Runtime, recipient: string): Promise<boolean> {
-  return ((await ledger.shelf?.list(settlementBeats(recipient))) ?? []).length > 0
+  return ((await ledger.kv?.list(settlementBeats(recipient))) ?? []).length > 0
 }
 
 /** Undefined where another process converts. */
@@ -155,11 +155,11 @@ export async function startConversion(
 async function openConverting(service: Runtime, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
   const { clock, log, meter, sealer } = service
-  const { dispatches, shelf } = service.ledger
+  const { outgoing: dispatches, kv } = service.ledger
   if (!dispatches)
     throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])
-  const isPaused = shelf ? createPauseSwitch(shelf, clock).isPaused : async () => false
-  const parts = { dispatches, shelf, converters: [converter], isPaused, sealer, clock, log, meter }
+  const isPaused = kv ? createPauseSwitch(kv, clock).isPaused : async () => false
+  const parts = { dispatches, kv, converters: [converter], isPaused, sealer, clock, log, meter }
   return { converter, loop: startSettlement(parts) }
 }
 
@@ -169,14 +169,14 @@ async function openConverter(
   { rules, key, venue }: ConversionConfig,
 ): Promise<Converter> {
   if (key === undefined || !venue) throw new ConfigurationError(['settlementKey: is missing'])
-  const courier = await service.openCourier(key, {}).catch((error: unknown) => {
+  const outgoingWallet = await service.openOutgoingWallet(key, {}).catch((error: unknown) => {
     throw new ConfigurationError([`settlementKey: ${error instanceof Error ? error.message : 'cannot be used'}`])
   })
-  if (courier.wallet !== recipient) {
+  if (outgoingWallet.wallet !== recipient) {
     throw new ConfigurationError([
-      `settlementKey: is the key of ${courier.wallet}, and what is to be converted belongs to ${recipient}; give its key`,
+      `settlementKey: is the key of ${outgoingWallet.wallet}, and what is to be converted belongs to ${recipient}; give its key`,
     ])
   }
   const feed = service.openRates(rates, mints)
-  return { courier, venue: await service.openVenue(key, venue), rules, mints, rates: feed.current }
+  return { outgoingWallet, venue: await service.openVenue(key, venue), rules, mints, rates: feed.current }
 }

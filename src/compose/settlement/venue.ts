@@ -17,7 +17,7 @@ export interface VenueGround {
   readonly clock: Clock
 }
 
-export function createVenue(config: VenueConfig, ground: VenueGround): Venue {
-  if (config.kind === 'rfq') return createRfqVenue({ ...ground, url: config.url })
-  return createJupiterVenue({ ...ground, url: config.url, apiKey: config.apiKey })
+export function createVenue(config: VenueConfig, context: VenueGround): Venue {
+  if (config.kind === 'rfq') return createRfqVenue({ ...context, url: config.url })
+  return createJupiterVenue({ ...context, url: config.url, apiKey: config.apiKey })
 }

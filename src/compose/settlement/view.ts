@@ -39,7 +39,7 @@ async function walletOf(service: Runtime, { route, conversion, converter }: Conv
   const { rules, venue } = conversion
   const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))
   const minted = tokens.flatMap((token) => findMint(token, mints) ?? [])
-  const holdings = await converter?.courier.holdings(minted)
+  const holdings = await converter?.outgoingWallet.holdings(minted)
   const scene = { rates: service.openRates(rates, mints).current(), decimals: decimalsIn(mints) }
   return {
     wallet,

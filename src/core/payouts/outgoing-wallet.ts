@@ -70,7 +70,7 @@ export interface OutgoingWallet {
   readonly wallet: string
   holdings(mints: readonly Mint[]): Promise<Holdings | undefined>
   /** Of wallets, for a mint; for SOL all are ready. */
-  accountsOf(owners: readonly string[], mint: Mint | undefined): Promise<readonly AccountState[] | undefined>
+  readAccounts(owners: readonly string[], mint: Mint | undefined): Promise<readonly AccountState[] | undefined>
   /** What opening a token account costs, in lamports. */
   openingCost(mint: Mint): Promise<bigint | undefined>
   /** How many of these, from the first on, go into one transaction. Who gets them does not matter: all count as different. */
@@ -79,7 +79,7 @@ export interface OutgoingWallet {
   sign(order: TransferOrder): Promise<Signing>
   /** As often as one likes: on chain the same bytes count once. What it answers says nothing about their fate. */
   send(signed: SignedBytes): Promise<Posting>
-  outcomeOf(signed: SignedBytes): Promise<Outcome>
+  readOutcome(signed: SignedBytes): Promise<Outcome>
   /** What a final transaction did, as two nodes say where there are two. `missing`: they have none of that name, or none any more. */
   read(signature: string): Promise<Effect | 'missing' | undefined>
 }

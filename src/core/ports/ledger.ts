@@ -102,13 +102,13 @@ export interface Ledger {
   /** What the payments add up to, and their list. */
   readonly books?: Books
   /** Small things that all servers must know of, for a while. */
-  readonly shelf?: KeyValueStore
+  readonly kv?: KeyValueStore
   /** What somebody outside is to be told. */
-  readonly notices?: LedgerEvents
+  readonly events?: LedgerEvents
   /** Who is owed what of the payments. */
   readonly rewards?: Rewards
   /** What goes out. */
-  readonly dispatches?: OutgoingTransactions
+  readonly outgoing?: OutgoingTransactions
   /** Rates as they were believed. Without it a payment is valued by the rates of the moment at which it is registered. */
   readonly rates?: RateJournal
   peek(tx: Uint8Array): Promise<PaymentStatus | undefined>

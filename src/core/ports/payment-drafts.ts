@@ -58,8 +58,8 @@ export interface PaymentDrafts {
   /** Reads what a wallet signed. */
   read(bytes: Uint8Array, requestId: string): Promise<DraftReading>
   /** Whether what a wallet signed would succeed now and pay by one of these ways. Nodes see it without its signatures. */
-  tryOut(bytes: Uint8Array, options: readonly DraftOption[]): Promise<DraftTrial>
+  simulate(bytes: Uint8Array, options: readonly DraftOption[]): Promise<DraftTrial>
   send(signed: SignedDraft): Promise<Posting>
   /** `over`: it failed, or can no longer land, so that another may be made. */
-  fateOf(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>
+  readFate(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>
 }

@@ -141,8 +141,8 @@ export interface Books {
   series(
     query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
   ): Promise<readonly Point[]>
-  captures(query: PaymentListQuery): Promise<readonly PaymentListItem[]>
-  capture(tx: Uint8Array): Promise<PaymentListItem | undefined>
+  listPayments(query: PaymentListQuery): Promise<readonly PaymentListItem[]>
+  findPayment(tx: Uint8Array): Promise<PaymentListItem | undefined>
   /** Also of what is in no list, because its memo is none of ours. */
   history(tx: Uint8Array): Promise<History | undefined>
   /**

@@ -27,12 +27,12 @@ export interface ProxyRequest {
   readonly health: RouteHealth
   /** Where it is paid for. */
   readonly paywall: Paywall | undefined
-  readonly tie: MeteredResponse | undefined
+  readonly metered: MeteredResponse | undefined
 }
 
 /** `headers` are those for the upstream, names and values in turn. */
-export function forward(errand: ProxyRequest, headers: string[]): void {
-  const { request, target, upstream } = errand
+export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
+  const { request, target, upstream } = proxyRequest
   const options: Dispatcher.DispatchOptions = {
     path: upstream.prefix + target,
     method: request.method ?? 'GET',
@@ -42,7 +42,7 @@ export function forward(errand: ProxyRequest, headers: string[]): void {
     bodyTimeout: upstream.idleMs,
   }
   if (!hasBody(request)) {
-    send(errand, options, isSafe(request))
+    send(proxyRequest, options, isSafe(request))
     return
   }
   // undici destroys the body it was given when an answer comes early or never. A request of Node's would take the
@@ -51,7 +51,7 @@ export function forward(errand: ProxyRequest, headers: string[]): void {
   request.once('error', (error) => body.destroy(error))
   request.once('close', () => request.complete || body.destroy(new Error('the client broke off')))
   body.once('error', () => {}).once('close', () => request.unpipe(body).resume())
-  send(errand, { ...options, body }, false)
+  send(proxyRequest, { ...options, body }, false)
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -67,7 +67,7 @@ function isSafe({ method }: IncomingMessage): boolean {
  * wrapped around it and makes an object of all headers, which nobody here needs.
  */
 interface Attempt {
-  readonly errand: ProxyRequest
+  readonly proxyRequest: ProxyRequest
   readonly options: Dispatcher.DispatchOptions
   /** Whether a connection that was closed just as it was used may be made up for by another. */
   readonly again: boolean
@@ -83,9 +83,9 @@ interface Attempt {
   onError(this: Attempt, error: Error): void
 }
 
-function send(errand: ProxyRequest, options: Dispatcher.DispatchOptions, again: boolean): void {
+function send(proxyRequest: ProxyRequest, options: Dispatcher.DispatchOptions, again: boolean): void {
   const attempt: Attempt = {
-    errand,
+    proxyRequest,
     options,
     again,
     abort: undefined,
@@ -104,9 +104,9 @@ function send(errand: ProxyRequest, options: Dispatcher.DispatchOptions, again: 
     attempt.abort?.(new Error('the client left'))
   }
   // One listener less, for each of thousands a second.
-  if (errand.tie) errand.tie.onClose = leave
-  else errand.response.on('close', leave)
-  errand.pool.dispatch(options, attempt)
+  if (proxyRequest.metered) proxyRequest.metered.onClose = leave
+  else proxyRequest.response.on('close', leave)
+  proxyRequest.pool.dispatch(options, attempt)
 }
 
 function onConnect(this: Attempt, abort: (reason: Error) => void): void {
@@ -118,10 +118,10 @@ function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], re
   // What comes before the answer is of the connection to the upstream; 101 never comes here.
   if (status < 200) return true
   this.resume = resume
-  const { response, tie, health } = this.errand
-  health.answered(status, tie?.pass.facts().tx)
+  const { response, metered, health } = this.proxyRequest
+  health.answered(status, metered?.pass.facts().tx)
   const passing = passingHeaders(headers, passesToClient)
-  if (tie) writeHead(tie, status, [passing])
+  if (metered) writeHead(metered, status, [passing])
   else response.writeHead(status, passing)
   return true
 }
@@ -130,52 +130,52 @@ const shortBytes = 8_192
 
 /** False makes undici wait. */
 function onData(this: Attempt, chunk: Buffer): boolean {
-  const { response, tie } = this.errand
-  if (tie && chunk.length <= shortBytes && isRest(tie, chunk.length)) {
+  const { response, metered } = this.proxyRequest
+  if (metered && chunk.length <= shortBytes && isRest(metered, chunk.length)) {
     this.rest = chunk
     return true
   }
-  if (tie ? writeBody(tie, chunk) : response.write(chunk)) return true
+  if (metered ? writeBody(metered, chunk) : response.write(chunk)) return true
   response.once('drain', () => this.resume?.())
   return false
 }
 
 function onComplete(this: Attempt): void {
   this.isOver = true
-  finish(this.errand, this.rest)
+  finish(this.proxyRequest, this.rest)
 }
 
-function finish({ response, tie }: ProxyRequest, rest?: Buffer): void {
-  if (!tie) response.end()
+function finish({ response, metered }: ProxyRequest, rest?: Buffer): void {
+  if (!metered) response.end()
   // As text of the same bytes Node sends it with the head in one piece.
-  else if (rest) endBody(tie, rest.toString('latin1'), 'latin1')
-  else endBody(tie)
+  else if (rest) endBody(metered, rest.toString('latin1'), 'latin1')
+  else endBody(metered)
 }
 
 function onError(this: Attempt, error: Error): void {
   if (this.isOver) return
   this.isOver = true
-  const { errand, options, again } = this
-  const { response } = errand
-  if (isWholeWithout(response, error)) finish(errand)
+  const { proxyRequest, options, again } = this
+  const { response } = proxyRequest
+  if (isWholeWithout(response, error)) finish(proxyRequest)
   else if (response.headersSent) tearDown(response)
-  else if (again && isStale(error)) send(errand, options, false)
-  else fail(errand, error)
+  else if (again && isStale(error)) send(proxyRequest, options, false)
+  else fail(proxyRequest, error)
 }
 
-function fail(errand: ProxyRequest, error: Error): void {
-  const { request, health, tie, upstream } = errand
+function fail(proxyRequest: ProxyRequest, error: Error): void {
+  const { request, health, metered, upstream } = proxyRequest
   const why = explain(error, upstream)
   // A client that is slow with its own body is not the upstream's fault.
-  if (request.complete) health.failed(error, why, tie?.pass.facts().tx)
-  sendFailure(errand, why, isTimeout(error) ? 504 : 502)
+  if (request.complete) health.failed(error, why, metered?.pass.facts().tx)
+  sendFailure(proxyRequest, why, isTimeout(error) ? 504 : 502)
 }
 
 /** Answers for an upstream that failed before it had said anything. */
-function sendFailure({ response, paywall, tie }: ProxyRequest, why: string, status: 502 | 504): void {
+function sendFailure({ response, paywall, metered }: ProxyRequest, why: string, status: 502 | 504): void {
   if (response.headersSent || response.destroyed) return
-  if (paywall && tie) {
-    wrap(tie)
+  if (paywall && metered) {
+    wrap(metered)
     sendAnswer(response, paywall.handlerFailed(why, status))
   } else sendProblem(response, 'upstream_failed', status, 'The resource failed.')
 }

@@ -45,7 +45,7 @@ export function serve(floor: Floor, request: IncomingMessage, response: ServerRe
   const target = readTarget(request.url ?? '/')
   // What belongs to the service itself has no route.
   const route = routeFor(floor, request, target)
-  if (route) serveRoute({ floor, route, request, response, target, waits, tie: undefined })
+  if (route) serveRoute({ floor, route, request, response, target, waits, metered: undefined })
   else if (floor.own.owns(pathOf(target))) {
     if (waits) response.writeContinue()
     floor.own.listener(request, response)
@@ -71,7 +71,7 @@ interface Visit {
   readonly target: string
   readonly waits: boolean
   /** Where the response is tied to a payment. */
-  tie: MeteredResponse | undefined
+  metered: MeteredResponse | undefined
 }
 
 function serveRoute(visit: Visit): void {
@@ -94,25 +94,25 @@ function proceed(visit: Visit, entry: RequestOutcome): void {
     sendAnswer(response, entry)
     return
   }
-  visit.tie = entry.pass && meterResponse(response, entry.pass)
-  if (entry.pass && !visit.tie) return
+  visit.metered = entry.pass && meterResponse(response, entry.pass)
+  if (entry.pass && !visit.metered) return
   if (waits && !route.readsBody) response.writeContinue()
   deliver(visit)
 }
 
 /** What should not happen: a defect of ours. */
-function fail({ route, response, tie }: Visit, error: unknown): void {
+function fail({ route, response, metered }: Visit, error: unknown): void {
   const answer = route.paywall?.handlerFailed(error)
-  if (tie) wrap(tie)
+  if (metered) wrap(metered)
   if (response.headersSent || !answer) response.destroy()
   else sendAnswer(response, answer)
 }
 
-function deliver({ floor, route, request, response, target, tie }: Visit): void {
+function deliver({ floor, route, request, response, target, metered }: Visit): void {
   const { paywall, upstream, pool, health, outgoing } = route
-  const errand = { request, response, target, upstream, pool, health, paywall, tie }
-  if (floor.trace.isOn()) forwardTraced(errand, outgoing, floor.trace)
-  else forward(errand, outgoing(request, target, tie?.pass.facts()))
+  const proxyRequest = { request, response, target, upstream, pool, health, paywall, metered }
+  if (floor.trace.isOn()) forwardTraced(proxyRequest, outgoing, floor.trace)
+  else forward(proxyRequest, outgoing(request, target, metered?.pass.facts()))
 }
 
 /** A preflight belongs to the route that it asks for. */

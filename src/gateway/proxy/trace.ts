@@ -4,11 +4,11 @@ import type { ProxyRequest } from './forward.ts'
 import { forward } from './forward.ts'
 import type { Outgoing } from './request-head.ts'
 
-export function forwardTraced(errand: ProxyRequest, outgoing: Outgoing, trace: Trace): void {
-  const { request, response, target, tie } = errand
+export function forwardTraced(proxyRequest: ProxyRequest, outgoing: Outgoing, trace: Trace): void {
+  const { request, response, target, metered } = proxyRequest
   void trace.span('paystile.forward', { 'http.request.method': request.method }, async (note) => {
     const ended = new Promise<void>((resolve) => void response.once('close', resolve))
-    forward(errand, withTrace(outgoing(request, target, tie?.pass.facts()), trace.headers()))
+    forward(proxyRequest, withTrace(outgoing(request, target, metered?.pass.facts()), trace.headers()))
     await ended
     note({ 'http.response.status_code': response.statusCode, 'paystile.whole': response.writableFinished })
   })

@@ -250,7 +250,7 @@ function join({ socket, head, response }: Handshake, pass: Pass | undefined, agr
   }
   if (head.length > 0) upstream.write(head)
   socket.pipe(upstream)
-  deliver(upstream, socket, agreement.head, beginning?.gauge)
+  deliver(upstream, socket, agreement.head, beginning?.quota)
 }
 
 const keepAliveMs = 60_000
@@ -260,14 +260,14 @@ function asLines(headers: readonly string[]): string {
 }
 
 /** From the upstream to the client; as far as the bytes go that were bought, where bytes are what is sold. */
-function deliver(upstream: Socket, socket: Socket, head: Buffer, gauge: ByteQuota | undefined): void {
-  if (!gauge) {
+function deliver(upstream: Socket, socket: Socket, head: Buffer, quota: ByteQuota | undefined): void {
+  if (!quota) {
     if (head.length > 0) socket.write(head)
     upstream.pipe(socket)
     return
   }
-  const outlet = createQuotaWriter({
-    gauge,
+  const quotaWriter = createQuotaWriter({
+    quota,
     announced: undefined,
     write: (bytes, callback) => socket.write(bytes, callback),
     end: () => socket.end(),
@@ -276,8 +276,8 @@ function deliver(upstream: Socket, socket: Socket, head: Buffer, gauge: ByteQuot
   })
   socket.on('drain', () => upstream.resume())
   upstream.on('data', (chunk: Buffer) => {
-    if (!outlet.write(chunk)) upstream.pause()
+    if (!quotaWriter.write(chunk)) upstream.pause()
   })
-  upstream.on('end', () => outlet.end(undefined))
-  if (head.length > 0) outlet.write(head)
+  upstream.on('end', () => quotaWriter.end(undefined))
+  if (head.length > 0) quotaWriter.write(head)
 }

@@ -53,7 +53,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
       }))
       return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
     },
-    async captures(query) {
+    async listPayments(query) {
       const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
       const direction = query.order === 'latest' ? -1 : 1
       const found = captures.filter((capture) => isWanted(capture, query))
@@ -63,7 +63,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
         query,
       )
     },
-    async capture(tx) {
+    async findPayment(tx) {
       const time = now()
       const entry = entries.get(keyOf(tx))
       return entry ? payment(entry) : unclaimed(time).find((capture) => keyOf(capture.tx) === keyOf(tx))

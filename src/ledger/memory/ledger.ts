@@ -57,10 +57,10 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   return {
     journal: createMemoryJournal(room, now),
     books: createMemoryBooks(room, now),
-    shelf: createMemoryShelf(now),
-    notices: createMemoryNotices(room, now),
+    kv: createMemoryShelf(now),
+    events: createMemoryNotices(room, now),
     rewards: createMemoryRewards(room, now),
-    dispatches: createMemoryDispatches(room, now),
+    outgoing: createMemoryDispatches(room, now),
     rates: createMemoryRates(now),
     async peek(tx) {
       checkTx(tx)

@@ -41,7 +41,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
       now()
       till.isStarted = true
     },
-    async ripe(most) {
+    async accruable(most) {
       const time = now()
       const due = [...ripening].filter(([, from]) => from <= time)
       const found = due.flatMap(([key]) => {
@@ -94,7 +94,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
         return found && { at: found.at, units: sharedBy(found), why: found.why }
       })
     },
-    async ripening() {
+    async countAccruable() {
       now()
       return ripening.size
     },

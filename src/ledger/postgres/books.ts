@@ -92,13 +92,13 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       ])
       return rows.map((row) => ({ at: Number(row.at), token: row.token, ...readCounts(row) }))
     },
-    async captures(query) {
+    async listPayments(query) {
       const now = readTime(clock)
       const sightings = selectSightings(query, spelling, sightingColumns, now)
       const [paid, seen] = await list(selectPayments(query, spelling), sightings, now)
       return mergeLists(paid, seen, query)
     },
-    async capture(tx) {
+    async findPayment(tx) {
       checkTx(tx)
       const values = [hexOf(tx)]
       const payment = `SELECT ${paymentColumns}, late FROM paystile_payments WHERE tx = $1`

@@ -135,10 +135,10 @@ function createPostgresLedger(
     clock,
     journal: createPostgresJournal(database, clock, lane),
     books,
-    shelf: createPostgresShelf(database, clock),
-    notices: createPostgresNotices(database, clock),
+    kv: createPostgresShelf(database, clock),
+    events: createPostgresNotices(database, clock),
     rewards: createPostgresRewards(database, clock),
-    dispatches: createPostgresDispatches(database, clock, lane),
+    outgoing: createPostgresDispatches(database, clock, lane),
     rates: createPostgresRates(database, clock),
     async peek(tx) {
       checkTx(tx)

@@ -72,7 +72,7 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
     async start() {
       await query(start, [String(readTime(clock))])
     },
-    async ripe(most) {
+    async accruable(most) {
       // Before the payments: who accrues in between makes the number pass.
       const number = await lastOf(query)
       const rows = await all<RipeningRow>(query, ripe, [readTime(clock), checkCount(most)])
@@ -118,7 +118,7 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
         return row && { at: Number(row.at), units: BigInt(row.units), why: row.why }
       })
     },
-    async ripening() {
+    async countAccruable() {
       return Number((await query('SELECT count(*) AS count FROM paystile_ripening'))[0]?.['count'])
     },
     ...payeesOf(database, clock),

@@ -99,13 +99,13 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
         .map(readPoint)
         .sort((one, other) => one.at - other.at || byToken(one, other))
     },
-    async captures(query) {
+    async listPayments(query) {
       const now = readTime(clock)
       const statement = selectSightings(query, spelling, sightingColumns, now)
       const [paid, seen] = await read(() => list(selectPayments(query, spelling), statement, now))
       return mergeLists(paid, seen, query)
     },
-    async capture(tx) {
+    async findPayment(tx) {
       checkTx(tx)
       const now = readTime(clock)
       const payment = `SELECT ${paymentColumns}, ${spelling.late} AS late FROM payments WHERE tx = ?`

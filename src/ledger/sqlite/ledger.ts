@@ -153,10 +153,10 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     },
     journal: createSqliteJournal(file, clock),
     books: createSqliteBooks(file, clock),
-    shelf: createSqliteShelf(file, clock),
-    notices: createSqliteNotices(file, clock),
+    kv: createSqliteShelf(file, clock),
+    events: createSqliteNotices(file, clock),
     rewards: createSqliteRewards(file, clock),
-    dispatches: createSqliteDispatches(file, clock),
+    outgoing: createSqliteDispatches(file, clock),
     rates: createSqliteRates(file, clock),
     async close() {
       await file.close()

@@ -66,7 +66,7 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
 
   return {
     start: () => write(() => void start.run(String(readTime(clock)))),
-    ripe: (most) =>
+    accruable: (most) =>
       read(() => {
         // Before the payments: who accrues in between makes the number pass.
         const number = (last.get() as { readonly last: number }).last
@@ -104,7 +104,7 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
       for (const tx of txs) checkTx(tx)
       return read(() => txs.map(sharedOf))
     },
-    ripening: () => read(() => (count.get() as { readonly count: number }).count),
+    countAccruable: () => read(() => (count.get() as { readonly count: number }).count),
     ...payeesOf(file, clock),
     ...verificationsOf(file),
     audit: () => auditSqliteDues(file),

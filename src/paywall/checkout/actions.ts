@@ -51,8 +51,8 @@ interface Desk {
   readonly standings: PurchaseStates
 }
 
-export function createActions(service: Runtime, route: Route, probe: Probe, shelf: KeyValueStore): CheckoutActions {
-  const gates = createTransactionSlots(shelf, service.cashier, service.clock)
+export function createActions(service: Runtime, route: Route, probe: Probe, kv: KeyValueStore): CheckoutActions {
+  const gates = createTransactionSlots(kv, service.paymentDrafts, service.clock)
   const standings = createPurchaseStates(service, route, gates)
   const desk: Desk = { service, route, probe, gates, standings }
   const { token: priced } = route.config.pricing
@@ -143,7 +143,7 @@ async function prepare(
   const { mints } = route.config
   const reference = deriveReference(requestId)
   const mint = findMint(token, mints)
-  const drafting = await service.cashier.draft({ account, recipient, mint, units, requestId, reference })
+  const drafting = await service.paymentDrafts.draft({ account, recipient, mint, units, requestId, reference })
   if (drafting.kind === 'transaction') return drafting
   if (drafting.kind === 'short') {
     const short = drafting.of === 'fee' ? 'SOL' : token
@@ -173,7 +173,7 @@ async function submit(
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
   const { service, gates, standings } = desk
-  const reading = bytes && (await service.cashier.read(bytes, purchase.requestId))
+  const reading = bytes && (await service.paymentDrafts.read(bytes, purchase.requestId))
   if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
   if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
   const { signed, isFresh } = reading
@@ -184,7 +184,7 @@ async function submit(
     return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
   // Whoever knows the purchase may send something for it. What would not pay it must not stand in the way of a payment.
-  const trial = await service.cashier.tryOut(bytes, await optionsOf(desk, purchase))
+  const trial = await service.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   if (trial.kind !== 'pays') {
     service.log.warn('payment not taken', { why: trial.why })
@@ -194,7 +194,7 @@ async function submit(
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
   }
-  const posting = await service.cashier.send(signed)
+  const posting = await service.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
   service.log.warn('payment not sent', { why: posting.why })
   return { kind: 'refused', why: 'The network did not take the payment, so nothing was paid; try again in a minute.' }

@@ -75,16 +75,16 @@ const hintMs = 120_000
 
 export function createPurchaseStates(service: Runtime, route: Route, gates: TransactionSlots): PurchaseStates {
   const { clock, ledger } = service
-  const { shelf, books } = ledger
+  const { kv, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
   /** Without the watcher, nobody else knows of it yet. */
   const remember = async (purchase: Purchase, tx: string): Promise<void> =>
-    void (await shelf?.put(foundOf(purchase, tx), '', purchase.claimableUntil))
+    void (await kv?.put(foundOf(purchase, tx), '', purchase.claimableUntil))
 
   const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
     const [found = [], seen = []] = await Promise.all([
-      shelf?.list(foundOf(purchase)),
-      books?.captures({ request: purchase.name, order: 'oldest', most: mostListed }),
+      kv?.list(foundOf(purchase)),
+      books?.listPayments({ request: purchase.name, order: 'oldest', most: mostListed }),
     ])
     const { amounts } = purchase.request
     const isFull = ({ token, units }: PaymentListItem): boolean => units >= (amounts[token] ?? units + 1n)

@@ -8,7 +8,7 @@ const draft = (signature: string): SignedDraft => ({ wire: signature, signature,
 
 function setUp() {
   const kept = new Map<string, string>()
-  const shelf: KeyValueStore = {
+  const kv: KeyValueStore = {
     put: async (name, value) => {
       if (kept.has(name)) return false
       kept.set(name, value)
@@ -25,15 +25,15 @@ function setUp() {
   const over = new Set<string>()
   const sent: string[] = []
   let time = 0
-  const cashier = {
-    fateOf: async ({ signature }: SignedDraft) => (over.has(signature) ? 'over' : 'open'),
+  const paymentDrafts = {
+    readFate: async ({ signature }: SignedDraft) => (over.has(signature) ? 'over' : 'open'),
     send: async ({ signature }: SignedDraft) => {
       sent.push(signature)
       return { kind: 'sent' }
     },
   } as unknown as PaymentDrafts
   const clock = { now: () => time, monotonic: () => time }
-  const open = () => createTransactionSlots(shelf, cashier, clock)
+  const open = () => createTransactionSlots(kv, paymentDrafts, clock)
   return {
     open,
     over,

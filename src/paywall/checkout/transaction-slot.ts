@@ -27,27 +27,31 @@ const resendMs = 2_000
 const fateMs = 1_000
 const mostKept = 1_000
 
-export function createTransactionSlots(shelf: KeyValueStore, cashier: PaymentDrafts, clock: Clock): TransactionSlots {
+export function createTransactionSlots(
+  kv: KeyValueStore,
+  paymentDrafts: PaymentDrafts,
+  clock: Clock,
+): TransactionSlots {
   const sentAt = new Map<string, number>()
   const over = new Set<string>()
-  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<PaymentDrafts['fateOf']> }>()
-  const fateOf: PaymentDrafts['fateOf'] = (gate) => {
+  const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<PaymentDrafts['readFate']> }>()
+  const fateOf: PaymentDrafts['readFate'] = (gate) => {
     const now = clock.monotonic()
     const known = fates.get(gate.signature)
     if (known && now - known.at < fateMs) return known.fate
-    const fate = cashier.fateOf(gate)
+    const fate = paymentDrafts.readFate(gate)
     if (fates.size >= mostKept) fates.clear()
     fates.set(gate.signature, { at: now, fate })
     return fate
   }
   const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
   const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
-    (await shelf.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
+    (await kv.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
   const isOver: TransactionSlots['isOver'] = async (gate, vain) => {
     if (over.has(gate.signature)) return true
     const isVain = gate.signature === vain
     // That it landed is news since the nodes were asked last.
-    const fate = await (isVain ? cashier.fateOf(gate) : fateOf(gate))
+    const fate = await (isVain ? paymentDrafts.readFate(gate) : fateOf(gate))
     if (fate !== 'over' && !(fate === 'landed' && isVain)) return false
     if (over.size >= mostKept) over.clear()
     over.add(gate.signature)
@@ -62,14 +66,14 @@ export function createTransactionSlots(shelf: KeyValueStore, cashier: PaymentDra
       if (last?.signature === signed.signature) return true
       if (last && !(await isOver(last, vain))) return false
       const place = `${prefixOf(purchase)}${String(before.length).padStart(4, '0')}`
-      return shelf.put(place, JSON.stringify(signed), purchase.claimableUntil)
+      return kv.put(place, JSON.stringify(signed), purchase.claimableUntil)
     },
     sendAgain: async (gate) => {
       const now = clock.monotonic()
       if (now - (sentAt.get(gate.signature) ?? Number.NEGATIVE_INFINITY) < resendMs) return
       if (sentAt.size >= mostKept) sentAt.clear()
       sentAt.set(gate.signature, now)
-      await cashier.send(gate)
+      await paymentDrafts.send(gate)
     },
   }
 }

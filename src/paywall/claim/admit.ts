@@ -49,36 +49,36 @@ export interface Admission {
 }
 
 /** Decides whether a proof opens the door, and if so takes the grant. */
-export function admit(visit: Claim): Promise<Admission | Refusal> {
-  const { service, route } = visit
+export function admit(claim: Claim): Promise<Admission | Refusal> {
+  const { service, route } = claim
   const { clock, meter, trace } = service
   const askedAt = clock.monotonic()
   return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
-    const outcome = await decideOrRefuse(visit)
+    const outcome = await decideOrRefuse(claim)
     note({ 'paystile.outcome': outcome.kind === 'refused' ? outcome.code : outcome.kind })
     meter.observe('paystile_proof_seconds', (clock.monotonic() - askedAt) / 1000)
     return outcome
   })
 }
 
-async function decideOrRefuse(visit: Claim): Promise<Admission | Refusal> {
+async function decideOrRefuse(claim: Claim): Promise<Admission | Refusal> {
   try {
-    return await decide(visit)
+    return await decide(claim)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
-    visit.service.log.error('ledger unavailable', { why: error.message })
+    claim.service.log.error('ledger unavailable', { why: error.message })
     return refuse('ledger_unavailable')
   }
 }
 
-async function decide(visit: Claim): Promise<Admission | Refusal> {
-  const { service, route, proof } = visit
+async function decide(claim: Claim): Promise<Admission | Refusal> {
+  const { service, route, proof } = claim
   const request = openRequest(proof.requestId)
   if (!request) return refuse('unknown_request')
   const name = service.pseudonyms.request(proof.requestId)
   const recognition = service.recognise(request)
   if (recognition.kind === 'forged') return refuse('unknown_request')
-  const mismatch = (await checkBinding(visit, request)) ?? checkClaim(visit, request)
+  const mismatch = (await checkBinding(claim, request)) ?? checkClaim(claim, request)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
   await service.ending.get(proof.tx)
   let standing: PaymentStatus | undefined
@@ -91,21 +91,21 @@ async function decide(visit: Claim): Promise<Admission | Refusal> {
   }
   if (mismatch) return mismatch
   standing ??= await service.ledger.peek(proof.txBytes)
-  const known = standing && judgeStanding(visit, standing, name)
+  const known = standing && judgeStanding(claim, standing, name)
   if (known?.kind === 'refused') return known
-  const unsigned = checkSignature(visit, request)
+  const unsigned = checkSignature(claim, request)
   if (unsigned) return unsigned
   if (standing && known?.kind === 'usable') {
     const recipients = recognition.kind === 'sealed' ? [recognition.recipient] : route.recipients
-    return (await checkSigner(visit, request, recipients)) ?? take(visit, name, standing)
+    return (await checkSigner(claim, request, recipients)) ?? take(claim, name, standing)
   }
   if (recognition.kind !== 'sealed') return refuse('unknown_request')
-  return register(visit, request, recognition.recipient, name, standing?.state === 'reverted')
+  return register(claim, request, recognition.recipient, name, standing?.state === 'reverted')
 }
 
 async function checkBinding({ service, route, incoming }: Claim, request: OpenedRequest): Promise<Refusal | undefined> {
   if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
-    return refuse(service.routeOf(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
+    return refuse(service.findRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
   }
   const bindings = await route.bindingsOf(incoming)
   if ('kind' in bindings) return bindings
@@ -159,15 +159,15 @@ function checkSignature({ service, route, incoming, proof }: Claim, request: Ope
  * anybody could sign for anybody as soon as a payment is registered.
  */
 async function checkSigner(
-  visit: Claim,
+  claim: Claim,
   request: OpenedRequest,
   recipients: readonly string[],
 ): Promise<Refusal | undefined> {
-  const { signer, payer } = visit.proof
+  const { signer, payer } = claim.proof
   if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
   let refusal = refuse('payer_mismatch')
   for (const recipient of recipients) {
-    const verdict = await readWithin(visit, await quoteFor(visit, request, recipient), readPayment)
+    const verdict = await readWithin(claim, await quoteFor(claim, request, recipient), readPayment)
     if (verdict.kind !== 'refused') return undefined
     refusal = verdict
   }
@@ -180,25 +180,25 @@ async function quoteFor({ service, route, proof }: Claim, request: OpenedRequest
 }
 
 async function register(
-  visit: Claim,
+  claim: Claim,
   request: OpenedRequest,
   recipient: string,
   name: string,
   /** The chain took it back once, so it has to be there for good now. */
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
-  const { service, route, incoming, proof } = visit
+  const { service, route, incoming, proof } = claim
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (service.clock.now() > claimable) {
     if (presentMs(service) <= claimable)
       return refuse('chain_unavailable', { detail: 'The clock of this server is wrong.' })
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
-  const quote = await quoteFor(visit, request, recipient)
+  const quote = await quoteFor(claim, request, recipient)
   const read: ChainRead = (...call) => readFinally(...call, wasReverted)
-  const verdict = await readWithin(visit, quote, read)
+  const verdict = await readWithin(claim, quote, read)
   if (verdict.kind === 'refused') {
-    notePending(visit, request, recipient, name, verdict.code)
+    notePending(claim, request, recipient, name, verdict.code)
     return verdict
   }
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
@@ -215,9 +215,9 @@ async function register(
     slot: verdict.slot,
     finality: verdict.finality,
     paidAt: verdict.paidAt,
-    usableUntil: usableUntilOf(visit, request.allowance, claimable),
+    usableUntil: usableUntilOf(claim, request.allowance, claimable),
     endpoint: nameEndpoint(route.config.endpoint, incoming),
-    ...(await appraise(visit, paid.option, paid.received, verdict.paidAt)),
+    ...(await appraise(claim, paid.option, paid.received, verdict.paidAt)),
   }
   if (verdict.kind === 'late') {
     await service.ledger.recordLate(payment)
@@ -225,7 +225,7 @@ async function register(
       detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
     })
   }
-  const admission = await take(visit, name, payment, payment)
+  const admission = await take(claim, name, payment, payment)
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     service.exposure.add({ ...payment, units: payment.received })
   return admission

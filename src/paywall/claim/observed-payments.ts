@@ -49,7 +49,7 @@ export async function recordObservations(
     if (!isNew.has(sighting.tx)) continue
     const { recipient, token, received } = sighting
     const amount = formatUnits(received, decimals)
-    service.tell({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
+    service.emit({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
   }
 }
 
@@ -133,7 +133,7 @@ const nothing: Purpose = {
 function purposeOf(service: Runtime, memo: string, token: TokenCode): Purpose | undefined {
   const request = openRequest(memo)
   if (!request || service.recognise(request).kind !== 'sealed') return undefined
-  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.routeOf(request.routeTag) ?? {}
+  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.findRoute(request.routeTag) ?? {}
   const payableUntil = paymentWindow(request).notAfter * 1000
   const required = request.amounts[token]
   return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }

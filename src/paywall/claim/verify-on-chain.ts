@@ -30,21 +30,21 @@ export type LandedPayment<Verdict> = Verdict & {
 
 /** What a payment came to, as the nodes tell it. */
 export type ChainRead = (
-  visit: Claim,
+  claim: Claim,
   quote: Quote,
   options: ReadOptions,
 ) => Promise<LandedPayment<Paid | Late> | Refusal>
 
 /** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
 export async function readWithin(
-  visit: Claim,
+  claim: Claim,
   quote: Quote,
   read: ChainRead,
 ): Promise<LandedPayment<Paid | Late> | Refusal> {
-  const { service, route, incoming, proof } = visit
-  if (!route.config.verifyOnChain) return readPayment(visit, quote, {})
+  const { service, route, incoming, proof } = claim
+  if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
   const isSeen = service.chain.seen(proof.tx) !== undefined
-  const known = isSeen ? await read(visit, quote, {}) : undefined
+  const known = isSeen ? await read(claim, quote, {}) : undefined
   // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
@@ -53,7 +53,7 @@ export async function readWithin(
   let wasUseful = true
   try {
     const { isDoubtful } = credit
-    const verdict = await read(visit, quote, { isDoubtful, isAnew: isSeen })
+    const verdict = await read(claim, quote, { isDoubtful, isAnew: isSeen })
     wasUseful = isUseful(verdict)
     return verdict
   } finally {
@@ -68,17 +68,17 @@ function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
 }
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
-export async function readFinally(visit: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
-  const { service, route } = visit
-  const verdict = await readPayment(visit, quote, options)
+export async function readFinally(claim: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
+  const { service, route } = claim
+  const verdict = await readPayment(claim, quote, options)
   if (verdict.kind !== 'paid') return verdict
   const { token, units } = verdict.option
   const finality = route.config.finality(route.rates.current())
-  const payer = service.pseudonyms.wallet(visit.proof.payerBytes)
+  const payer = service.pseudonyms.wallet(claim.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
   const isSmall = !wasReverted && !mustBeFinal(finality, token, units)
   if (isSmall && !service.exposure.exceeds(finality.risk, exposure)) return verdict
-  const final = await readPayment(visit, quote, { commitment: 'finalized' })
+  const final = await readPayment(claim, quote, { commitment: 'finalized' })
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 

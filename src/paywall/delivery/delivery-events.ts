@@ -31,10 +31,10 @@ export interface Gate {
 
 export interface PaidDelivery {
   readonly gate: Gate
-  readonly visit: Claim
+  readonly claim: Claim
   readonly admission: Admission
   /** What was said of it before, to be said again. */
-  readonly said: ReceiptCache
+  readonly receipts: ReceiptCache
 }
 
 export function emit({ listener }: Gate, { log }: Runtime, event: PaywallEvent): void {
@@ -46,56 +46,65 @@ export function countUsage({ usage }: Runtime, { config }: Route, incoming: Inco
 }
 
 /** What was received, for people. */
-function amountOf({ visit, admission, said }: PaidDelivery): string {
-  said.amount ??= formatUnits(admission.received, findDecimals(admission.token, visit.route.config.mints) ?? 0)
-  return said.amount
+function amountOf({ claim, admission, receipts }: PaidDelivery): string {
+  receipts.amount ??= formatUnits(admission.received, findDecimals(admission.token, claim.route.config.mints) ?? 0)
+  return receipts.amount
 }
 
-export function emitVerified(sale: PaidDelivery): void {
-  const { gate, visit, admission } = sale
-  const { service, incoming, proof } = visit
+export function emitVerified(paidDelivery: PaidDelivery): void {
+  const { gate, claim, admission } = paidDelivery
+  const { service, incoming, proof } = claim
   service.countAdmitted()
   service.changes.note(proof.tx)
   if (!gate.listener) return
   const { method, target } = incoming
   const { token, payer, first } = admission
-  emit(gate, service, { kind: 'verified', method, target, tx: proof.tx, amount: amountOf(sale), token, payer, first })
+  emit(gate, service, {
+    kind: 'verified',
+    method,
+    target,
+    tx: proof.tx,
+    amount: amountOf(paidDelivery),
+    token,
+    payer,
+    first,
+  })
 }
 
 /** Counts the end of a response and tells it. */
-export function emitEnded({ gate, visit, admission, said }: PaidDelivery, consequence: Consequence): void {
-  const { service, route, incoming, proof } = visit
+export function emitEnded({ gate, claim, admission, receipts }: PaidDelivery, consequence: Consequence): void {
+  const { service, route, incoming, proof } = claim
   if (gate.listener) emit(gate, service, { kind: 'ended', target: incoming.target, tx: proof.tx, consequence })
-  said.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
+  receipts.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
   const isDelivered = consequence === 'settle'
-  service.usage.count(said.endpoint, isDelivered ? 'delivered' : 'undelivered')
+  service.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
   // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
-  if (isDelivered && !admission.first && isShared(admission.allowance)) service.usage.count(said.endpoint, 'reused')
+  if (isDelivered && !admission.first && isShared(admission.allowance)) service.usage.count(receipts.endpoint, 'reused')
 }
 
-export function readFacts(sale: PaidDelivery): PaymentFacts {
-  const { visit, admission, said } = sale
-  if (said.facts) return said.facts
-  const { tx, requestId } = visit.proof
+export function readFacts(paidDelivery: PaidDelivery): PaymentFacts {
+  const { claim, admission, receipts } = paidDelivery
+  if (receipts.facts) return receipts.facts
+  const { tx, requestId } = claim.proof
   const { payer, token, allowance } = admission
-  const request = visit.service.pseudonyms.request(requestId)
+  const request = claim.service.pseudonyms.request(requestId)
   const isOnce = isOneRequest(allowance)
-  said.facts = { tx, request, payer, token, amount: amountOf(sale), unit: allowance.unit, isOnce }
-  return said.facts
+  receipts.facts = { tx, request, payer, token, amount: amountOf(paidDelivery), unit: allowance.unit, isOnce }
+  return receipts.facts
 }
 
 /** The headers of a paid answer with this status. */
-export function formatHeaders(sale: PaidDelivery, status: number): HeaderPairs {
-  const headers = paidPairs(sale, status)
-  return isCrossOrigin(sale.visit) ? [...corsPairs, ...headers] : headers
+export function formatHeaders(paidDelivery: PaidDelivery, status: number): HeaderPairs {
+  const headers = paidPairs(paidDelivery, status)
+  return isCrossOrigin(paidDelivery.claim) ? [...corsPairs, ...headers] : headers
 }
 
-function paidPairs(sale: PaidDelivery, status: number): HeaderPairs {
-  const { visit, admission, said } = sale
+function paidPairs(paidDelivery: PaidDelivery, status: number): HeaderPairs {
+  const { claim, admission, receipts } = paidDelivery
   const isGood = status < 400
-  if (isGood && said.headers) return said.headers
-  const headers = Object.entries(paidHeaders(status, visit, admission, amountOf(sale)))
-  if (isGood) said.headers = headers
+  if (isGood && receipts.headers) return receipts.headers
+  const headers = Object.entries(paidHeaders(status, claim, admission, amountOf(paidDelivery)))
+  if (isGood) receipts.headers = headers
   return headers
 }
 

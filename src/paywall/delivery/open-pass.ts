@@ -47,20 +47,20 @@ export function paymentOf(request: object): PaymentFacts | undefined {
 /** `said` is what was said of the same payment to the same request before. */
 export function openPassFor(
   gate: Gate,
-  visit: Claim,
+  claim: Claim,
   admission: Admission,
-  said: ReceiptCache = createReceiptCache(),
+  receipts: ReceiptCache = createReceiptCache(),
 ): Pass {
-  const sale: PaidDelivery = { gate, visit, admission, said }
-  emitVerified(sale)
-  const pass = admission.grant ? openGrantPass(sale, admission.grant) : openWindowPass(sale)
-  markAdmitted(visit.incoming.request, gate, pass.facts)
+  const paidDelivery: PaidDelivery = { gate, claim: claim, admission, receipts: receipts }
+  emitVerified(paidDelivery)
+  const pass = admission.grant ? openGrantPass(paidDelivery, admission.grant) : openWindowPass(paidDelivery)
+  markAdmitted(claim.incoming.request, gate, pass.facts)
   return pass
 }
 
-function openGrantPass(sale: PaidDelivery, grant: Grant): Pass {
-  const { gate, visit, admission } = sale
-  const { service, route, incoming, proof } = visit
+function openGrantPass(paidDelivery: PaidDelivery, grant: Grant): Pass {
+  const { gate, claim, admission } = paidDelivery
+  const { service, route, incoming, proof } = claim
   const finished = gate.running.begin(() => pass.lose('the service is stopping'))
   const pass = openPass({
     admission,
@@ -71,14 +71,14 @@ function openGrantPass(sale: PaidDelivery, grant: Grant): Pass {
     clock: service.clock,
     log: service.log,
     leaseMs: route.config.leaseMs,
-    facts: () => readFacts(sale),
+    facts: () => readFacts(paidDelivery),
     mismatch: () => {
       const answer = gate.dialect.refusal(refuse('range_mismatch'), proof.requestId)
-      return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(visit) && corsHeaders) } }
+      return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(claim) && corsHeaders) } }
     },
-    headersFor: (status) => formatHeaders(sale, status),
+    headersFor: (status) => formatHeaders(paidDelivery, status),
     onEnd: (consequence, recorded) => {
-      emitEnded(sale, consequence)
+      emitEnded(paidDelivery, consequence)
       service.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
         if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)

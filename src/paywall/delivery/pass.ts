@@ -37,7 +37,7 @@ export interface Beginning {
   /** How long its body is now, where it is cut. */
   readonly length?: number
   /** Measures the body; undefined where it may be as long as it likes. */
-  readonly gauge?: ByteQuota
+  readonly quota?: ByteQuota
   /** To be sent instead of the handler's response, of which nothing may be sent. */
   readonly instead?: Answer
 }
@@ -99,7 +99,7 @@ export function openPass(parts: PassParts): Pass {
   // A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer.
   const lease = unit === 'second' ? holdUntil(held, admission.usableUntil + leaseMs, clock) : held
   let status: number | undefined
-  let gauge: ByteQuota | undefined
+  let quota: ByteQuota | undefined
   let isWhole = true
   let ended = false
 
@@ -128,10 +128,10 @@ export function openPass(parts: PassParts): Pass {
   /** What was used of the grant, counted from its beginning. */
   const usedFor = (consequence: Consequence): bigint => {
     if (consequence !== 'settle' && consequence !== 'count') return 0n
-    if (!gauge) return consequence === 'settle' ? grant.amount : 0n
+    if (!quota) return consequence === 'settle' ? grant.amount : 0n
     // A file that came whole is done with, also where it turned out shorter than it was said to be.
     const isDone = consequence === 'settle' && unit === 'file' && isWhole && status === 200
-    return isDone ? grant.amount : BigInt(gauge.sent())
+    return isDone ? grant.amount : BigInt(quota.sent())
   }
 
   return {
@@ -140,21 +140,21 @@ export function openPass(parts: PassParts): Pass {
     begin: (head) => {
       status = head.status
       const hasBody = status < 400 && status !== 304 && status !== 204 && method !== 'HEAD'
-      gauge = hasBody ? openGauge() : undefined
-      if (!gauge) return { status, headers: parts.headersFor(status) }
+      quota = hasBody ? openGauge() : undefined
+      if (!quota) return { status, headers: parts.headersFor(status) }
       const range = status === 206 ? parseContentRange(head.contentRange) : undefined
       const from = status === 206 ? range?.from : 0n
       if (unit === 'file' && from !== grant.from) {
         const instead = parts.mismatch()
         status = undefined
-        gauge = undefined
+        quota = undefined
         return { status: instead.status, headers: [], instead }
       }
       if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== allowance.amount)
         log.warn('size and answer differ', { size: Number(allowance.amount), length: head.length })
       const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
       const headers = parts.headersFor(status)
-      if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, gauge }
+      if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, quota }
       isWhole = false
       const start = from ?? 0n
       const size = status === 206 ? range?.size : BigInt(head.length)
@@ -164,7 +164,7 @@ export function openPass(parts: PassParts): Pass {
         ['Content-Range', part],
         ['Content-Length', String(room)],
       ]
-      return { status: 206, headers: [...headers, ...cut], length: Number(room), gauge }
+      return { status: 206, headers: [...headers, ...cut], length: Number(room), quota }
     },
     isAlive,
     onLost: lease.onLost,
@@ -175,7 +175,7 @@ export function openPass(parts: PassParts): Pass {
       const isOurs = ending !== 'finished' && !lease.isAlive()
       ended = true
       lease.stop()
-      const sent = gauge?.sent() ?? bodyBytes
+      const sent = quota?.sent() ?? bodyBytes
       const consequence =
         isOurs && unit !== 'byte' ? 'release' : computeConsequence({ unit, method, status, bodyBytes: sent, ending })
       parts.onEnd(consequence, record(consequence, usedFor(consequence)))

@@ -82,8 +82,8 @@ describe('an open window', () => {
     const { windows } = open(route({ bind: 'path' }))
     const targets = ['/a', '/a?1', '/a?2']
     for (const target of targets) windows.keep(asking({ target }), proof, admission)
-    const said = targets.map((target) => windows.find(asking({ target }))?.said)
-    expect(new Set(said).size).toBe(3)
+    const receipts = targets.map((target) => windows.find(asking({ target }))?.receipts)
+    expect(new Set(receipts).size).toBe(3)
     expect(windows.find(asking({ target: '/a?3' }))).toBeUndefined()
   })
 
@@ -91,11 +91,11 @@ describe('an open window', () => {
     const { windows, time } = open()
     windows.keep(asking(), proof, admission)
     const before = windows.find(asking())
-    if (before) before.said.headers = [['a', 'b']]
-    expect(windows.find(asking())?.said.headers).toEqual([['a', 'b']])
+    if (before) before.receipts.headers = [['a', 'b']]
+    expect(windows.find(asking())?.receipts.headers).toEqual([['a', 'b']])
     time.monotonic = 1_000
     windows.keep(asking(), proof, admission)
-    expect(windows.find(asking())?.said.headers).toBeUndefined()
+    expect(windows.find(asking())?.receipts.headers).toBeUndefined()
   })
 
   it('is kept anew however often that is said', () => {

@@ -29,7 +29,7 @@ export interface OpenWindow {
   readonly proof: Proof
   readonly admission: Admission
   /** The same for all answers of this second. */
-  readonly said: ReceiptCache
+  readonly receipts: ReceiptCache
 }
 
 export interface OpenWindows {
@@ -80,7 +80,14 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
       const { method, target } = incoming
       if (!ofProof.has(target)) count += 1
       const until = clock.monotonic() + keptMs
-      ofProof.set(target, { proof, admission, said: createReceiptCache(), until, method, origin: incoming.origin() })
+      ofProof.set(target, {
+        proof,
+        admission,
+        receipts: createReceiptCache(),
+        until,
+        method,
+        origin: incoming.origin(),
+      })
     },
     clear,
   }

@@ -19,9 +19,9 @@ function open() {
   const running = createInFlight()
   const deadlines = createDeadlines(clock)
   const watched = new Set<() => void>()
-  const sale = {
+  const paidDelivery = {
     gate: { running, listener: (event: PaywallEvent) => events.push(event) },
-    visit: {
+    claim: {
       service: {
         clock,
         deadlines: {
@@ -47,9 +47,9 @@ function open() {
       payer: 'p',
       first: false,
     },
-    said: createReceiptCache(),
+    receipts: createReceiptCache(),
   }
-  const pass = openWindowPass(sale as unknown as PaidDelivery)
+  const pass = openWindowPass(paidDelivery as unknown as PaidDelivery)
   const lost = vi.fn()
   pass.onLost(lost)
   const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))

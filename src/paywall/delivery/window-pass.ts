@@ -9,9 +9,9 @@ import type { PaidDelivery } from './delivery-events.ts'
 import { emitEnded, formatHeaders, readFacts } from './delivery-events.ts'
 import type { Pass } from './pass.ts'
 
-export function openWindowPass(sale: PaidDelivery): Pass {
-  const { gate, visit, admission } = sale
-  const { service, route, incoming } = visit
+export function openWindowPass(paidDelivery: PaidDelivery): Pass {
+  const { gate, claim, admission } = paidDelivery
+  const { service, route, incoming } = claim
   const { clock } = service
   const end = admission.usableUntil + route.config.leaseMs
   let status: number | undefined
@@ -28,10 +28,10 @@ export function openWindowPass(sale: PaidDelivery): Pass {
   const finished = gate.running.begin(lose)
   return {
     envelope: route.config.envelope,
-    facts: () => readFacts(sale),
+    facts: () => readFacts(paidDelivery),
     begin: (head) => {
       status = head.status
-      return { status, headers: formatHeaders(sale, status) }
+      return { status, headers: formatHeaders(paidDelivery, status) }
     },
     isAlive: () => !isEnded && isHeld(),
     onLost: (callback) => {
@@ -47,7 +47,7 @@ export function openWindowPass(sale: PaidDelivery): Pass {
       callOff()
       const { unit } = admission.allowance
       const delivery = { unit, method: incoming.method, status, bodyBytes, ending }
-      emitEnded(sale, isOurs ? 'release' : computeConsequence(delivery))
+      emitEnded(paidDelivery, isOurs ? 'release' : computeConsequence(delivery))
       finished()
     },
     lose,

@@ -50,7 +50,7 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const service = {
     config: { network: 'localnet' },
     log,
-    news: createRouteWarnings(log),
+    warnings: createRouteWarnings(log),
     welcome: () => welcomed,
     inspect,
     openAccount,

@@ -78,7 +78,7 @@ export function startProbe(service: Runtime, config: RouteConfig): Probe {
   }
 
   const ask = async (): Promise<Readiness> => {
-    const look = service.news.look(routeNameOf(config))
+    const look = service.warnings.look(routeNameOf(config))
     await find(look).finally(look.end)
     if (findings.offered.size === 0) throw new ConfigurationError([...findings.withheld.values()])
     return { offered: [...findings.offered.keys()], withheld: Object.fromEntries(findings.withheld) }

@@ -65,7 +65,7 @@ export interface RuntimeParts {
   readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
   /** Helps people to pay with wallets of their own. */
-  readonly cashier: PaymentDrafts
+  readonly paymentDrafts: PaymentDrafts
   /** What the checkout page is made of, besides what the server writes; empty where it was not built. */
   readonly checkoutFiles: CheckoutFiles
   /** What nodes say of a recipient and of what it is to be paid in. */
@@ -77,7 +77,7 @@ export interface RuntimeParts {
     readonly key: AccountKey
   }) => Promise<Opening>
   /** Sends money out from the wallet of a key. */
-  readonly openCourier: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
+  readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
   /** Where the wallet of a key exchanges tokens. */
   readonly openVenue: (key: AccountKey, venue: VenueConfig) => Promise<Venue>
   /** Keeps signed bytes for nobody else to read. */
@@ -150,7 +150,7 @@ export interface Runtime extends RuntimeParts {
   sealWith(recipient: string): Hmac
   recognise(request: OpenedRequest): Recognition
   /** The route of a requestId; undefined when none of this service's is. */
-  routeOf(tag: Uint8Array): RouteFacts | undefined
+  findRoute(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
   /** Where people pay for what a route sells, by the route's tag in base58. */
@@ -159,10 +159,10 @@ export interface Runtime extends RuntimeParts {
   publicUrl: string | undefined
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
   listen(listener: (event: PaywallEvent) => unknown): () => void
-  tell(event: PaywallEvent): void
+  emit(event: PaywallEvent): void
   /** What is sold. */
   readonly catalog: Catalog
-  readonly news: RouteWarnings
+  readonly warnings: RouteWarnings
   /** Payments about which something has changed, for the stream. */
   readonly changes: Changes
   /** Ends of windows, for the responses that run in them. */
@@ -212,7 +212,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     desks: new Map(),
     publicUrl: undefined,
     catalog: createCatalog(),
-    news: createRouteWarnings(parts.log),
+    warnings: createRouteWarnings(parts.log),
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
@@ -222,7 +222,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
         else listeners.delete(listener)
       }
     },
-    tell: (event) => {
+    emit: (event) => {
       if ('tx' in event) changes.note(event.tx)
       for (const listener of listeners.keys()) emitTo(listener, event, parts.log)
     },
@@ -252,7 +252,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
       }
       return { kind: 'forged' }
     },
-    routeOf: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
+    findRoute: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }
 }
 

@@ -66,7 +66,7 @@ async function measure({ rewards, rates, meter }: AccrualParts): Promise<void> {
 /** Answers how many payments were looked at. */
 async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number> {
   const { rewards, clock, meter, log } = parts
-  const { payments, last } = await rewards.ripe(mostAtOnce)
+  const { payments, last } = await rewards.accruable(mostAtOnce)
   const now = Math.floor(clock.now())
   const verifications = payments.length === 0 ? [] : await rewards.verifications()
   const accruals: Accrual[] = []

@@ -11,7 +11,7 @@ import { dayMs, hourMs } from './plan.ts'
 
 export interface PayoutsParts extends OutgoingTransactionParts, PayoutPlanParts {
   readonly dispatches: OutgoingTransactions
-  readonly courier: OutgoingWallet
+  readonly outgoingWallet: OutgoingWallet
   readonly limits: PayoutLimits
   /** Nothing new is sent while this is so. What was sent is followed all the same. */
   readonly isPaused: () => Promise<boolean>
@@ -76,30 +76,30 @@ export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<b
 
 /** What the wallet lacks to pay all this, in one sentence. */
 export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
-  const { courier, native, limits } = parts
+  const { outgoingWallet, native, limits } = parts
   const held = await readHoldings(parts)
   if (!held) return 'no node tells what the wallet holds'
   const needed = sumOf(lines)
   if (held.units < needed) return shortOf(parts, held.units, needed)
   const openings = lines.filter(({ opening }) => opening > 0n).length
-  const rent = openings === 0 ? 0n : ((await courier.openingCost(native)) ?? 0n) * BigInt(openings)
+  const rent = openings === 0 ? 0n : ((await outgoingWallet.openingCost(native)) ?? 0n) * BigInt(openings)
   const fees = rent + limits.fee
   if (held.lamports >= fees) return undefined
   const [sol, neededSol] = [formatUnits(held.lamports, solDecimals), formatUnits(fees, solDecimals)]
-  return `${courier.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it there`
+  return `${outgoingWallet.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it there`
 }
 
-function shortOf({ courier, native }: PayoutsParts, held: bigint, needed: bigint): string {
+function shortOf({ outgoingWallet, native }: PayoutsParts, held: bigint, needed: bigint): string {
   const amount = (units: bigint) => formatUnits(units, native.decimals)
-  return `${courier.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it there`
+  return `${outgoingWallet.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it there`
 }
 
 async function readHoldings({
-  courier,
+  outgoingWallet,
   native,
   meter,
 }: PayoutsParts): Promise<{ readonly lamports: bigint; readonly units: bigint } | undefined> {
-  const holdings = await courier.holdings([native])
+  const holdings = await outgoingWallet.holdings([native])
   if (!holdings) return undefined
   const {
     lamports,

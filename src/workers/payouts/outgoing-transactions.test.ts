@@ -72,13 +72,13 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
   }
   const parts: OutgoingTransactionParts = {
     dispatches,
-    courier: {
+    outgoingWallet: {
       send: async ({ signature }) => {
         expect(stored).toContain(signature)
         sent.push(signature)
         return options.isLost?.() ? { kind: 'unknown', why: 'lost' } : { kind: 'sent' }
       },
-      outcomeOf,
+      readOutcome: outcomeOf,
       read: async () => effectOf(false),
     },
     sealer: {
@@ -89,7 +89,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     meter: createMeter(),
     clock: { now: () => 0, monotonic: () => 0 },
   }
-  const errand: OutgoingTransactionPlan = {
+  const plan: OutgoingTransactionPlan = {
     mostAttempts: 3,
     sign: async () => {
       made += 1
@@ -103,7 +103,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
   }
   return {
     parts,
-    errand,
+    plan,
     sent,
     stored,
     landed,
@@ -117,7 +117,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
       if (height <= (heightOf.get(signature) ?? 0)) landed.set(signature, height)
     },
     fail: (signature: string) => dead.set(signature, height),
-    step: (dispatch = row) => advance(dispatch, errand, parts),
+    step: (dispatch = row) => advance(dispatch, plan, parts),
   }
 }
 
@@ -141,8 +141,8 @@ describe('a dispatch', () => {
     const scene = stage()
     await scene.step()
     const outcomeOf = async () => ({ kind: 'open', why: 'not final', isThere: true }) as const
-    const parts = { ...scene.parts, courier: { ...scene.parts.courier, outcomeOf } }
-    expect(await advance(scene.row(), scene.errand, parts)).toMatchObject({ kind: 'waiting', why: 'not final' })
+    const parts = { ...scene.parts, outgoingWallet: { ...scene.parts.outgoingWallet, readOutcome: outcomeOf } }
+    expect(await advance(scene.row(), scene.plan, parts)).toMatchObject({ kind: 'waiting', why: 'not final' })
     expect(scene.sent).toEqual(['s1'])
   })
 
@@ -171,8 +171,8 @@ describe('a dispatch', () => {
 
   it('is given up after so many failures on chain, and not for what missed its time', async () => {
     const scene = stage()
-    const errand = { ...scene.errand, mostAttempts: 9, mostFailures: 2 }
-    const step = () => advance(scene.row(), errand, scene.parts)
+    const plan = { ...scene.plan, mostAttempts: 9, mostFailures: 2 }
+    const step = () => advance(scene.row(), plan, scene.parts)
     for (const how of ['failed', 'expired', 'expired', 'failed']) {
       expect(await step()).toMatchObject({ kind: 'waiting' })
       if (how === 'failed') scene.fail(scene.sent.at(-1) ?? '')
@@ -187,10 +187,10 @@ describe('a dispatch', () => {
   it('is given up when it cannot be built, and waits when that cannot be told', async () => {
     const scene = stage()
     const sign = async () => ({ kind: 'unavailable', why: 'no node answers' }) as const
-    expect(await advance(scene.row(), { ...scene.errand, sign }, scene.parts)).toMatchObject({ kind: 'waiting' })
+    expect(await advance(scene.row(), { ...scene.plan, sign }, scene.parts)).toMatchObject({ kind: 'waiting' })
     expect(scene.row().version).toBe(1)
     const refuse = async () => ({ kind: 'impossible', why: 'no money' }) as const
-    const step = await advance(scene.row(), { ...scene.errand, sign: refuse }, scene.parts)
+    const step = await advance(scene.row(), { ...scene.plan, sign: refuse }, scene.parts)
     expect(step).toMatchObject({ kind: 'dropped', why: 'no money' })
   })
 
@@ -203,12 +203,12 @@ describe('a dispatch', () => {
       ['missing', 'not all nodes know'],
       [effectOf(true), 'do not agree'],
     ] as const) {
-      const blind = { ...scene.parts, courier: { ...scene.parts.courier, read: async () => effect } }
-      const step = await advance(scene.row(), scene.errand, blind)
+      const blind = { ...scene.parts, outgoingWallet: { ...scene.parts.outgoingWallet, read: async () => effect } }
+      const step = await advance(scene.row(), scene.plan, blind)
       expect(step).toMatchObject({ kind: 'waiting', why: expect.stringContaining(why) })
     }
-    const errand: OutgoingTransactionPlan = { ...scene.errand, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
-    expect(await advance(scene.row(), errand, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
+    const plan: OutgoingTransactionPlan = { ...scene.plan, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
+    expect(await advance(scene.row(), plan, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
   })
 
   it('is told of where it has been under way for longer than it can be', async () => {
@@ -220,9 +220,9 @@ describe('a dispatch', () => {
       clock: { now: () => scene.row().changedAt + ms, monotonic: () => 0 },
       log: { ...quiet, warn: (event: string, facts?: object) => lines.push([event, facts]) },
     })
-    await advance(scene.row(), scene.errand, at(600_000))
+    await advance(scene.row(), scene.plan, at(600_000))
     expect(lines).toEqual([])
-    await advance(scene.row(), scene.errand, at(600_001))
+    await advance(scene.row(), scene.plan, at(600_001))
     const next = expect.stringContaining('rpc')
     expect(lines).toEqual([['dispatch waits', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
@@ -232,10 +232,10 @@ describe('a dispatch', () => {
     await scene.step()
     scene.pass(3)
     const foreign = { ...scene.parts, sealer: { ...scene.parts.sealer, open: () => undefined } }
-    expect(await advance(scene.row(), scene.errand, foreign)).toMatchObject({ kind: 'waiting' })
+    expect(await advance(scene.row(), scene.plan, foreign)).toMatchObject({ kind: 'waiting' })
     const { signed } = scene.row()
     const swapped = { ...scene.row(), signed: signed && { ...signed, sealed: 'dispatch d2 s1|1' } }
-    expect(await advance(swapped, scene.errand, scene.parts)).toMatchObject({ kind: 'waiting' })
+    expect(await advance(swapped, scene.plan, scene.parts)).toMatchObject({ kind: 'waiting' })
     expect(scene.row().state).toBe('signed')
   })
 
@@ -273,7 +273,7 @@ describe('several workers', () => {
           return result
         }
       }
-      const { dispatches, courier } = scene.parts
+      const { dispatches, outgoingWallet } = scene.parts
       const parts: OutgoingTransactionParts = {
         ...scene.parts,
         dispatches: {
@@ -282,15 +282,19 @@ describe('several workers', () => {
           land: mortal(dispatches.land),
           drop: mortal(dispatches.drop),
         },
-        courier: { send: mortal(courier.send), outcomeOf: mortal(courier.outcomeOf), read: mortal(courier.read) },
+        outgoingWallet: {
+          send: mortal(outgoingWallet.send),
+          readOutcome: mortal(outgoingWallet.readOutcome),
+          read: mortal(outgoingWallet.read),
+        },
       }
       for (let turn = 0; turn < 40; turn += 1) {
         const who = below(2)
         if (below(3) > 0) memories[who] = scene.row()
         const before = memories[who] ?? planned
         const work = Promise.allSettled([
-          advance(before, scene.errand, parts),
-          ...(below(3) === 0 ? [advance(memories[1 - who] ?? planned, scene.errand, parts)] : []),
+          advance(before, scene.plan, parts),
+          ...(below(3) === 0 ? [advance(memories[1 - who] ?? planned, scene.plan, parts)] : []),
         ])
         await work
         if (below(3) === 0) scene.pass(1)

@@ -22,7 +22,7 @@ import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface OutgoingTransactionParts {
   readonly dispatches: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
-  readonly courier: Pick<OutgoingWallet, 'send' | 'outcomeOf' | 'read'>
+  readonly outgoingWallet: Pick<OutgoingWallet, 'send' | 'readOutcome' | 'read'>
   readonly sealer: Sealer
   readonly meter: Meter
   readonly clock: Clock
@@ -102,10 +102,10 @@ export async function alone<Result>(
 /** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
 export async function advance(
   dispatch: OutgoingTransaction,
-  errand: OutgoingTransactionPlan,
+  plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const step = await take(dispatch, errand, parts)
+  const step = await take(dispatch, plan, parts)
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
     parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
   if (step.kind === 'waiting' && isOverdue(dispatch, parts)) {
@@ -125,32 +125,32 @@ function isOverdue({ state, changedAt }: OutgoingTransaction, { clock }: Outgoin
 
 async function take(
   dispatch: OutgoingTransaction,
-  errand: OutgoingTransactionPlan,
+  plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  if (dispatch.state === 'planned') return sign(dispatch, errand, parts)
-  if (dispatch.state === 'signed') return follow(dispatch, errand, parts)
+  if (dispatch.state === 'planned') return sign(dispatch, plan, parts)
+  if (dispatch.state === 'signed') return follow(dispatch, plan, parts)
   return { kind: 'passed' }
 }
 
 async function sign(
   dispatch: OutgoingTransaction,
-  errand: OutgoingTransactionPlan,
+  plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const { id, version, attempts, failures, why } = dispatch
   const then = why === '' ? '' : `, and then: ${why}`
-  if (attempts >= errand.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
-  if (errand.mostFailures !== undefined && failures >= errand.mostFailures)
+  if (attempts >= plan.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
+  if (plan.mostFailures !== undefined && failures >= plan.mostFailures)
     return drop(dispatch, `it failed ${failures} times${then}`, parts)
-  const signing = await errand.sign(dispatch)
+  const signing = await plan.sign(dispatch)
   if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
   if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
   const { signed, about } = signing
   const { signature, lastValidBlockHeight, slot, wire } = signed
   const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
   const bytes = { signature, lastValidBlockHeight, slot, sealed }
-  const kept = await parts.dispatches.sign(id, version, bytes, about, errand.budget)
+  const kept = await parts.dispatches.sign(id, version, bytes, about, plan.budget)
   // What is not kept must never be sent. Without an answer somebody else's bytes are.
   if (kept === 'spent') return { kind: 'waiting', dispatch, why: feesSpent }
   if (!kept) return { kind: 'passed' }
@@ -160,7 +160,7 @@ async function sign(
 
 async function follow(
   dispatch: OutgoingTransaction,
-  errand: OutgoingTransactionPlan,
+  plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const { id, version, signed: kept } = dispatch
@@ -172,10 +172,10 @@ async function follow(
     return { kind: 'waiting', dispatch, why: 'its bytes were sealed with another secret' }
   }
   const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
-  const outcome = await parts.courier.outcomeOf(signed)
+  const outcome = await parts.outgoingWallet.readOutcome(signed)
   switch (outcome.kind) {
     case 'landed':
-      return land(dispatch, outcome.slot, errand, parts)
+      return land(dispatch, outcome.slot, plan, parts)
     case 'failed':
     case 'expired': {
       const hasFailed = outcome.kind === 'failed'
@@ -195,15 +195,15 @@ async function follow(
 async function land(
   dispatch: OutgoingTransaction,
   slot: number,
-  errand: OutgoingTransactionPlan,
+  plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const { id, version, kind, signed } = dispatch
-  const effect = await parts.courier.read(signed?.signature ?? '')
+  const effect = await parts.outgoingWallet.read(signed?.signature ?? '')
   if (effect === undefined || effect === 'missing')
     return { kind: 'waiting', dispatch, why: 'not all nodes know yet that it landed' }
   if (effect.failed) return { kind: 'waiting', dispatch, why: 'the nodes do not agree on what became of it' }
-  const landed = await parts.dispatches.land(id, version, slot, errand.result?.(dispatch, effect))
+  const landed = await parts.dispatches.land(id, version, slot, plan.result?.(dispatch, effect))
   if (!landed) return { kind: 'passed' }
   parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
   return { kind: 'landed', dispatch: landed }
@@ -224,7 +224,7 @@ async function send(
   why: string,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const posting = await parts.courier.send(signed)
+  const posting = await parts.outgoingWallet.send(signed)
   if (posting.kind === 'sent') return { kind: 'waiting', dispatch, why }
   const { id, kind } = dispatch
   parts.log.warn('dispatch not sent', { id, kind, tx: signed.signature, why: posting.why })

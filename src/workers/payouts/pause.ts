@@ -14,11 +14,11 @@ export interface PauseSwitch {
   resume(): Promise<boolean>
 }
 
-export function createPauseSwitch(shelf: KeyValueStore, clock: Clock): PauseSwitch {
+export function createPauseSwitch(kv: KeyValueStore, clock: Clock): PauseSwitch {
   return {
-    isPaused: async () => (await shelf.get(name)) !== undefined,
-    pause: () => shelf.put(name, new Date(clock.now()).toISOString(), clock.now() + longMs),
-    resume: () => shelf.remove(name),
+    isPaused: async () => (await kv.get(name)) !== undefined,
+    pause: () => kv.put(name, new Date(clock.now()).toISOString(), clock.now() + longMs),
+    resume: () => kv.remove(name),
   }
 }
 

@@ -26,10 +26,14 @@ const mostOpen = 128
 const mostFailures = 5
 
 export function startPayouts(given: PayoutsParts): Loop {
-  const { limits, clock, log, courier, isPaused } = given
+  const { limits, clock, log, outgoingWallet, isPaused } = given
   // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
-  const sign: typeof courier.sign = (order) => signUnlessPaused(isPaused, () => courier.sign(order))
-  const parts: PayoutsParts = { ...given, courier: { ...courier, sign }, log: createThrottledLog(log, clock) }
+  const sign: typeof outgoingWallet.sign = (order) => signUnlessPaused(isPaused, () => outgoingWallet.sign(order))
+  const parts: PayoutsParts = {
+    ...given,
+    outgoingWallet: { ...outgoingWallet, sign },
+    log: createThrottledLog(log, clock),
+  }
   const memory: Memory = { suspects: new Set() }
   let planAt = 0
   const work = async (): Promise<void> => {
@@ -58,7 +62,7 @@ async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): P
 /** True while it is under way. */
 async function step(parts: PayoutsParts, memory: Memory, dispatch: OutgoingTransaction): Promise<boolean> {
   let blamed: number | undefined
-  const errand: OutgoingTransactionPlan = {
+  const plan: OutgoingTransactionPlan = {
     sign: async (one) => {
       const signing = await sign(parts, one)
       if (signing.kind === 'impossible') blamed = signing.transfer
@@ -68,7 +72,7 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: OutgoingTrans
     mostFailures,
     budget: readBudget(parts),
   }
-  const taken = await advance(dispatch, errand, parts)
+  const taken = await advance(dispatch, plan, parts)
   if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') emit(parts, { why: taken.why })
   if (taken.kind === 'dropped') {
     const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
@@ -106,7 +110,7 @@ async function sign(parts: PayoutsParts, { id, attempts }: OutgoingTransaction):
     if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why, transfer: index }
     transfers.push({ owner: finding.address, units: line.units, opens: line.opening > 0n })
   }
-  return parts.courier.sign({ mint: parts.native, transfers, memo: formatMemo(id), attempts })
+  return parts.outgoingWallet.sign({ mint: parts.native, transfers, memo: formatMemo(id), attempts })
 }
 
 /** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */

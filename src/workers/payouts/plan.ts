@@ -16,7 +16,7 @@ import type { Addresses, Finding } from './payees.ts'
 
 export interface PayoutPlanParts {
   readonly rewards: Rewards
-  readonly courier: Pick<OutgoingWallet, 'wallet' | 'accountsOf' | 'openingCost' | 'fit'>
+  readonly outgoingWallet: Pick<OutgoingWallet, 'wallet' | 'readAccounts' | 'openingCost' | 'fit'>
   readonly addresses: Addresses
   readonly native: Mint
   /** What tokens are worth now; undefined while nobody knows. */
@@ -58,7 +58,7 @@ interface Candidate {
 export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<PayoutPreview> {
   const terms = await readTerms(parts)
   if (typeof terms === 'string') return { lines: [], others: [], why: terms, isAll: true }
-  const { rewards, courier, native, clock } = parts
+  const { rewards, outgoingWallet, native, clock } = parts
   const due = await rewards.due(terms.least, mostCandidates)
   const isAll = due.length < mostCandidates
   const others: (PayeeName & { readonly why: string })[] = []
@@ -72,7 +72,7 @@ export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<P
     else await park(payee, finding.why, finding.kind === 'lost' ? dayMs : minuteMs)
   }
   const owners = found.map(({ address }) => address)
-  const states = await courier.accountsOf(owners, native)
+  const states = await outgoingWallet.readAccounts(owners, native)
   if (!states) return { lines: [], others, why: 'no node tells of the token accounts', isAll }
   const lines: PayoutLine[] = []
   for (const [index, { payee, owed }] of found.entries()) {
@@ -95,11 +95,16 @@ async function findAll({ rewards, addresses }: PayoutPlanParts, due: readonly Pa
 }
 
 /** In one sentence why there are none. */
-export async function readTerms({ rates, native, courier, limits }: PayoutPlanParts): Promise<PayoutTerms | string> {
+export async function readTerms({
+  rates,
+  native,
+  outgoingWallet,
+  limits,
+}: PayoutPlanParts): Promise<PayoutTerms | string> {
   const now = rates()
   const rate = parseRate(now?.table.NATIVE ?? '')
   if (!now || rate === undefined) return 'there is no fresh rate of NATIVE'
-  const lamports = await courier.openingCost(native)
+  const lamports = await outgoingWallet.openingCost(native)
   const sol = lamports === undefined ? undefined : { token: 'SOL' as const, units: lamports, decimals: solDecimals }
   const opening = sol && convert(sol, { token: 'NATIVE', decimals: native.decimals }, now.table)
   return { rate, least: limits.least, opening }
@@ -107,15 +112,15 @@ export async function readTerms({ rates, native, courier, limits }: PayoutPlanPa
 
 /** As few transactions as can be, and those who are suspected alone. Where more will come, the last one is left for them. */
 export function splitIntoBatches(
-  { courier, native }: Pick<PayoutPlanParts, 'courier' | 'native'>,
+  { outgoingWallet, native }: Pick<PayoutPlanParts, 'outgoingWallet' | 'native'>,
   { lines, isAll }: Pick<PayoutPreview, 'lines' | 'isAll'>,
   isSuspect: (line: PayoutLine) => boolean,
 ): readonly (readonly PayoutLine[])[] {
   const batches: (readonly PayoutLine[])[] = lines.filter(isSuspect).map((line) => [line])
   for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
     // Their addresses are as long as any other.
-    const transfers = rest.map(({ units, opening }) => ({ owner: courier.wallet, units, opens: opening > 0n }))
-    const count = Math.max(1, courier.fit({ mint: native, transfers, memo: formatMemo(createTransactionId()) }))
+    const transfers = rest.map(({ units, opening }) => ({ owner: outgoingWallet.wallet, units, opens: opening > 0n }))
+    const count = Math.max(1, outgoingWallet.fit({ mint: native, transfers, memo: formatMemo(createTransactionId()) }))
     if (count >= rest.length && !isAll && batches.length > 0) break
     batches.push(rest.slice(0, count))
     rest = rest.slice(count)

@@ -20,7 +20,7 @@ import type { Addresses } from './payees.ts'
 export interface RefundParts extends OutgoingTransactionParts {
   readonly books: Pick<Books, 'history'>
   readonly dispatches: OutgoingTransactions
-  readonly courier: OutgoingWallet
+  readonly outgoingWallet: OutgoingWallet
   readonly addresses: Addresses
   /** Undefined for a token that there is none of; null for SOL, which needs none. */
   readonly mintOf: (token: TokenCode) => Mint | null | undefined
@@ -39,7 +39,7 @@ export type RefundPlanning =
   | { readonly kind: 'unknown' }
 
 /** Reserves a refund. Nothing is signed or sent yet. */
-export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8Array): Promise<RefundPlanning> {
+export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx: Uint8Array): Promise<RefundPlanning> {
   const { books, dispatches, clock } = parts
   const payment = encodeBase58(tx)
   const before = await dispatches.inLane(refundLane(payment))
@@ -79,11 +79,11 @@ export async function planRefund(parts: Omit<RefundParts, 'courier'>, tx: Uint8A
 
 /** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, dispatch: OutgoingTransaction): Promise<Step> {
-  const errand = {
+  const plan = {
     sign: (one: OutgoingTransaction) => signUnlessPaused(parts.isPaused, () => sign(parts, one)),
     mostAttempts: 10,
   }
-  return advance(dispatch, errand, parts)
+  return advance(dispatch, plan, parts)
 }
 
 const everyMs = 3_000
@@ -111,7 +111,7 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   if (finding.kind === 'unavailable') return finding
   if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
   const asset = mint ?? undefined
-  const states = await parts.courier.accountsOf([finding.address], asset)
+  const states = await parts.outgoingWallet.readAccounts([finding.address], asset)
   const [account] = states ?? []
   if (account === undefined) return { kind: 'unavailable', why: 'no node tells of the token account' }
   if (account === 'frozen' || account === 'unusable')
@@ -121,17 +121,17 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
     return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
   const transfers = [{ owner: finding.address, units, opens }]
-  return parts.courier.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
+  return parts.outgoingWallet.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
 }
 
 /** Whether opening a token account costs more than what is sent there, as far as rates tell. */
 async function isDearer(
-  { courier, rates }: RefundParts,
+  { outgoingWallet, rates }: RefundParts,
   mint: Mint,
   token: TokenCode,
   units: bigint,
 ): Promise<boolean> {
-  const [lamports, table] = [await courier.openingCost(mint), rates()?.table]
+  const [lamports, table] = [await outgoingWallet.openingCost(mint), rates()?.table]
   if (lamports === undefined || !table) return false
   const cost = convert(
     { token: 'SOL', units: lamports, decimals: solDecimals },

@@ -34,7 +34,7 @@ import { signUnlessPaused } from './pause.ts'
 
 /** One wallet, and how what it receives is converted. */
 export interface Converter {
-  readonly courier: Pick<OutgoingWallet, 'wallet' | 'holdings' | 'send' | 'outcomeOf' | 'read'>
+  readonly outgoingWallet: Pick<OutgoingWallet, 'wallet' | 'holdings' | 'send' | 'readOutcome' | 'read'>
   readonly venue: Venue
   readonly rules: ConversionRules
   readonly mints: MintTable
@@ -42,10 +42,10 @@ export interface Converter {
   readonly rates: () => RateTable
 }
 
-export interface SettlementParts extends Omit<OutgoingTransactionParts, 'courier'> {
+export interface SettlementParts extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly dispatches: OutgoingTransactions
   /** Where it shows that it is alive. */
-  readonly shelf: KeyValueStore | undefined
+  readonly kv: KeyValueStore | undefined
   readonly converters: readonly Converter[]
   /** Nothing new is converted while this is so. What was signed is followed all the same. */
   readonly isPaused: () => Promise<boolean>
@@ -73,7 +73,7 @@ export function createSettlement(given: SettlementParts): () => Promise<void> {
   return async () => {
     const open = await readOpen('conversion', parts)
     for (const converter of parts.converters) {
-      await alone(parts.log, { kind: 'conversion', wallet: converter.courier.wallet }, async () => {
+      await alone(parts.log, { kind: 'conversion', wallet: converter.outgoingWallet.wallet }, async () => {
         await beat(parts, converter)
         await serve(parts, converter, open, rests)
       })
@@ -85,9 +85,9 @@ export function createSettlement(given: SettlementParts): () => Promise<void> {
 type Rests = Map<string, { readonly until: number; readonly ms: number }>
 
 /** Shows on the ledger's shelf that somebody converts what this wallet receives. */
-async function beat({ shelf, clock }: SettlementParts, { courier }: Converter): Promise<void> {
+async function beat({ kv, clock }: SettlementParts, { outgoingWallet }: Converter): Promise<void> {
   const now = clock.now()
-  await shelf?.put(`${settlementBeats(courier.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
+  await kv?.put(`${settlementBeats(outgoingWallet.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
 }
 
 async function serve(
@@ -96,11 +96,11 @@ async function serve(
   open: readonly OutgoingTransaction[],
   rests: Rests,
 ): Promise<void> {
-  const { courier, rules, mints } = converter
+  const { outgoingWallet, rules, mints } = converter
   const isPaused = await parts.isPaused()
   const underway = new Set<TokenCode>()
   for (const token of tokenCodes) {
-    const lane = conversionLane(courier.wallet, token)
+    const lane = conversionLane(outgoingWallet.wallet, token)
     for (const dispatch of open) {
       if (dispatch.lane !== lane) continue
       // Also what has just landed: what the wallet holds may be told by a node that does not know yet.
@@ -110,7 +110,7 @@ async function serve(
   }
   if (isPaused) return
   const codes = tokenCodes.filter((token) => token !== 'SOL' && mints[token] !== undefined)
-  const holdings = await courier.holdings(codes.flatMap((token) => findMint(token, mints) ?? []))
+  const holdings = await outgoingWallet.holdings(codes.flatMap((token) => findMint(token, mints) ?? []))
   if (!holdings) return
   const balances = Object.fromEntries(codes.map((token, index) => [token, holdings.units[index] ?? 0n]))
   const scene = { rates: converter.rates(), decimals: decimalsIn(mints), underway }
@@ -119,7 +119,7 @@ async function serve(
     ...scene,
     balances: { ...balances, SOL: holdings.lamports },
   })) {
-    if ((rests.get(conversionLane(courier.wallet, token))?.until ?? 0) > now) continue
+    if ((rests.get(conversionLane(outgoingWallet.wallet, token))?.until ?? 0) > now) continue
     await begin(parts, converter, token, units, rests)
   }
 }
@@ -132,15 +132,15 @@ async function begin(
   units: bigint,
   rests: Rests,
 ): Promise<void> {
-  const { courier, venue, rules } = converter
-  const lane = conversionLane(courier.wallet, token)
+  const { outgoingWallet, venue, rules } = converter
+  const lane = conversionLane(outgoingWallet.wallet, token)
   const offer = await seek(converter, token, units)
   if (offer.kind !== 'offer') {
-    parts.log.warn('conversion waits', { wallet: courier.wallet, token, why: offer.why })
+    parts.log.warn('conversion waits', { wallet: outgoingWallet.wallet, token, why: offer.why })
     return rest(parts, rests, lane)
   }
   const about: ConversionAbout = {
-    wallet: courier.wallet,
+    wallet: outgoingWallet.wallet,
     sell: token,
     buy: rules.settlementToken,
     venue: venue.name,
@@ -188,13 +188,13 @@ async function step(
   rests: Rests,
   quote?: VenueQuote,
 ): Promise<void> {
-  const { courier } = converter
-  const errand: OutgoingTransactionPlan = {
+  const { outgoingWallet } = converter
+  const plan: OutgoingTransactionPlan = {
     sign: (one) => signUnlessPaused(parts.isPaused, () => sign(parts, converter, one, quote)),
     result: (one, effect) => resultOf(converter, one, effect),
     mostAttempts,
   }
-  const taken: Step = await advance(dispatch, errand, { ...parts, courier })
+  const taken: Step = await advance(dispatch, plan, { ...parts, outgoingWallet })
   if (taken.kind === 'dropped') rest(parts, rests, dispatch.lane)
   if (taken.kind !== 'landed') return
   rests.delete(dispatch.lane)
@@ -208,13 +208,14 @@ async function sign(
   dispatch: OutgoingTransaction,
   atHand: VenueQuote | undefined,
 ): Promise<SigningResult> {
-  const { venue, rules, courier, mints } = converter
+  const { venue, rules, outgoingWallet, mints } = converter
   const about = parseConversion(dispatch.about)
-  if (!about || about.wallet !== courier.wallet) return { kind: 'impossible', why: 'what it is about cannot be read' }
+  if (!about || about.wallet !== outgoingWallet.wallet)
+    return { kind: 'impossible', why: 'what it is about cannot be read' }
   if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'another token is settled in by now' }
   const { sell, units } = about
   const mint = findMint(sell, mints)
-  const holdings = await courier.holdings(mint ? [mint] : [])
+  const holdings = await outgoingWallet.holdings(mint ? [mint] : [])
   if (!holdings) return { kind: 'unavailable', why: 'no node tells what the wallet holds' }
   const held = (mint ? (holdings.units[0] ?? 0n) : holdings.lamports) - (rules.keeps[sell] ?? 0n)
   if (held < units) return { kind: 'impossible', why: 'the wallet does not hold so much any more' }
@@ -231,10 +232,15 @@ async function sign(
 }
 
 /** What really left and came is what the chain says, whatever was quoted. */
-function resultOf({ courier, mints }: Converter, dispatch: OutgoingTransaction, effect: Effect): string | undefined {
+function resultOf(
+  { outgoingWallet, mints }: Converter,
+  dispatch: OutgoingTransaction,
+  effect: Effect,
+): string | undefined {
   const about = parseConversion(dispatch.about)
   if (!about) return undefined
-  const gain = (token: TokenCode) => computeGain(effect, courier.wallet, findMint(token, mints)?.address ?? 'SOL')
+  const gain = (token: TokenCode) =>
+    computeGain(effect, outgoingWallet.wallet, findMint(token, mints)?.address ?? 'SOL')
   return formatConversion({ ...about, sold: -gain(about.sell), received: gain(about.buy) })
 }
 

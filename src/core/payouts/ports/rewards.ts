@@ -105,7 +105,7 @@ export interface Rewards {
   /** From now on payments that become final ripen, those that are final already do not. */
   start(): Promise<void>
   /** Those whose time has come, the first paid first, and the number of the last accrual. */
-  ripe(most: number): Promise<{ readonly payments: readonly Ripening[]; readonly last: number }>
+  accruable(most: number): Promise<{ readonly payments: readonly Ripening[]; readonly last: number }>
   /** What a payer spent by accruals that were shared, paid after `from` and up to `to`, in units of 10⁻¹² USDC. */
   spent(payer: string, from: number, to: number): Promise<bigint>
   /**
@@ -123,7 +123,7 @@ export interface Rewards {
   /** What of these payments was shared out, in their order; undefined where one has no accrual. */
   shared(txs: readonly Uint8Array[]): Promise<readonly (SharedOut | undefined)[]>
   /** How many payments ripen. */
-  ripening(): Promise<number>
+  countAccruable(): Promise<number>
 
   /** Those who are owed at least so much, have nothing under way and are not parked: whom most is owed first. */
   due(least: bigint, most: number): Promise<readonly Payee[]>
