@@ -2,7 +2,7 @@
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import { LedgerConfigurationError } from './identity.ts'
-import type { KnownIdentity, LedgerInspection } from './inspection.ts'
+import type { KnownIdentity, LedgerInspection } from './inspect-answers.ts'
 import { requireSqlite } from './sqlite/binary.ts'
 
 export async function inspectLedger(url: string, identity: KnownIdentity): Promise<LedgerInspection> {

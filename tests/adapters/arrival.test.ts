@@ -13,12 +13,12 @@ import { adapters, type Content, type Handler, type Serve } from '../harness/ada
 import { cells } from '../harness/length.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { codeOf, type Shop } from '../harness/shop.ts'
-import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 afterEach(() => void vi.restoreAllMocks())

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { drain } from '../../src/adapters/drain.ts'
 import { adapters } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

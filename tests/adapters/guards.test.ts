@@ -15,15 +15,15 @@ import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, listen, type Serve } from '../harness/adapters.ts'
 import { cells } from '../harness/length.ts'
 import { eventually, readAndReset, type Shop } from '../harness/shop.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { stacks } from '../harness/stacks.ts'
-import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ payer } = stand)
 })
 beforeEach(() => {

@@ -4,17 +4,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/hono.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let app: Hono
 let served = 0
 const events: PaywallEvent[] = []
 const consequences = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   const paid = create402Middleware({
     price: 0.01,
     token: 'USDC',

@@ -10,12 +10,12 @@ import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 afterEach(() => void vi.restoreAllMocks())

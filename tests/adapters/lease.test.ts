@@ -7,16 +7,16 @@ import { adapters, type Content, type Handler, type Serve } from '../harness/ada
 import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'
 import { codeOf, eventually, type Shop } from '../harness/shop.ts'
-import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { createWire } from '../harness/wire.ts'
 import { proofOf } from '../harness/world.ts'
 
 const secret = `1:${'a'.repeat(32)}`
 /** In the short form, one adapter of each kind: on Node's response, with hooks of its own, on a fetch Response. */
 const chosen = cells(adapters, 2)
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

@@ -7,14 +7,14 @@ import { create402Middleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { listen } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

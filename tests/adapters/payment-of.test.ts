@@ -8,13 +8,13 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { paymentOf } from '../../src/paywall/delivery/open-pass.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

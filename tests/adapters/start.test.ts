@@ -5,13 +5,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { createStand, expectRefused, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, type ShopFixture } from '../harness/shop-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let directory: string
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   directory = mkdtempSync(join(stand.directory, 'start-'))
 })
 beforeEach(() => {

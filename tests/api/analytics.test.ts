@@ -7,17 +7,17 @@ import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo } from '../harness/world.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './api-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let house: House
 let owner: string
 const spent: string[] = []
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   owner = stand.world.recipient.address
   house = await openHouse(stand, { ledger: join(stand.directory, 'payments.sqlite') })
   for (let index = 0; index < 3; index += 1) {

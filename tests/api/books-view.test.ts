@@ -5,7 +5,7 @@ import { readPayerCursor } from '../../src/api/analytics/payers.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../../src/api/analytics/reports.ts'
 import { readSummary } from '../../src/api/analytics/summary.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
-import { captureOf, createPaperBooks } from './paper-books.ts'
+import { captureOf, createPaperBooks } from './books-model.ts'
 
 const cursors = createCursors(new Uint8Array(32).fill(7))
 const noon = Date.parse('2026-03-01T12:00:00Z')

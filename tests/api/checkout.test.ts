@@ -7,13 +7,13 @@ import { deriveReference } from '../../src/core/payment/solana-pay.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

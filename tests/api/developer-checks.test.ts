@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSites } from '../../src/api/auth/origins.ts'
 import { isNamed } from '../../src/api/developers/developers.ts'
 import { type DeveloperCheckParts, startDeveloperChecks } from '../../src/workers/developers.ts'
-import { type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'
+import { type Host, openHost, origin, setUpDevelopers } from './developer-fixture.ts'
 import { createPerson } from './people.ts'
 
 const dayMs = 86_400_000

@@ -5,9 +5,9 @@ import { createDeveloperBook } from '../../src/api/developers/registry.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { startDeveloperChecks } from '../../src/workers/developers.ts'
 import { type Shelf, stores } from '../ledger/stores.ts'
-import { type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'
+import { type Host, openHost, origin, setUpDevelopers } from './developer-fixture.ts'
+import { createHandClock } from './fake-services.ts'
 import { createPerson } from './people.ts'
-import { createHandClock } from './stand-ins.ts'
 
 const dayMs = 86_400_000
 const [one, other] = [createPerson(), createPerson()]

@@ -4,17 +4,17 @@ import * as developersAnswers from '../../src/api/developers/answers.ts'
 import { openDevelopers } from '../../src/compose/developers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { formatDeveloperText } from '../../src/core/payouts/developers.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
-import { genesis, type Host, openHost, origin, setUpDevelopers } from './developer-stage.ts'
-import { openHouse } from './house.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
+import { openHouse } from './api-fixture.ts'
+import { genesis, type Host, openHost, origin, setUpDevelopers } from './developer-fixture.ts'
 import { createPerson } from './people.ts'
 
 const developer = createPerson()
-let stand: Stand
+let stand: ShopFixture
 let host: Host
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   host = await openHost({ wallet: developer.address, service: origin })
   stand.defer(host.close)
 })

@@ -4,7 +4,7 @@ import { createSites } from '../../src/api/auth/origins.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { formatDeveloperText, readDeveloperHost } from '../../src/core/payouts/developers.ts'
 import { createDocumentReader } from '../../src/host/net/developer-documents.ts'
-import { genesis, type Host, openHost, origin, setUpDevelopers, told } from './developer-stage.ts'
+import { genesis, type Host, openHost, origin, setUpDevelopers, told } from './developer-fixture.ts'
 import { createPerson } from './people.ts'
 
 const dayMs = 86_400_000

@@ -9,11 +9,20 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { OutgoingTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
-import { useDesk } from '../ledger/desk.ts'
-import { accrualOf, accrue, bytes, dispatchesOf, plannedBy, planOf, rewardsOf, signedBy } from '../ledger/dues.ts'
+import { useDesk } from '../ledger/grants-fixture.ts'
+import {
+  accrualOf,
+  accrue,
+  bytes,
+  dispatchesOf,
+  plannedBy,
+  planOf,
+  rewardsOf,
+  signedBy,
+} from '../ledger/payables-fixture.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { stores } from '../ledger/stores.ts'
-import { createBooks, createHandClock, createShelf } from './stand-ins.ts'
+import { createBooks, createHandClock, createShelf } from './fake-services.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 const decimalsOf = (token: string) => (token === 'NATIVE' ? 9 : 6)

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { captureColumns, formatCapture } from '../../src/api/analytics/format.ts'
 import { readCell } from '../../src/api/exports/csv.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
-import { useDesk } from '../ledger/desk.ts'
+import { useDesk } from '../ledger/grants-fixture.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { stores } from '../ledger/stores.ts'
-import { createShelf } from './stand-ins.ts'
+import { createShelf } from './fake-services.ts'
 
 const names = [
   '=1+1',

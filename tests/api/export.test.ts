@@ -10,7 +10,7 @@ import { xlsxStream } from '../../src/api/exports/xlsx.ts'
 import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { size } from '../harness/length.ts'
-import { captureAt, createBooks, createHandClock, createShelf } from './stand-ins.ts'
+import { captureAt, createBooks, createHandClock, createShelf } from './fake-services.ts'
 
 const decimalsOf = () => 6
 

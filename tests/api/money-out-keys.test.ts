@@ -5,12 +5,12 @@ import { readRoutesConfig } from '../../src/api/options.ts'
 import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
-import { createStand } from '../harness/stand.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { newSigner } from '../harness/world.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './api-fixture.ts'
 
 it('names the option, the file and the command, and goes on sharing out', async () => {
-  const stand = await createStand()
+  const stand = await createShopFixture()
   onTestFinished(() => stand.close())
   const house = await openHouse(stand, { ledger: join(stand.directory, 'keys.sqlite'), price: 100, watch: true })
   onTestFinished(() => house.close())

@@ -11,13 +11,13 @@ import { createPaystileRoutes, type PaystileRoutes, sendResponse } from '../../s
 import { getAnalytics, SignInError, signInWith } from '../../src/client/index.ts'
 import { openRoutes } from '../../src/compose/api.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(async () => {
   await stand.close()

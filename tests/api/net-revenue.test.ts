@@ -7,17 +7,17 @@ import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeAddress, decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { planRefund } from '../../src/workers/payouts/refunds.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, proofOf } from '../harness/world.ts'
 import { stores } from '../ledger/stores.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './api-fixture.ts'
 
 const daySeconds = 86_400
-let stand: Stand
+let stand: ShopFixture
 let refunder: KeyPairSigner
 const secret = new Uint8Array(32).fill(7)
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
   await stand.world.localnet.fund(refunder.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
 })

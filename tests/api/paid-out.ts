@@ -3,7 +3,7 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { Share } from '../../src/core/payouts/rewards.ts'
-import { signedBy } from '../ledger/dues.ts'
+import { signedBy } from '../ledger/payables-fixture.ts'
 
 export const wallets = {
   partner: walletOf(1),

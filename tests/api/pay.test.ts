@@ -8,15 +8,15 @@ import { openPaywall } from '../../src/compose/paywall.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Shop } from '../harness/shop.ts'
 import { eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let shop: Shop
 let routes: Routes
 const publicUrl = 'https://shop.example'
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   const { rpcUrl } = stand.world.localnet
   const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/pay.sqlite`, watch: true } as const
   shop = await stand.open({ ...shared, publicUrl, description: 'A report', acceptedMints: ['USDC', 'SOL'] })

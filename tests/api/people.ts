@@ -4,7 +4,7 @@ import { createSignIn, type SignInParts } from '../../src/api/auth/sign-in.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
-import { createHandClock, createShelf } from './stand-ins.ts'
+import { createHandClock, createShelf } from './fake-services.ts'
 
 export interface Person {
   readonly address: string

@@ -8,15 +8,15 @@ import type { RateJournal } from '../../src/core/ports/journal.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
 import { stores } from '../ledger/stores.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './api-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let wallets: readonly KeyPairSigner[]
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   wallets = await Promise.all([1, 2, 3, 4].map(() => newSigner()))
 })
 afterAll(() => stand.close())

@@ -1,12 +1,12 @@
 /** The token in which a provider reads what it earned. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createStand, type Stand } from '../harness/stand.ts'
-import { openHouse } from './house.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
+import { openHouse } from './api-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

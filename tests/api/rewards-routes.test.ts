@@ -10,12 +10,12 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
-import { signedBy } from '../ledger/dues.ts'
-import { type House, openHouse } from './house.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
+import { signedBy } from '../ledger/payables-fixture.ts'
+import { type House, openHouse } from './api-fixture.ts'
 import { accrualAt, fillRewards, type PaidOut, payers, signatureOf, wallets } from './paid-out.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let house: House
 let filled: PaidOut
 let owner: string
@@ -24,7 +24,7 @@ let refunding: (tx: Uint8Array) => Promise<RefundAnswer> = async () => ({ kind: 
 let isPaused = false
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   owner = stand.world.recipient.address
   const { treasury, buyback, incentives, partner } = wallets
   const { rewards: config } = readRoutesConfig(

@@ -15,11 +15,11 @@ import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { createPauseSwitch } from '../../src/workers/payouts/pause.ts'
 import { planRefund, type RefundParts, type RefundPlanning } from '../../src/workers/payouts/refunds.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, proofOf } from '../harness/world.ts'
-import { type House, openHouse } from './house.ts'
+import { type House, openHouse } from './api-fixture.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let house: House
 let money: OpenPayouts
 let payout: KeyPairSigner
@@ -36,7 +36,7 @@ function newAddress(): string {
 }
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   const { localnet } = stand.world
   const [payoutKey, refundKey] = [newBytes(), newBytes()]
   payout = await createKeyPairSignerFromBytes(payoutKey)

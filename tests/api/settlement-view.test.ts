@@ -11,8 +11,8 @@ import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { signedBy } from '../ledger/dues.ts'
-import { openTrade, quiet, type Trade } from '../venues/scene.ts'
+import { signedBy } from '../ledger/payables-fixture.ts'
+import { openTrade, quiet, type Trade } from '../venues/venue-fixture.ts'
 import { signatureOf } from './paid-out.ts'
 
 let trade: Trade

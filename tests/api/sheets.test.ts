@@ -10,8 +10,8 @@ import type { SheetsPort } from '../../src/core/ports/sheets.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { openGoogleSheets } from '../../src/host/net/google-sheets.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
+import { captureAt, createBooks, createHandClock, createShelf } from './fake-services.ts'
 import { type Google, startGoogle } from './google.ts'
-import { captureAt, createBooks, createHandClock, createShelf } from './stand-ins.ts'
 
 const base = 'https://api.example'
 

@@ -4,8 +4,8 @@ import * as authAnswers from '../../src/api/auth/answers.ts'
 import { createSignIn } from '../../src/api/auth/sign-in.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { parseSignIn } from '../../src/core/service/sign-in-text.ts'
+import { createHandClock } from './fake-services.ts'
 import { base, cookieOf, owner, type Person, setUp, stranger } from './people.ts'
-import { createHandClock } from './stand-ins.ts'
 
 describe('the message', () => {
   it('is fixed byte by byte', async () => {

@@ -6,7 +6,7 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { SharedOut } from '../../src/core/payouts/ports/rewards.ts'
 import { createChanges } from '../../src/paywall/runtime/changes.ts'
-import { captureOf, createPaperBooks } from './paper-books.ts'
+import { captureOf, createPaperBooks } from './books-model.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 const cursors = createCursors(new Uint8Array(32).fill(7))

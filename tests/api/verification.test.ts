@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { bend, type Face } from '../harness/face.ts'
+import { bend, type FakeNode } from '../harness/fake-node.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo } from '../harness/world.ts'
-import { asWallet, type House, openHouse } from './house.ts'
+import { asWallet, type House, openHouse } from './api-fixture.ts'
 
-let stand: Stand
-let face: Face
+let stand: ShopFixture
+let fakeNode: FakeNode
 let house: House
 let number = 0
 
@@ -20,9 +20,9 @@ function someone() {
 }
 
 beforeAll(async () => {
-  stand = await createStand()
-  face = await stand.face()
-  house = await openHouse(stand, { rpc: face.url })
+  stand = await createShopFixture()
+  fakeNode = await stand.fakeNode()
+  house = await openHouse(stand, { rpc: fakeNode.url })
 })
 afterAll(async () => {
   await house.close()
@@ -96,7 +96,7 @@ describe('POST /verify-payment', () => {
     ['no verdict while a node lags', false, [503, 503]],
     ['the same verdict while a node lags, where the watcher has seen the payment', true, [200, 200]],
   ])('a verdict never becomes pending again: %s', async (_what, watch, statuses) => {
-    const watching = await openHouse(stand, { rpc: face.url, watch })
+    const watching = await openHouse(stand, { rpc: fakeNode.url, watch })
     const { requestId, recipient } = await watching.challenge()
     const { world, payer } = stand
     const short = await world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', 10n)], payer)
@@ -113,17 +113,17 @@ describe('POST /verify-payment', () => {
       [200, 'confirmed', undefined],
     ]
     await eventually(all, (told) => JSON.stringify(told) === JSON.stringify(final))
-    face.behave(bend('getTransaction', () => null))
+    fakeNode.behave(bend('getTransaction', () => null))
     expect((await all()).map(([status]) => status)).toEqual(statuses)
     if (watch) expect(await all()).toEqual(final)
-    face.behave(undefined)
+    fakeNode.behave(undefined)
     expect(await all()).toEqual(final)
     await watching.close()
   })
 
   it('T127: asks no node for a requestId that is not ours', async () => {
     const { tx, requestId } = await house.pay(stand.payer)
-    face.asked.length = 0
+    fakeNode.asked.length = 0
     const forged = `${requestId.slice(0, -2)}${requestId.endsWith('AA') ? 'BB' : 'AA'}`
     for (const bad of [forged, 'made-up', 'A'.repeat(70)]) {
       for (let times = 0; times < 50; times += 1) {
@@ -131,7 +131,7 @@ describe('POST /verify-payment', () => {
         expect(verdict).toMatchObject({ valid: false, status: 'expired', code: 'unknown_request' })
       }
     }
-    expect(face.asked.filter((method) => method === 'getTransaction')).toEqual([])
+    expect(fakeNode.asked.filter((method) => method === 'getTransaction')).toEqual([])
   })
 
   it('T128: asks nodes within a budget of the client, and not of the requestId', async () => {
@@ -170,7 +170,7 @@ describe('POST /verify-payment', () => {
   })
 
   it('T127: those whose address is not known share one budget', async () => {
-    const hidden = await openHouse(stand, { rpc: face.url }, {}, ({ isLoopback }) => ({ isLoopback }))
+    const hidden = await openHouse(stand, { rpc: fakeNode.url }, {}, ({ isLoopback }) => ({ isLoopback }))
     const { requestId } = await hidden.challenge()
     const statuses: number[] = []
     for (let times = 0; times < 8; times += 1)
@@ -219,9 +219,9 @@ describe('POST /verify-payment', () => {
 
   it('is not sure of anything while the nodes are silent', async () => {
     const { tx, requestId } = await house.pay(stand.payer)
-    face.behave(() => 'reset')
+    fakeNode.behave(() => 'reset')
     const response = await house.verify({ tx, requestId }, someone())
-    face.behave(undefined)
+    fakeNode.behave(undefined)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
     const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({ code: 'chain_unavailable', retryable: true })

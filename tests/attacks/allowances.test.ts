@@ -6,14 +6,14 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { proofText } from '../../src/core/protocol/proof.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 
@@ -30,16 +30,16 @@ const units: readonly (readonly [string, Partial<ProviderOptions>])[] = [
 
 describe.each(units)('%s', (_name, options) => {
   it('costs no question to a node after its first use', async () => {
-    const face = await stand.face()
-    const shop = await stand.open({ ...options, rpc: face.url })
+    const fakeNode = await stand.fakeNode()
+    const shop = await stand.open({ ...options, rpc: fakeNode.url })
     const proof = await buy(shop)
     await expectServed(shop.claim(proof))
-    const reads = () => face.asked.filter((method) => /getTransaction|getSignature/.test(method)).length
+    const reads = () => fakeNode.asked.filter((method) => /getTransaction|getSignature/.test(method)).length
     const before = reads()
     for (let time = 0; time < 20; time += 1) await expectServed(shop.claim(proof))
     expect(reads()).toBe(before)
     // Nor does it need one to be there.
-    face.behave(() => 'reset')
+    fakeNode.behave(() => 'reset')
     await expectServed(shop.claim(proof))
   })
 

@@ -6,10 +6,10 @@ import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import { doubtfulTraits } from '../../src/core/payment/token-rules.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
 import { succeed, u64 } from '../harness/message.ts'
 import { auxiliary, createMint, type Extension, extensions, mintTo, move, moveBetween } from '../harness/mint.ts'
-import { deployPuppet, type Puppet } from '../harness/puppet.ts'
+import { deployPuppet, type ScriptedProgram } from '../harness/scripted-program.ts'
 import { memo, type World } from '../harness/world.ts'
 
 let bench: Bench
@@ -17,7 +17,7 @@ let world: World
 let till: Till
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
-let puppet: Puppet
+let scriptedProgram: ScriptedProgram
 
 beforeAll(async () => {
   bench = await createBench()
@@ -25,7 +25,7 @@ beforeAll(async () => {
   recipient = world.recipient
   till = await bench.open()
   thief = await world.person()
-  puppet = await deployPuppet(world)
+  scriptedProgram = await deployPuppet(world)
 })
 afterAll(() => bench.close())
 
@@ -221,10 +221,10 @@ describe('mints that have rules of their own', () => {
   })
 
   it('T34: a hook runs foreign code at every transfer, and the judgement is by what arrived', async () => {
-    const { mint, shop } = await made('hook', extensions.transferHook(puppet.address, thief.address))
+    const { mint, shop } = await made('hook', extensions.transferHook(scriptedProgram.address, thief.address))
     const pay = async (units: bigint) => {
       const plain = await move(world, mint, thief, recipient.address, units)
-      return { ...plain, accounts: [...(plain.accounts ?? []), { address: puppet.address, role: 0 as const }] }
+      return { ...plain, accounts: [...(plain.accounts ?? []), { address: scriptedProgram.address, role: 0 as const }] }
     }
     await shop.serves(await bench.commit(shop, thief, [await pay(price)]))
     await shop.refuses('underpaid', await bench.commit(shop, thief, [await pay(price - 1n)]))

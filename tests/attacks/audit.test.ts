@@ -10,14 +10,21 @@ import { create402Middleware as protectHono } from '../../src/adapters/hono.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, serveNode, txOf } from '../harness/stand.ts'
+import {
+  createShopFixture,
+  expectRefused,
+  expectServed,
+  type ShopFixture,
+  serveNode,
+  txOf,
+} from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
 })
 afterAll(() => stand.close())
@@ -115,7 +122,7 @@ it('an address that is too long to repeat has no receipt, and is served all the 
 })
 
 it('T74: a node that does not know the mint stops sales, not those who have paid', async () => {
-  const forgetful = await stand.face()
+  const forgetful = await stand.fakeNode()
   forgetful.behave(async ({ method }, ask) => {
     const told = await ask()
     if (method !== 'getMultipleAccounts') return told

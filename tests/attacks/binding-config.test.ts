@@ -13,11 +13,18 @@ import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Content } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, serveNode, txOf } from '../harness/stand.ts'
+import {
+  createShopFixture,
+  expectRefused,
+  expectServed,
+  type ShopFixture,
+  serveNode,
+  txOf,
+} from '../harness/shop-fixture.ts'
 import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const [a, b] = ['a'.repeat(32), 'b'.repeat(32)]
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 let files = 0
@@ -25,7 +32,7 @@ let files = 0
 let content: Content | undefined
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
 })
 afterAll(() => stand.close())

@@ -9,19 +9,19 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { RefusalCode } from '../../src/core/payment/refusals.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, proofOf, type World } from '../harness/world.ts'
 
 const secret = 'the-secret-of-the-payer-0123456789'
 const announced = { 'Payment-Accept': `claim=${createHash('sha256').update(secret).digest('base64url')}` }
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 let thief: KeyPairSigner
 let shop: Shop
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
   thief = await world.person()
   shop = await stand.open()

@@ -18,15 +18,15 @@ import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Serve } from '../harness/adapters.ts'
 import { signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 
@@ -94,21 +94,21 @@ it('where addresses are not known, one client does not lock out all', async () =
 })
 
 it('asking for a payment that never lands costs the nodes little', async () => {
-  const face = await stand.face()
-  const { url } = await stand.open({ watch: false, rpc: face.url })
+  const fakeNode = await stand.fakeNode()
+  const { url } = await stand.open({ watch: false, rpc: fakeNode.url })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
   // The node swallows it.
-  face.behave(async (question, ask) =>
+  fakeNode.behave(async (question, ask) =>
     question.method === 'sendTransaction' ? { status: 503, body: '' } : await ask(),
   )
   const { payer, world } = stand
   const transfer = await world.transfer(payer, world.recipient.address, 'USDC', 10_000n)
   const bytes = await signedBytes(world, [memo(requestId), transfer], payer)
   await visitor.submit(requestId, bytes)
-  const before = face.asked.length
+  const before = fakeNode.asked.length
   await many(50, () => visitor.status(requestId))
-  const asked = face.asked.slice(before)
+  const asked = fakeNode.asked.slice(before)
   expect(asked.filter((method) => method === 'getBlockHeight').length).toBeLessThan(5)
 })
 

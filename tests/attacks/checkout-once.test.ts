@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

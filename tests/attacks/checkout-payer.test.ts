@@ -4,15 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 
@@ -69,12 +69,12 @@ it('what was signed before the price expired is not sent after it, whatever came
 })
 
 it('what would land too late is not sent again', async () => {
-  const face = await stand.face()
-  const { url } = await stand.open({ watch: false, rpc: face.url, challengeTtlSeconds: 120 })
+  const fakeNode = await stand.fakeNode()
+  const { url } = await stand.open({ watch: false, rpc: fakeNode.url, challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
   // A node that does not pass on what it is given.
-  face.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
+  fakeNode.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
   const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
   await visitor.submit(facts.requestId, signed)
   stand.world.localnet.advance(190, 1)
@@ -82,9 +82,9 @@ it('what would land too late is not sent again', async () => {
     async () => (await createVisitor(url).go()).facts().now,
     (now) => now >= facts.expiresAt + 60_000,
   )
-  const before = face.asked.filter((method) => method === 'sendTransaction').length
+  const before = fakeNode.asked.filter((method) => method === 'sendTransaction').length
   expect(await visitor.status(facts.requestId)).toMatchObject({ state: 'confirming' })
-  expect(face.asked.filter((method) => method === 'sendTransaction')).toHaveLength(before)
+  expect(fakeNode.asked.filter((method) => method === 'sendTransaction')).toHaveLength(before)
 })
 
 it('a transaction that landed and paid too little does not stand in the way of the next', async () => {
@@ -128,13 +128,13 @@ it('T180: what the wallet has sent itself before we do is taken for sent', async
 })
 
 it('T180: nodes see what a wallet signed only once it is the one that is sent', async () => {
-  const face = await stand.face()
-  const { url } = await stand.open({ watch: false, rpc: face.url })
+  const fakeNode = await stand.fakeNode()
+  const { url } = await stand.open({ watch: false, rpc: fakeNode.url })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
   const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
   const tried: Buffer[] = []
-  face.behave((question, ask) => {
+  fakeNode.behave((question, ask) => {
     if (question.method === 'simulateTransaction') tried.push(Buffer.from(String(question.params[0]), 'base64'))
     return ask()
   })

@@ -6,16 +6,16 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { openHouse } from '../api/house.ts'
-import { timeOff } from '../harness/face.ts'
-import { type Bench, signedBy, type Till } from '../harness/heist.ts'
+import { openHouse } from '../api/api-fixture.ts'
+import { type Bench, signedBy, type Till } from '../harness/attacker-program.ts'
+import { timeOff } from '../harness/fake-node.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 
@@ -64,17 +64,17 @@ describe('at the start', () => {
     ['a node that lags', 250],
     ['a chain whose time is an hour behind', 3_600],
   ])('T174: %s is no wrong clock', async (_what, seconds) => {
-    const face = await stand.face()
-    face.behave(timeOff(-seconds))
-    const shop = await stand.open({ ledger: ledgerOff(0).ledger, rpc: face.url })
+    const fakeNode = await stand.fakeNode()
+    fakeNode.behave(timeOff(-seconds))
+    const shop = await stand.open({ ledger: ledgerOff(0).ledger, rpc: fakeNode.url })
     await expectServed(shop.claim(await shop.buy(stand.payer)))
     expect(await shop.readiness()).toMatchObject({ ready: true })
   })
 
   it('T174: a clock that is behind is found out beside a node that lags as much', async () => {
-    const face = await stand.face()
-    face.behave(timeOff(-600))
-    const shop = open({ ledger: ledgerOff(-600).ledger, rpc: [face.url, stand.world.localnet.rpcUrl] })
+    const fakeNode = await stand.fakeNode()
+    fakeNode.behave(timeOff(-600))
+    const shop = open({ ledger: ledgerOff(-600).ledger, rpc: [fakeNode.url, stand.world.localnet.rpcUrl] })
     expect(await shop.readiness()).toMatchObject({ ready: false })
   })
 })

@@ -10,10 +10,10 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move, moveBetween } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/puppet.ts'
+import { deployPuppet } from '../harness/scripted-program.ts'
 import { newSigner, type World } from '../harness/world.ts'
 
 let bench: Bench
@@ -149,12 +149,12 @@ describe('something else is paid', () => {
   })
 
   it('T6: nothing, by a program of the thief that takes the bytes of a transfer and does nothing', async () => {
-    const puppet = await deployPuppet(world)
+    const scriptedProgram = await deployPuppet(world)
     const real = await move(world, world.usdc, thief, recipient.address, price)
     await expectNothing(
       till,
       'no_transfer',
-      await bench.commit(till, thief, [{ ...real, programAddress: puppet.address }]),
+      await bench.commit(till, thief, [{ ...real, programAddress: scriptedProgram.address }]),
     )
   })
 

@@ -10,16 +10,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { size } from '../harness/length.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
 const count = size(4_000, 50_000)
 const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`)
 const payers = 20
 const callers = 40
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

@@ -6,10 +6,10 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 /** What `/slow` waits for. */
@@ -17,7 +17,7 @@ let open: (value?: unknown) => void = () => {}
 let gate: Promise<unknown>
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
 })
 afterAll(() => stand.close())

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { ask } from '../harness/raw.ts'
 import { type App, routers } from '../harness/routers.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
 })
 afterAll(() => stand.close())

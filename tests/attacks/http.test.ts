@@ -5,15 +5,15 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   ;({ world, payer } = stand)
 })
 afterAll(() => stand.close())

@@ -9,7 +9,7 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import * as keyFile from '../../src/host/keys/key-file.ts'
 import { create402Middleware, createPaystileRoutes } from '../../src/index.ts'
 import { runHere } from '../cli/in-process.ts'
-import { createStand, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { newSigner } from '../harness/world.ts'
 
 vi.mock('node:crypto', async (load) => (await import('../harness/quick-scrypt.ts')).quickScrypt(load))
@@ -17,10 +17,10 @@ vi.mock('../../src/host/keys/key-file.ts', { spy: true })
 
 const { makeKeyFile, readKeyFile, viewKeyFile } = keyFile
 const passphrase = 'correct horse battery'
-let stand: Stand
+let stand: ShopFixture
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 afterEach(() => {

@@ -15,9 +15,9 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
-import { type Bench, createBench, expectNothing, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, type Till } from '../harness/attacker-program.ts'
 import { instruction, succeed, u32, u64 } from '../harness/message.ts'
-import { deployPuppet, type Puppet } from '../harness/puppet.ts'
+import { deployPuppet, type ScriptedProgram } from '../harness/scripted-program.ts'
 import { newSigner, type World } from '../harness/world.ts'
 
 const lamports = 1_000_000n
@@ -30,7 +30,7 @@ let world: World
 let till: Till
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
-let puppet: Puppet
+let scriptedProgram: ScriptedProgram
 
 beforeAll(async () => {
   bench = await createBench()
@@ -38,7 +38,7 @@ beforeAll(async () => {
   recipient = world.recipient
   till = await bench.open({ token: 'SOL', price: '0.001' })
   thief = await world.person()
-  puppet = await deployPuppet(world)
+  scriptedProgram = await deployPuppet(world)
 })
 afterAll(() => bench.close())
 
@@ -103,7 +103,7 @@ async function stakeAccount(units: bigint) {
 /** An account that the puppet owns, with money in it. */
 async function purse(units: bigint) {
   const account = await newSigner()
-  const programAddress = puppet.address
+  const programAddress = scriptedProgram.address
   const opening = { payer: thief, newAccount: account, lamports: units, space: 0, programAddress }
   await succeed(world, [getCreateAccountInstruction(opening)], thief)
   return account.address
@@ -138,7 +138,7 @@ const ways: Readonly<Record<string, Way>> = {
     ),
   ],
   'T18: a program moves lamports of its own to it': async () => [
-    puppet.act([{ from: await purse(10_000_000n), to: recipient.address, lamports: 5_000_000n }]),
+    scriptedProgram.act([{ from: await purse(10_000_000n), to: recipient.address, lamports: 5_000_000n }]),
   ],
   'T+: lamports are unwrapped to it without closing the account': async () => [
     getUnwrapLamportsInstruction({
@@ -189,13 +189,13 @@ describe('a transfer, in an unusual way', () => {
   })
 
   it('T19: called by another program', async () => {
-    await till.serves(await bench.commit(till, thief, [puppet.act([await sol(lamports)])]))
+    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([await sol(lamports)])]))
   })
 
   it('T+: called by a program that was called by itself', async () => {
-    const nested = puppet.act([puppet.act([puppet.act([await sol(lamports)])])])
+    const nested = scriptedProgram.act([scriptedProgram.act([scriptedProgram.act([await sol(lamports)])])])
     await till.serves(await bench.commit(till, thief, [nested]))
-    const short = puppet.act([puppet.act([puppet.act([await sol(lamports - 1n)])])])
+    const short = scriptedProgram.act([scriptedProgram.act([scriptedProgram.act([await sol(lamports - 1n)])])])
     await expectNothing(till, 'underpaid', await bench.commit(till, thief, [short]))
   })
 

@@ -10,10 +10,10 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress, decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
 import { instruction, land, succeed, u32 } from '../harness/message.ts'
 import { auxiliary, createMint, extensions, mintTo, move } from '../harness/mint.ts'
-import { deployPuppet, type Puppet, withoutHeights } from '../harness/puppet.ts'
+import { deployPuppet, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
 import { eventually } from '../harness/shop.ts'
 import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
 
@@ -83,21 +83,21 @@ describe('a memo that is not the requestId', () => {
   })
 
   it('T+: written into the log by a failed call only', async () => {
-    const puppet = await deployPuppet(world)
+    const scriptedProgram = await deployPuppet(world)
     const account = await auxiliary(payer, payer.address, world.usdc)
     const attempt = await bench.commit(
       till,
       payer,
       // The memo runs; the step after it fails, and everything with it.
-      ({ requestId }) => [transfer, puppet.act([memo(requestId), memo(Uint8Array.of(0xff))]), ...account.open],
+      ({ requestId }) => [transfer, scriptedProgram.act([memo(requestId), memo(Uint8Array.of(0xff))]), ...account.open],
       { bare: true, mayFail: true },
     )
     await expectNothing(till, 'tx_failed', attempt)
   })
 
   it('T+: only in the data of another program', async () => {
-    const puppet = await deployPuppet(world)
-    const plan = ({ requestId }: Challenge) => [instruction(puppet.address, [], bytesOf(requestId))]
+    const scriptedProgram = await deployPuppet(world)
+    const plan = ({ requestId }: Challenge) => [instruction(scriptedProgram.address, [], bytesOf(requestId))]
     await expectNothing(till, 'memo_mismatch', await commit(plan))
   })
 })
@@ -149,12 +149,13 @@ describe('a memo of a program on the way', () => {
   /** Instructions that write the thief's memo, beside the payer's own memo and transfer. */
   type Route = (own: string, stolen: string) => readonly Instruction[] | Promise<readonly Instruction[]>
 
-  let [router, scribe]: Puppet[] = []
+  let [router, scribe]: ScriptedProgram[] = []
   beforeAll(async () => {
     router = await deployPuppet(world)
     scribe = await deployPuppet(world)
   })
-  const act = (puppet: Puppet | undefined, ...steps: readonly Instruction[]) => (puppet as Puppet).act(steps)
+  const act = (scriptedProgram: ScriptedProgram | undefined, ...steps: readonly Instruction[]) =>
+    (scriptedProgram as ScriptedProgram).act(steps)
 
   it.each<[string, Route]>([
     ['a swap route', (own, stolen) => [memo(own), transfer, act(router, memo(stolen))]],

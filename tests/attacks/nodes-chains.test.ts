@@ -6,16 +6,16 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { createFace } from '../harness/face.ts'
+import { createFace } from '../harness/fake-node.ts'
 import { eventually } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, serveNode } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   world = stand.world
 })
 afterAll(() => stand.close())
@@ -24,7 +24,7 @@ describe('another chain', () => {
   it('T73: beside the right one is not a second witness', async () => {
     const elsewhere = await startLocalnet({ slotMs: 20 })
     stand.defer(() => elsewhere.close())
-    const second = await stand.face()
+    const second = await stand.fakeNode()
     const two = await stand.open({ rpc: [world.localnet.rpcUrl, second.url] })
     const proof = await two.buy(stand.payer)
     second.turnTo(elsewhere.rpcUrl)
@@ -39,7 +39,7 @@ describe('another chain', () => {
   it('T73: behind the only address is found out, and free money of that chain opens nothing', async () => {
     const elsewhere = await createWorld()
     stand.defer(() => elsewhere.close())
-    const only = await stand.face()
+    const only = await stand.fakeNode()
     const one = await stand.open({ rpc: only.url })
     const challenge = await one.challenge()
     await elsewhere.localnet.fund(world.recipient.address, { SOL: 1_000_000_000n, USDC: 0n })
@@ -113,7 +113,7 @@ describe('the start', () => {
   })
 
   it('that fails is one attempt and one line of log, however many ask, and is not repeated at once', async () => {
-    const node = await stand.face()
+    const node = await stand.fakeNode()
     let answerAll: () => void = () => {}
     const asked = new Promise<void>((resolve) => {
       answerAll = resolve

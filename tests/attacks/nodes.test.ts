@@ -5,19 +5,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { RefusalCode } from '../../src/core/payment/refusals.ts'
 import type { FaultRule } from '../../src/localnet/index.ts'
-import { type Behaviour, bend } from '../harness/face.ts'
+import { type Behaviour, bend } from '../harness/fake-node.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
 const readMethods = ['getTransaction', 'getGenesisHash']
-let stand: Stand
+let stand: ShopFixture
 let world: World
 /** Reads through one node, and does not wait for what is not there. */
 let shop: Shop
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   world = stand.world
   shop = await stand.open()
 })
@@ -96,8 +96,8 @@ describe('one node', () => {
   })
 
   it('T76: is slow, and two others are not: nobody waits for it', async () => {
-    const slow = await stand.face()
-    const three = await stand.open({ rpc: [slow.url, (await stand.face()).url, world.localnet.rpcUrl] })
+    const slow = await stand.fakeNode()
+    const three = await stand.open({ rpc: [slow.url, (await stand.fakeNode()).url, world.localnet.rpcUrl] })
     const proof = await three.buy(stand.payer)
     slow.behave(async (_question, ask) => {
       await new Promise((resolve) => setTimeout(resolve, 4_000).unref())
@@ -109,7 +109,7 @@ describe('one node', () => {
   })
 
   it('T68: answers in full under a status of failure: it is not believed', async () => {
-    const failing = await stand.face()
+    const failing = await stand.fakeNode()
     const shaken = await stand.open({ rpc: failing.url })
     const proof = await shaken.buy(stand.payer)
     failing.behave(async (_question, ask) => ({ ...(await ask()), status: 500 }))
@@ -119,8 +119,8 @@ describe('one node', () => {
   })
 
   it('T78: sends us elsewhere: it is not followed, not even to an honest node', async () => {
-    const honest = await stand.face()
-    const away = await stand.face()
+    const honest = await stand.fakeNode()
+    const away = await stand.fakeNode()
     const redirected = await stand.open({ rpc: away.url })
     const proof = await redirected.buy(stand.payer)
     for (const status of [301, 302, 307, 308]) {
@@ -133,7 +133,7 @@ describe('one node', () => {
   })
 
   it('T132: sends more than a megabyte: nothing of it is used', async () => {
-    const bloated = await stand.face()
+    const bloated = await stand.fakeNode()
     const flooded = await stand.open({ rpc: bloated.url })
     const proof = await flooded.buy(stand.payer)
     bloated.behave(bend('getTransaction', (result: object) => ({ ...result, more: 'x'.repeat(1_100_000) })))
@@ -143,7 +143,7 @@ describe('one node', () => {
   })
 
   it('T127: has a transaction that cannot be judged: asking for it again and again is limited', async () => {
-    const odd = await stand.face()
+    const odd = await stand.fakeNode()
     const shaken = await stand.open({ rpc: odd.url, service: 'odd' })
     const proof = await shaken.buy(stand.payer)
     odd.behave(
@@ -161,7 +161,7 @@ describe('one node', () => {
   })
 
   it('T140: is named in no log and no answer by its address or its key', async () => {
-    const dead = await stand.face()
+    const dead = await stand.fakeNode()
     dead.behave(() => ({ status: 500, body: 'no' }))
     const keyed = await stand.open({ rpc: [`${dead.url}/?api-key=s3cret`, world.localnet.rpcUrl] })
     const text = await (await keyed.claim(await keyed.buy(stand.payer))).text()
@@ -236,7 +236,7 @@ describe('a lie', () => {
     ['tells another time', bend('getTransaction', (result: Result) => ({ ...result, blockTime: 1_700_000_000 }))],
     ['does not have it (T75)', bend('getTransaction', () => null)],
   ])('T70: one of two nodes %s: disagreement, from either side', async (_name, behaviour) => {
-    const liar = await stand.face()
+    const liar = await stand.fakeNode()
     for (const rpc of [
       [liar.url, world.localnet.rpcUrl],
       [world.localnet.rpcUrl, liar.url],

@@ -10,7 +10,7 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { splTokenProgram } from '../../src/core/money/tokens.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, createMint, move, moveBetween } from '../harness/mint.ts'
 import { newSigner, type World } from '../harness/world.ts'

@@ -10,10 +10,18 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { splTokenProgram } from '../../src/core/money/tokens.ts'
-import { type Attempt, type Bench, createBench, expectNothing, price, signedBy, type Till } from '../harness/heist.ts'
+import {
+  type Attempt,
+  type Bench,
+  createBench,
+  expectNothing,
+  price,
+  signedBy,
+  type Till,
+} from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, move, moveBetween } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/puppet.ts'
+import { deployPuppet } from '../harness/scripted-program.ts'
 import { memo, newSigner, type World } from '../harness/world.ts'
 
 let bench: Bench
@@ -141,24 +149,24 @@ describe('a payer that cannot sign', () => {
   })
 
   it('T+: a smart wallet pays, and only a signer of its own instruction may speak for it', async () => {
-    const puppet = await deployPuppet(world)
+    const scriptedProgram = await deployPuppet(world)
     const owner = await newSigner()
-    await world.localnet.fund(puppet.vault.address, { USDC: 10n * price })
+    await world.localnet.fund(scriptedProgram.vault.address, { USDC: 10n * price })
     const paying = await move(
       world,
       world.usdc,
-      puppet.vault.address,
+      scriptedProgram.vault.address,
       world.recipient.address,
       price,
-      puppet.vault as never,
+      scriptedProgram.vault as never,
     )
     const committed = await bench.commit(
       till,
       payer,
-      ({ requestId }) => [puppet.act([memo(requestId), paying], [owner])],
+      ({ requestId }) => [scriptedProgram.act([memo(requestId), paying], [owner])],
       { accept: 'sig', bare: true },
     )
-    const attempt = { ...committed, payer: puppet.vault }
+    const attempt = { ...committed, payer: scriptedProgram.vault }
     await till.refuses('payer_mismatch', await as(attempt, payer, true))
     await till.serves(await as(attempt, owner, true))
   })
@@ -166,8 +174,8 @@ describe('a payer that cannot sign', () => {
 
 describe('a stranger who signs for a payer', () => {
   it('T+: who can sign for itself, and did, though both were given to the same instruction', async () => {
-    const puppet = await deployPuppet(world)
-    const relayed = puppet.act([await usdc()], [thief])
+    const scriptedProgram = await deployPuppet(world)
+    const relayed = scriptedProgram.act([await usdc()], [thief])
     const attempt = await bench.commit(till, payer, [relayed], { accept: 'sig', feePayer: thief })
     await till.refuses('payer_mismatch', await as(attempt, thief, true))
     await till.serves(await as(attempt, payer))

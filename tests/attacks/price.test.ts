@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { type Bench, createBench, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, type Till } from '../harness/attacker-program.ts'
 
 let bench: Bench
 

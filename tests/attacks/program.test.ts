@@ -2,10 +2,10 @@
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import { getApproveInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/heist.ts'
+import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
-import { deployPuppet, type Puppet, withoutHeights } from '../harness/puppet.ts'
+import { deployPuppet, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
 import { memo, type World } from '../harness/world.ts'
 
 let bench: Bench
@@ -13,7 +13,7 @@ let world: World
 let till: Till
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
-let puppet: Puppet
+let scriptedProgram: ScriptedProgram
 
 beforeAll(async () => {
   bench = await createBench()
@@ -21,65 +21,68 @@ beforeAll(async () => {
   recipient = world.recipient
   till = await bench.open()
   thief = await world.person()
-  puppet = await deployPuppet(world)
-  await world.localnet.fund(puppet.vault.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
+  scriptedProgram = await deployPuppet(world)
+  await world.localnet.fund(scriptedProgram.vault.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
 })
 afterAll(() => bench.close())
 
 const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, recipient.address, units)
 const fromVault = (units: bigint) =>
-  move(world, world.usdc, puppet.vault.address, recipient.address, units, puppet.vault as never)
+  move(world, world.usdc, scriptedProgram.vault.address, recipient.address, units, scriptedProgram.vault as never)
 
 describe('a smart wallet', () => {
   it('T27: pays by a call, with the memo in a call too', async () => {
     const attempt = await bench.commit(
       till,
       thief,
-      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)], [thief])],
+      async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price)], [thief])],
       { bare: true },
     )
     await till.refuses('payer_mismatch', attempt)
-    await till.serves({ ...attempt, payer: puppet.vault })
+    await till.serves({ ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: pays too little by a call', async () => {
     const attempt = await bench.commit(
       till,
       thief,
-      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price - 1n)])],
+      async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price - 1n)])],
       { bare: true },
     )
-    await expectNothing(till, 'underpaid', { ...attempt, payer: puppet.vault })
+    await expectNothing(till, 'underpaid', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: pays by a call, and a node does not tell which program called', async () => {
     const attempt = await bench.commit(
       till,
       thief,
-      async ({ requestId }) => [puppet.act([memo(requestId), await fromVault(price)])],
+      async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price)])],
       { bare: true },
     )
     world.localnet.faults.intercept(withoutHeights)
-    await till.refuses('chain_unavailable', { ...attempt, payer: puppet.vault })
+    await till.refuses('chain_unavailable', { ...attempt, payer: scriptedProgram.vault })
     world.localnet.faults.clear()
-    await till.serves({ ...attempt, payer: puppet.vault })
+    await till.serves({ ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: passes on the order of a wallet that signed', async () => {
-    await till.serves(await bench.commit(till, thief, [puppet.act([await usdc(price)])]))
+    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([await usdc(price)])]))
   })
 })
 
 describe('a program that pays the recipient what is its own', () => {
   it('T164: beside a transfer of one unit by the thief', async () => {
-    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief]), await usdc(1n)])
+    const attempt = await bench.commit(till, thief, [
+      scriptedProgram.act([await fromVault(price)], [thief]),
+      await usdc(1n),
+    ])
     const { body } = await expectNothing(till, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0.000001' })
   })
 
   it('T164: and the thief names the program’s own address as the payer', async () => {
-    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief])])
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+    const attempt = await bench.commit(till, thief, [scriptedProgram.act([await fromVault(price)], [thief])])
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: and the thief wraps it together with the memo into a program of its own', async () => {
@@ -87,10 +90,10 @@ describe('a program that pays the recipient what is its own', () => {
     const attempt = await bench.commit(
       till,
       thief,
-      async ({ requestId }) => [proxy.act([puppet.act([await fromVault(price)], [thief]), memo(requestId)])],
+      async ({ requestId }) => [proxy.act([scriptedProgram.act([await fromVault(price)], [thief]), memo(requestId)])],
       { bare: true },
     )
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: and the memo is written by another call, as deep as the one that pays', async () => {
@@ -99,16 +102,16 @@ describe('a program that pays the recipient what is its own', () => {
       till,
       thief,
       async ({ requestId }) => [
-        proxy.act([scribe.act([memo(requestId)]), puppet.act([await fromVault(price)], [thief])]),
+        proxy.act([scribe.act([memo(requestId)]), scriptedProgram.act([await fromVault(price)], [thief])]),
       ],
       { bare: true },
     )
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: puppet.vault })
+    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: beside a call by which the thief pays half', async () => {
-    const half = puppet.act([await usdc(price / 2n)])
-    const attempt = await bench.commit(till, thief, [half, puppet.act([await fromVault(price)], [thief])])
+    const half = scriptedProgram.act([await usdc(price / 2n)])
+    const attempt = await bench.commit(till, thief, [half, scriptedProgram.act([await fromVault(price)], [thief])])
     const { body } = await expectNothing(till, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0.005' })
   })
@@ -116,7 +119,7 @@ describe('a program that pays the recipient what is its own', () => {
   it('T164: beside lamports of the thief, sent to the recipient’s token account', async () => {
     const account = await world.tokenAccount(recipient.address, world.usdc)
     const lamports = await world.transfer(thief, account, 'SOL', price)
-    const attempt = await bench.commit(till, thief, [puppet.act([await fromVault(price)], [thief]), lamports])
+    const attempt = await bench.commit(till, thief, [scriptedProgram.act([await fromVault(price)], [thief]), lamports])
     await expectNothing(till, 'payer_mismatch', attempt)
   })
 
@@ -128,7 +131,7 @@ describe('a program that pays the recipient what is its own', () => {
     const attempt = await bench.commit(till, thief, [
       await usdc(price),
       back,
-      puppet.act([await fromVault(price)], [thief]),
+      scriptedProgram.act([await fromVault(price)], [thief]),
     ])
     await expectNothing(till, 'underpaid', attempt)
   })
@@ -149,7 +152,7 @@ describe('several token instructions in one', () => {
   })
 
   it('T+: a batch inside a call', async () => {
-    await till.serves(await bench.commit(till, thief, [puppet.act([batch(await usdc(price))])]))
+    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([batch(await usdc(price))])]))
   })
 })
 

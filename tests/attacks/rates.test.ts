@@ -1,12 +1,12 @@
 /** Rates that move, fail and lie: what was quoted holds, and a token that nobody can price is not sold. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 

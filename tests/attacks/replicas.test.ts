@@ -2,19 +2,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Postgres, startPostgres } from '../harness/postgres.mjs'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 
 const secret = `1:${'a'.repeat(32)}`
-let stand: Stand
+let stand: ShopFixture
 let postgres: Postgres
 let replicas: readonly Shop[]
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   postgres = await startPostgres()
   stand.defer(postgres.close)
   const ledger = await postgres.place()
   // Each by a node of its own, so that each is a service of its own.
-  const open = async () => stand.open({ ledger, secret, rpc: (await stand.face()).url, leaseSeconds: 1 })
+  const open = async () => stand.open({ ledger, secret, rpc: (await stand.fakeNode()).url, leaseSeconds: 1 })
   replicas = [await open(), await open(), await open(), await open()]
 })
 afterAll(() => stand.close())

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { adapters, type Serve } from '../harness/adapters.ts'
 import { startPostgres } from '../harness/postgres.mjs'
-import { createStand, type Stand, serveNode } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
 /** Here the handler runs inside the paywall, which catches what it throws. */
@@ -16,11 +16,11 @@ const apiKey = word()
 const password = word()
 const secret = word()
 const handlerKey = word()
-let stand: Stand
+let stand: ShopFixture
 let output = ''
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
 })
 afterAll(() => stand.close())
 afterEach(() => {
@@ -46,11 +46,11 @@ async function tell(answer: Promise<Response>): Promise<string> {
 }
 
 it('T140, T142: a node that fails, proofs that are refused and a handler that throws give nothing away', async () => {
-  const dead = await stand.face()
+  const dead = await stand.fakeNode()
   dead.behave(() => ({ status: 500, body: `https://rpc.example.com/v2/${apiKey} is out of credits` }))
   listen()
   vi.stubEnv('PAYSTILE_SECRET', `1:${secret}`)
-  const other = await stand.face()
+  const other = await stand.fakeNode()
   const served = await serveNext(
     {
       price: 0.01,

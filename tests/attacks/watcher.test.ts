@@ -10,15 +10,15 @@ import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import { move } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/puppet.ts'
+import { deployPuppet } from '../harness/scripted-program.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { createStand, expectRefused, expectServed, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { memo, proofOf, type World } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let world: World
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   world = stand.world
 })
 afterEach(() => world.localnet.faults.clear())
@@ -26,7 +26,7 @@ afterAll(() => stand.close())
 
 let services = 0
 /** A shop with a watcher of its own. */
-async function openWatching(options: Parameters<Stand['open']>[0] = {}): Promise<Shop> {
+async function openWatching(options: Parameters<ShopFixture['open']>[0] = {}): Promise<Shop> {
   services += 1
   const shop = await stand.open({ watch: true, service: `watching-${services}`, waitSeconds: 5, ...options })
   return shop
@@ -119,16 +119,16 @@ describe('while the WebSocket tells', () => {
   })
 
   it('T70, T167: what one node tells is read from two before it opens a door', async () => {
-    const face = await stand.face()
-    const shop = await openWatching({ rpc: [world.localnet.rpcUrl, face.url], waitSeconds: 0 })
+    const fakeNode = await stand.fakeNode()
+    const shop = await openWatching({ rpc: [world.localnet.rpcUrl, fakeNode.url], waitSeconds: 0 })
     const proof = await shop.buy(stand.payer)
     await eventually(
       () => seenBy(shop, txOf(proof)),
       (seen) => seen !== undefined,
     )
-    expect(face.asked).toContain('getTransaction')
+    expect(fakeNode.asked).toContain('getTransaction')
     await expectServed(shop.claim(proof))
-    face.behave(() => ({ status: 500, body: '' }))
+    fakeNode.behave(() => ({ status: 500, body: '' }))
     const alone = await shop.buy(stand.payer)
     await expectRefused(shop.claim(alone), 'chain_unavailable')
   })
@@ -215,9 +215,9 @@ describe('what the watcher has not seen', () => {
 
 describe('while the WebSocket does not tell', () => {
   it('T77: a node without one is read as ever, and what comes is found in its lists', async () => {
-    const face = await stand.face()
-    face.withoutSockets()
-    const shop = await openWatching({ rpc: face.url })
+    const fakeNode = await stand.fakeNode()
+    fakeNode.withoutSockets()
+    const shop = await openWatching({ rpc: fakeNode.url })
     const proof = await shop.buy(stand.payer)
     await expectServed(shop.claim(proof))
     const unclaimed = await shop.buy(stand.payer)

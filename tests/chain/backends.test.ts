@@ -4,7 +4,7 @@ import { readFate } from '../../src/chain/send/send.ts'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { atRandom, type Backends, byMethod, createRandom, placeBackends } from '../harness/backends.ts'
 import { size } from '../harness/length.ts'
-import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
 import { honest } from './world.ts'
 
 let office: Office

@@ -7,7 +7,7 @@ import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, type Extension, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'
-import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
 let office: Office

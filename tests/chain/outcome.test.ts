@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
-import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
 let office: Office

@@ -8,12 +8,12 @@ import { expect } from 'vitest'
 import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Served } from '../harness/adapters.ts'
-import type { Face } from '../harness/face.ts'
+import type { FakeNode } from '../harness/fake-node.ts'
 import { anyAddress, eventually } from '../harness/shop.ts'
-import { type Stand, serveNode } from '../harness/stand.ts'
+import { type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
+import { badKinds, type Kind, type Scene, type Stage, setScene } from './chain-fixture.ts'
+import { type Illness, idle, infect } from './fault-rules.ts'
 import type { Fault } from './faults.ts'
-import { type Illness, idle, infect } from './illness.ts'
-import { badKinds, type Kind, type Scene, type Stage, setScene } from './scene.ts'
 
 /** When and where the fault strikes: the columns of the matrix. */
 export interface Moment {
@@ -33,7 +33,7 @@ export interface Moment {
 }
 
 export interface Theatre {
-  readonly stand: Stand
+  readonly stand: ShopFixture
   readonly stage: Stage
   /** From another replica, whose nodes are well. */
   readonly challenge: () => Promise<Challenge>
@@ -56,7 +56,7 @@ const kinds: readonly Kind[] = ['good', ...badKinds]
 export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): Promise<void> {
   const { stand, stage, challenge, watch } = theatre
   const scene = await setScene(stage, challenge)
-  const nodes = await Promise.all(moment.nodes.map(() => stand.face()))
+  const nodes = await Promise.all(moment.nodes.map(() => stand.fakeNode()))
   const sick = nodes.filter((_node, index) => moment.nodes[index] === 'faulty')
   const illness = infect(sick, fault, scene)
   if (moment.atStart) illness.begin()
@@ -99,7 +99,12 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
   }
 }
 
-function open({ world, log }: Stand, nodes: readonly Face[], { waitSeconds }: Moment, watch: boolean): Promise<Served> {
+function open(
+  { world, log }: ShopFixture,
+  nodes: readonly FakeNode[],
+  { waitSeconds }: Moment,
+  watch: boolean,
+): Promise<Served> {
   const { address: recipient } = world.recipient
   const rpc = nodes.map(({ url }) => url)
   const common = { price: 0.01, token: 'USDC', recipient, network: 'localnet', ledger: 'memory:' } as const
@@ -144,7 +149,7 @@ async function claimOf(served: Served, kind: Kind, scene: Scene): Promise<Sight>
 }
 
 interface Wait {
-  readonly nodes: readonly Face[]
+  readonly nodes: readonly FakeNode[]
   readonly scene: Scene
   readonly illness: Illness
   readonly moment: Moment
@@ -175,7 +180,7 @@ async function claimTooSoon({ nodes, scene, illness, moment, claim }: Wait): Pro
 }
 
 /** A node that is unwell is not asked more for it. */
-function checkModesty(nodes: readonly Face[], { waitSeconds }: Moment, claims: number): void {
+function checkModesty(nodes: readonly FakeNode[], { waitSeconds }: Moment, claims: number): void {
   if (waitSeconds > 0) return
   for (const { asked } of nodes) {
     expect(asked.filter((method) => method === 'getTransaction').length).toBeLessThanOrEqual(2 * claims)

@@ -1,6 +1,6 @@
 /** Everything that a node, or what stands before it, does wrong: the rows of the matrix. */
-import type { Told as Answer, Behaviour, Question } from '../harness/face.ts'
-import type { Scene, Told } from './scene.ts'
+import type { Told as Answer, Behaviour, Question } from '../harness/fake-node.ts'
+import type { Scene, Told } from './chain-fixture.ts'
 
 /** What a fault may know of the cell it is in. */
 export interface Setting {

@@ -5,11 +5,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cells } from '../harness/length.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { isUncontradicted, type Moment, playCell, type Theatre } from './cell.ts'
+import { setStage } from './chain-fixture.ts'
 import { type Fault, lies, outages } from './faults.ts'
-import { setStage } from './scene.ts'
 
 const moments: readonly Moment[] = [
   { title: 'at the first read', nodes: ['faulty'], waitSeconds: 0, paid: 'before' },
@@ -62,12 +62,12 @@ const watched = [
 ]
 
 let theatre: Omit<Theatre, 'watch'>
-let stand: Stand
+let stand: ShopFixture
 let elsewhere: World
 
 beforeAll(async () => {
   // A payment is signed long before it is sent: on a busy machine its block must not expire meanwhile.
-  stand = await createStand({ slotMs: 400 })
+  stand = await createShopFixture({ slotMs: 400 })
   elsewhere = await createWorld({ slotMs: 400 })
   const { challenge } = await stand.open()
   const stage = await setStage(stand.world, elsewhere, stand.payer)

@@ -9,21 +9,21 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientEvent } from '../../src/client/options.ts'
 import { cells } from '../harness/length.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createWorld, type World } from '../harness/world.ts'
+import { type Scene, setScene, setStage } from './chain-fixture.ts'
+import { infect } from './fault-rules.ts'
 import { lies, outages } from './faults.ts'
-import { infect } from './illness.ts'
-import { type Scene, setScene, setStage } from './scene.ts'
 
 const price = 10_000n
 const funds = 1_000_000_000n
-let stand: Stand
+let stand: ShopFixture
 let elsewhere: World
 let scene: Scene
 let shopUrl: string
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   elsewhere = await createWorld()
   // The other chain is older, so that whatever expires soon here has long expired there.
   elsewhere.localnet.advance(0, 2_000)
@@ -45,7 +45,7 @@ const rows = [
 
 describe('a node of the service', () => {
   it.concurrent.each(cells(rows, 3))('%s, and gets well while the payer tries', async (_title, fault, states) => {
-    const nodes = await Promise.all(states.map(() => stand.face()))
+    const nodes = await Promise.all(states.map(() => stand.fakeNode()))
     const { url } = await stand.open({ rpc: nodes.map((node) => node.url) })
     const illness = infect(nodes.slice(0, 1), fault, scene)
     illness.begin()
@@ -80,7 +80,7 @@ const spoilt = [
 
 describe('a node of the payer', () => {
   it.concurrent.each(cells(spoilt, 4))('%s', async (_title, fault, states, begin, questions) => {
-    const nodes = await Promise.all(states.map(() => stand.face()))
+    const nodes = await Promise.all(states.map(() => stand.fakeNode()))
     const illness = infect(nodes.slice(0, 1), fault, scene, questions)
     const payer = await stand.world.person()
     const { codes } = await buy(

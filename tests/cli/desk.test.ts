@@ -6,7 +6,7 @@ import { openDesk } from '../../src/cli/operator/desk.ts'
 import { genesisHashes, knownMints } from '../../src/core/money/tokens.ts'
 import { localnetDirectory } from '../../src/host/home.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
-import { createFace } from '../harness/face.ts'
+import { createFace } from '../harness/fake-node.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { errorOf, finished, start } from './command.ts'
@@ -108,14 +108,21 @@ describe('is refused', () => {
       code: 2,
       message: 'The desk trades test money only; use --network devnet or localnet.',
     })
-    const face = await createFace(world.localnet.rpcUrl)
-    onTestFinished(() => face.close())
-    face.behave(({ id, method }, ask) => {
+    const fakeNode = await createFace(world.localnet.rpcUrl)
+    onTestFinished(() => fakeNode.close())
+    fakeNode.behave(({ id, method }, ask) => {
       if (method !== 'getGenesisHash') return ask()
       return { body: JSON.stringify({ jsonrpc: '2.0', id, result: genesisHashes.mainnet }) }
     })
     for (const network of ['localnet', 'devnet']) {
-      const { code, message } = await run('--network', network, '--rpc', face.url, '--key', join(directory, 'x.json'))
+      const { code, message } = await run(
+        '--network',
+        network,
+        '--rpc',
+        fakeNode.url,
+        '--key',
+        join(directory, 'x.json'),
+      )
       expect([code, message]).toEqual([2, expect.stringContaining('speaks for another chain')])
     }
   })

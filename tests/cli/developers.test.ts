@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { requestOf, sendResponse } from '../../src/adapters/routes.ts'
 import { createSites } from '../../src/api/auth/origins.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
-import { type Host, openHost, setUpDevelopers } from '../api/developer-stage.ts'
+import { type Host, openHost, setUpDevelopers } from '../api/developer-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { runHere } from './in-process.ts'
 

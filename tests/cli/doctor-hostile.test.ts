@@ -16,7 +16,7 @@ import {
   troubles,
   useClinic,
   write,
-} from './clinic.ts'
+} from './doctor-fixture.ts'
 
 useClinic()
 

@@ -19,7 +19,7 @@ import {
   useClinic,
   world,
   write,
-} from './clinic.ts'
+} from './doctor-fixture.ts'
 
 useClinic()
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { createWallet } from '../../src/chain/keys/keypair.ts'
 import { makeKeyFile, withKeyFile } from '../../src/host/keys/key-file.ts'
 import { newSigner } from '../harness/world.ts'
-import { directory, examine, settings, trouble, troubles, useClinic, world, write } from './clinic.ts'
+import { directory, examine, settings, trouble, troubles, useClinic, world, write } from './doctor-fixture.ts'
 
 useClinic()
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDesk } from '../../src/cli/operator/desk.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
-import { quiet } from '../venues/scene.ts'
+import { quiet } from '../venues/venue-fixture.ts'
 import {
   directory,
   examine,
@@ -17,7 +17,7 @@ import {
   useClinic,
   world,
   write,
-} from './clinic.ts'
+} from './doctor-fixture.ts'
 
 useClinic()
 

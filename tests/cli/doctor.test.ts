@@ -10,7 +10,7 @@ import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { createIdentity } from '../../src/host/keys/ed25519.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/paywall/config/config.ts'
-import { bend, createFace, type Told, timeOff } from '../harness/face.ts'
+import { bend, createFace, type Told, timeOff } from '../harness/fake-node.ts'
 import { newSigner } from '../harness/world.ts'
 import {
   beginAnew,
@@ -34,7 +34,7 @@ import {
   useClinic,
   world,
   write,
-} from './clinic.ts'
+} from './doctor-fixture.ts'
 
 useClinic()
 

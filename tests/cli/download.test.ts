@@ -7,7 +7,7 @@ import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import { announceLocalnet } from '../../src/host/home.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { createDesk, type Desk } from '../client/desk.ts'
+import { createDesk, type Desk } from '../client/client-fixture.ts'
 import { createVolume, openLine, serveVolume, type Volume } from '../client/library.ts'
 import { errorOf, finished, root, start } from './command.ts'
 import { paystile } from './in-process.ts'

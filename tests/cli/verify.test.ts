@@ -2,17 +2,17 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { errorOf } from './command.ts'
 import { paystileIn } from './in-process.ts'
 
 const secret = `1:${'0123456789abcdef'.repeat(2)}`
-let stand: Stand
+let stand: ShopFixture
 let folder: string
 let payment: readonly [tx: string, requestId: string]
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   folder = join(stand.directory, 'service')
   mkdirSync(folder)
   const ledger = join(folder, 'payments.sqlite')

@@ -6,7 +6,7 @@ import { openPaywall } from '../../src/compose/paywall.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { openTrade, quiet, type Trade } from '../venues/scene.ts'
+import { openTrade, quiet, type Trade } from '../venues/venue-fixture.ts'
 import { errorOf, finished, paystileIn, root, start } from './command.ts'
 
 const home = useTemporaryHome()

@@ -14,8 +14,8 @@ import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Handler } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
-import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
+import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 import { createVolume, readToTheEnd, serveVolume, type Volume } from './library.ts'
 
 let desk: Desk

@@ -11,7 +11,7 @@ import { openFileJournal } from '../../src/client/journal/file.ts'
 import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import { createNodes } from '../../src/client/nodes.ts'
 import { processName } from '../../src/host/alive.ts'
-import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 
 let desk: Desk
 beforeAll(async () => {

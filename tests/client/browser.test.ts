@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { type Chromium, launchChromium } from '../harness/chromium.ts'
 import type { Shop } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
-import { createDesk, type Desk } from './desk.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
+import { createDesk, type Desk } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

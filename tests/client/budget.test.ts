@@ -5,7 +5,7 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk, expectError } from './desk.ts'
+import { createDesk, type Desk, expectError } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, type World } from '../harness/world.ts'
-import { buy, createDesk, type Desk, expectError } from './desk.ts'
+import { buy, createDesk, type Desk, expectError } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop
@@ -40,7 +40,7 @@ it('T159: says nothing about a payment on the first one, which is neither given 
 })
 
 it('is paid through when a challenge names its chain, though another ran at that address before', async () => {
-  const node = await desk.face()
+  const node = await desk.fakeNode()
   const options = desk.options({ rpc: node.url })
   expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
   const other = await openShop(elsewhere, serveNode, () => ({ body: 'elsewhere' }), { waitSeconds: 5, log: desk.log })

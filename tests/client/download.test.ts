@@ -20,7 +20,7 @@ import { openFileJournal } from '../../src/client/journal/file.ts'
 import { processName } from '../../src/host/alive.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk, expectError } from './desk.ts'
+import { createDesk, type Desk, expectError } from './client-fixture.ts'
 import { answer, createVolume, type Line, noise, openLine, readToTheEnd, serveVolume, type Volume } from './library.ts'
 
 const megabyte = 1_000_000

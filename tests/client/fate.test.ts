@@ -5,7 +5,7 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { placeBackends } from '../harness/backends.ts'
 import type { Shop } from '../harness/shop.ts'
-import { buy, createDesk, type Desk, expectError } from './desk.ts'
+import { buy, createDesk, type Desk, expectError } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

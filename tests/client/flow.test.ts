@@ -11,7 +11,7 @@ import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
 import { newSigner } from '../harness/world.ts'
-import { buy, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { buy, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 
 const serveExpress = adapters.find(([name]) => name === 'Express 5')?.[1] as Serve
 let desk: Desk

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, connect as openTcp, 
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { parseRange } from '../../src/core/encoding/content-range.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
-import type { Desk } from './desk.ts'
+import type { Desk } from './client-fixture.ts'
 
 export interface Volume {
   bytes: Buffer

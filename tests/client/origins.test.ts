@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import type { Shop } from '../harness/shop.ts'
-import { challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

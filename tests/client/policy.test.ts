@@ -8,7 +8,7 @@ import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { knownMints, type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 
 let desk: Desk
 /** Answers every request with this challenge, and remembers the proofs it is shown. */

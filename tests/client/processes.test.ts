@@ -7,10 +7,10 @@ import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
-import type { Face } from '../harness/face.ts'
+import type { FakeNode } from '../harness/fake-node.ts'
 import { cells } from '../harness/length.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk } from './desk.ts'
+import { createDesk, type Desk } from './client-fixture.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('./agent.mjs', import.meta.url))
@@ -97,8 +97,8 @@ function start(order: Readonly<Record<string, unknown>> = {}): Agent {
 }
 
 /** A node that stops answering when it is sent a payment: before it has passed it on, or after. */
-async function stuckNode(passesOn: boolean): Promise<{ node: Face; stuck: Promise<void> }> {
-  const node = await desk.face()
+async function stuckNode(passesOn: boolean): Promise<{ node: FakeNode; stuck: Promise<void> }> {
+  const node = await desk.fakeNode()
   const stuck = new Promise<void>((resolve) => {
     node.behave(async (question, ask) => {
       if (question.method !== 'sendTransaction') return ask()

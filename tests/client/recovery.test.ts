@@ -7,8 +7,8 @@ import { openFileJournal } from '../../src/client/journal/file.ts'
 import type { Journal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Shop } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
-import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './desk.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
+import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

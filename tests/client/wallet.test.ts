@@ -21,7 +21,7 @@ import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
 import type { Shop } from '../harness/shop.ts'
 import { newSigner } from '../harness/world.ts'
-import { createDesk, type Desk } from './desk.ts'
+import { createDesk, type Desk } from './client-fixture.ts'
 
 let desk: Desk
 let shop: Shop

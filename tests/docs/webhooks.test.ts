@@ -9,7 +9,7 @@ import { captureColumns } from '../../src/api/analytics/format.ts'
 import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
-import { createReceiver } from '../harness/notices.ts'
+import { createReceiver } from '../harness/events.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(root, 'docs/webhooks.md'), 'utf8')

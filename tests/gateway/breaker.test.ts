@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene, type Upstream } from './scene.ts'
+import { createScene, type Gate, type Scene, type Upstream } from './gateway-fixture.ts'
 
 let scene: Scene
 beforeAll(async () => {

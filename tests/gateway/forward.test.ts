@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { ask, sendRaw } from '../harness/raw.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { txOf } from '../harness/stand.ts'
-import { createScene, type Gate, type Scene } from './scene.ts'
+import { txOf } from '../harness/shop-fixture.ts'
+import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
 
 let scene: Scene
 let gate: Gate

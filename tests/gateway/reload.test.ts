@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { planFor } from '../../src/gateway/config/plan.ts'
 import { codeOf } from '../harness/shop.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
-import { createScene, type Gate, type Scene } from './scene.ts'
+import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
 
 let scene: Scene
 beforeAll(async () => {

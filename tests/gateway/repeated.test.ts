@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
 import { codeOf } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene } from './scene.ts'
+import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
 
 const refused = '400 parameter_repeated'
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene } from './scene.ts'
+import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
 
 let scene: Scene
 let gate: Gate

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
-import { createScene, type Scene } from './scene.ts'
+import { createScene, type Scene } from './gateway-fixture.ts'
 
 let scene: Scene
 beforeAll(async () => {

@@ -7,8 +7,8 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { ask, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
-import { txOf } from '../harness/stand.ts'
-import { createScene, type Gate, type Scene } from './scene.ts'
+import { txOf } from '../harness/shop-fixture.ts'
+import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
 
 let scene: Scene
 let gate: Gate

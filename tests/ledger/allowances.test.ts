@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import { size } from '../harness/length.ts'
 import type { Deed, Goods } from './stand.ts'
-import { createStand, deeds, mishaps } from './stand.ts'
+import { createShopFixture, deeds, mishaps } from './stand.ts'
 
 const busy = ['open', 'open', 'open', 'send', 'send', 'send', 'advance', 'advance', 'abort'] as const
 const numbers = [fc.nat(4), fc.integer({ min: 1, max: 12 }), fc.nat(23)] as const
@@ -40,7 +40,7 @@ describe.each([
   it(`T113, T117: ${promise}, whatever is sent, broken off, tried again and done at once`, async () => {
     await fc.assert(
       fc.asyncProperty(goods(unit, most), historyOf(calm), async (goods, history) => {
-        const stand = createStand(goods)
+        const stand = createShopFixture(goods)
         await stand.play(history)
         equal(stand.lost(), 0)
       }),
@@ -57,7 +57,7 @@ describe.each([
     let lost = 0
     await fc.assert(
       fc.asyncProperty(goods(unit, most), historyOf(rough), async (goods, history) => {
-        const stand = createStand(goods)
+        const stand = createShopFixture(goods)
         await stand.play(history)
         lost += stand.lost()
       }),

@@ -10,7 +10,7 @@ import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.t
 import type { Books, PayerSum, Problem, Sum } from '../../src/core/ports/reports.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
-import { bytes, dispatchesOf } from './dues.ts'
+import { bytes, dispatchesOf } from './payables-fixture.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, leaseMs, startOfTests } from './payments.ts'
 import { stores } from './stores.ts'

@@ -1,7 +1,7 @@
 /** What every store adds up: sums, endpoints, series, usage. */
 import { describe, expect, it } from 'vitest'
 import type { Books } from '../../src/core/ports/reports.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -1,7 +1,7 @@
 /** What every ledger promises, whatever keeps it, of bytes that are used while they are held. */
 import { describe, expect, it } from 'vitest'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
-import { granted, useDesk } from './desk.ts'
+import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

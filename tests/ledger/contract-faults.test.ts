@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Ledger, PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
 import type { PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
-import { granted, useDesk } from './desk.ts'
+import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -1,7 +1,7 @@
 /** What every ledger promises, whatever keeps it: registration, and the grants of one request. */
 import { describe, expect, it } from 'vitest'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
-import { granted, useDesk } from './desk.ts'
+import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

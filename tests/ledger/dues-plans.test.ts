@@ -3,10 +3,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
-import { createPostgresDispatches } from '../../src/ledger/postgres/dispatches.ts'
+import { createPostgresDispatches } from '../../src/ledger/postgres/outgoing-transactions.ts'
 import { createPostgresRewards } from '../../src/ledger/postgres/rewards.ts'
 import { postgresServer } from '../harness/database.ts'
-import { accrualOf, accrue, partner, planOf } from './dues.ts'
+import { accrualOf, accrue, partner, planOf } from './payables-fixture.ts'
 import { createTestClock, identity } from './payments.ts'
 
 it('PostgreSQL looks through no whole table for what is owed and what goes out', async () => {

@@ -7,6 +7,8 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { PayeeName } from '../../src/core/payouts/ports/rewards.ts'
 import { formatRefund } from '../../src/core/payouts/refunds.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
+import type { Kept, Place } from './old-schemas.ts'
+import { places } from './old-schemas.ts'
 import {
   accrualOf,
   accrue,
@@ -18,9 +20,7 @@ import {
   plannedBy,
   planOf,
   rewardsOf,
-} from './dues.ts'
-import type { Kept, Place } from './old-places.ts'
-import { places } from './old-places.ts'
+} from './payables-fixture.ts'
 import { againOf, createPayment, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
 
 const both = { 'partner:partner-wallet': 100n, 'developer:developer-wallet': 40n }

@@ -1,7 +1,7 @@
 /** What every store writes down beside the payments: what was seen on chain, up to where, and what the chain took back. */
 import { describe, expect, it } from 'vitest'
 import type { Sighting } from '../../src/core/ports/journal.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, createSighting, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -9,10 +9,10 @@ import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.t
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { size } from '../harness/length.ts'
+import { createWitness } from './history-checker.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, identity } from './payments.ts'
 import { createFolder } from './stores.ts'
-import { createWitness } from './witness.ts'
 
 type Step =
   | {

@@ -1,8 +1,8 @@
 /** Who paid, in every store: sums of whole days, ranked by what they paid or by when they last did. */
 import { describe, expect, it } from 'vitest'
 import type { PayerQuery } from '../../src/core/ports/reports.ts'
-import { useDesk } from './desk.ts'
-import { places } from './old-places.ts'
+import { useDesk } from './grants-fixture.ts'
+import { places } from './old-schemas.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -5,8 +5,8 @@ import { paymentListStatuses } from '../../src/core/payment/history.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
-import { accrualOf, planOf } from './dues.ts'
 import { newPath } from './files.ts'
+import { accrualOf, planOf } from './payables-fixture.ts'
 import { createPayment, createTestClock, startOfTests, takeOf } from './payments.ts'
 
 const hourMs = 3_600_000

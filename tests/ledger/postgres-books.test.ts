@@ -6,8 +6,8 @@ import { type Database, openDatabase } from '../../src/ledger/postgres/database.
 import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
 import { createRows } from '../../src/ledger/postgres/rows.ts'
 import { postgresServer } from '../harness/database.ts'
-import { granted } from './desk.ts'
-import { bytes, dispatchesOf, plannedBy, planOf } from './dues.ts'
+import { granted } from './grants-fixture.ts'
+import { bytes, dispatchesOf, plannedBy, planOf } from './payables-fixture.ts'
 import { createPayment, createSighting, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
 
 async function newPlace() {

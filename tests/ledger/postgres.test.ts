@@ -9,7 +9,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
 import { createRows } from '../../src/ledger/postgres/rows.ts'
 import { postgresServer } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.mjs'
-import { granted } from './desk.ts'
+import { granted } from './grants-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
 
 async function newPlace(): Promise<string> {

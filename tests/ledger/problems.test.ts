@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ProblemKind, ProblemQuery } from '../../src/core/ports/reports.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, createSighting, leaseMs, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

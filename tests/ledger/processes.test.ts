@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open.ts'
 import { size } from '../harness/length.ts'
 import { type Postgres, startPostgres } from '../harness/postgres.mjs'
-import { granted } from './desk.ts'
+import { granted } from './grants-fixture.ts'
 import { createPayment, createTestClock, identity, takeOf } from './payments.ts'
 import { createFolder } from './stores.ts'
 

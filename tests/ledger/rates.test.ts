@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { RateTable } from '../../src/core/money/rates.ts'
 import { ratesKeptMs } from '../../src/core/ports/journal.ts'
-import { useDesk } from './desk.ts'
-import { places } from './old-places.ts'
+import { useDesk } from './grants-fixture.ts'
+import { places } from './old-schemas.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { OutgoingTransaction, PlannedTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
-import { useDesk } from './desk.ts'
-import { bytes, dispatchesOf, plannedBy, planOf } from './dues.ts'
+import { useDesk } from './grants-fixture.ts'
+import { bytes, dispatchesOf, plannedBy, planOf } from './payables-fixture.ts'
 import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import type { Allowance } from '../../src/core/payment/allowance.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { steps } from '../../src/ledger/sqlite/migrations.ts'
-import { granted } from './desk.ts'
 import { newPath, open } from './files.ts'
-import type { Kept } from './old-places.ts'
-import { places } from './old-places.ts'
+import { granted } from './grants-fixture.ts'
+import type { Kept } from './old-schemas.ts'
+import { places } from './old-schemas.ts'
 import { againOf, createPayment, leaseMs, startOfTests, takeOf } from './payments.ts'
 
 const payment = (unit: Allowance['unit'], amount: bigint) => createPayment({ allowance: { unit, amount } })

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Accrual } from '../../src/core/payouts/ports/rewards.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
-import { useDesk } from './desk.ts'
-import { accrualOf, accrue, developer, lineOf, partner, planOf, rates, rewardsOf } from './dues.ts'
+import { useDesk } from './grants-fixture.ts'
+import { accrualOf, accrue, developer, lineOf, partner, planOf, rates, rewardsOf } from './payables-fixture.ts'
 import { againOf, createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

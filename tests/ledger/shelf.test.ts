@@ -1,8 +1,8 @@
 /** Text under a name, for a while: the same over every store, and for every server on one. */
 import { describe, expect, it } from 'vitest'
 import type { KeyValueStore } from '../../src/core/ports/kv.ts'
-import { useDesk } from './desk.ts'
-import { places } from './old-places.ts'
+import { useDesk } from './grants-fixture.ts'
+import { places } from './old-schemas.ts'
 import { startOfTests } from './payments.ts'
 import { stores } from './stores.ts'
 

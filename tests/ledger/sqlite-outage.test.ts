@@ -6,8 +6,8 @@ import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
-import { granted } from './desk.ts'
 import { clock, newPath, open } from './files.ts'
+import { granted } from './grants-fixture.ts'
 import { createPayment, identity, takeOf } from './payments.ts'
 
 describe('an outage', () => {

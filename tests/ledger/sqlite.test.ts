@@ -10,8 +10,8 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger, openSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { checkDurability } from '../../src/ledger/sqlite/migrations.ts'
-import { granted } from './desk.ts'
 import { clock, newPath, open } from './files.ts'
+import { granted } from './grants-fixture.ts'
 import { againOf, createPayment, identity, leaseMs, takeOf } from './payments.ts'
 
 function runSql(path: string, sql: string): void {

@@ -45,7 +45,7 @@ interface Stream {
 const leaseMs = 100
 const [mostSends, mostFree] = [3, 20]
 
-export function createStand({ unit, amount, scale }: Goods) {
+export function createShopFixture({ unit, amount, scale }: Goods) {
   const clock = createTestClock()
   const ledger = createMemoryLedger({ clock })
   const payment = createPayment({ allowance: { unit, amount: BigInt(amount) } })

@@ -1,7 +1,7 @@
 /** The rules by which payments were shared out, and who was verified for a host when. The same in every store. */
 import { describe, expect, it } from 'vitest'
-import { useDesk } from './desk.ts'
-import { rewardsOf } from './dues.ts'
+import { useDesk } from './grants-fixture.ts'
+import { rewardsOf } from './payables-fixture.ts'
 import { stores } from './stores.ts'
 
 describe.each(stores)('the %s ledger', (_name, open) => {

@@ -1,17 +1,17 @@
 /** What a collector of traces gets to see of a sale, and that nobody pays for it where there is none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTrace } from '../../src/host/trace.ts'
-import { createScene, type Gate, type Scene } from '../gateway/scene.ts'
+import { createScene, type Gate, type Scene } from '../gateway/gateway-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { type Collector, installCollector } from '../harness/tracer.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let shop: Shop
 let collector: Collector | undefined
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   shop = await stand.open()
 })
 afterEach(() => {

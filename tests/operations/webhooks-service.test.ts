@@ -9,15 +9,15 @@ import { readRoutesConfig } from '../../src/api/options.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
 import { readYaml } from '../../src/gateway/config/file.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
-import { createReceiver, type Receiver } from '../harness/notices.ts'
-import { createStand, type Stand, txOf } from '../harness/stand.ts'
+import { createReceiver, type Receiver } from '../harness/events.ts'
+import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-let stand: Stand
+let stand: ShopFixture
 let receiver: Receiver
 
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   receiver = await createReceiver()
 })
 afterAll(async () => {

@@ -10,7 +10,7 @@ import type { Webhook } from '../../src/core/service/webhooks.ts'
 import { nameWebhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks, type WebhooksParts, type WebhooksWorker } from '../../src/workers/webhooks.ts'
-import { createDesk, createReceiver, type Desk, type Receiver } from '../harness/notices.ts'
+import { createDesk, createReceiver, type Desk, type Receiver } from '../harness/events.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const older = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'

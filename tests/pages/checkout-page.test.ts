@@ -4,11 +4,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout/messages.ts'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
 import { cells, nextThemes } from '../harness/length.ts'
-import { heading, hurry, offered } from './checkout-eyes.ts'
-import { factsOf, openStage, recipient, requestId, type Stage, signature as tx, viewOf } from './stage.ts'
+import {
+  type CheckoutFixture,
+  factsOf,
+  openCheckout,
+  recipient,
+  requestId,
+  signature as tx,
+  viewOf,
+} from './checkout-fixture.ts'
+import { heading, hurry, offered } from './checkout-readers.ts'
 
 let browser: Browser
-let stage: Stage
+let stage: CheckoutFixture
 let tab: Tab
 let page: Page
 beforeAll(async () => {
@@ -16,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 beforeEach(async () => {
-  stage = await openStage()
+  stage = await openCheckout()
   tab = await browser.page({ permissions: ['clipboard-read', 'clipboard-write'] })
   page = tab.page
 })

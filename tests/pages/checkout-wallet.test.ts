@@ -3,12 +3,12 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
 import { nextThemes } from '../harness/length.ts'
-import { approve, asked, heading, hurry, offered } from './checkout-eyes.ts'
+import { type CheckoutFixture, factsOf, openCheckout, requestId, signature as tx } from './checkout-fixture.ts'
+import { approve, asked, heading, hurry, offered } from './checkout-readers.ts'
 import { type FakeWallet, installWallet } from './fake-wallet.ts'
-import { factsOf, openStage, requestId, type Stage, signature as tx } from './stage.ts'
 
 let browser: Browser
-let stage: Stage
+let stage: CheckoutFixture
 let tab: Tab
 let page: Page
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 beforeEach(async () => {
-  stage = await openStage()
+  stage = await openCheckout()
   tab = await browser.page()
   page = tab.page
 })

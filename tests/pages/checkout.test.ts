@@ -13,8 +13,8 @@ import { openBrowser } from '../harness/browser.ts'
 import { payFromPhone } from '../harness/purchase.ts'
 import type { Shop } from '../harness/shop.ts'
 import { eventually } from '../harness/shop.ts'
-import type { Stand } from '../harness/stand.ts'
-import { createStand, serveNode } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
+import { createShopFixture, serveNode } from '../harness/shop-fixture.ts'
 import { createVisitor } from '../harness/visitor.ts'
 import type { RealWallet } from './real-wallet.ts'
 import { installRealWallet } from './real-wallet.ts'
@@ -32,11 +32,11 @@ const contents: Readonly<Record<string, Content>> = {
 }
 const handler: Handler = (target) => contents[target] ?? { status: 404 }
 
-let stand: Stand
+let stand: ShopFixture
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   browser = await openBrowser()
   shop = await stand.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
 }, 60_000)

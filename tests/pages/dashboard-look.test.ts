@@ -5,17 +5,17 @@ import { cells, nextThemes } from '../harness/length.ts'
 import { newSigner } from '../harness/world.ts'
 import { contractAnswers } from './contract.ts'
 import { wallet } from './contract-outgoing.ts'
-import { type Counter, openCounter, screens } from './counter.ts'
-import type { Stall } from './stall.ts'
+import { type DashboardFixture, openDashboard, screens } from './dashboard-fixture.ts'
+import type { DashboardService } from './shop-fixture.ts'
 import { lendKeys, walletScript } from './wallet.ts'
 
-let counter: Counter
+let dashboard: DashboardFixture
 beforeAll(async () => {
-  counter = await openCounter()
+  dashboard = await openDashboard()
 })
-afterAll(() => counter?.close())
+afterAll(() => dashboard?.close())
 afterEach(async () => {
-  expect(await counter.leave()).toEqual([])
+  expect(await dashboard.leave()).toEqual([])
 })
 
 const phone = { viewport: { width: 360, height: 740 } }
@@ -31,7 +31,7 @@ const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
 
 describe('the look', () => {
   it('is dark or light as chosen, also after a reload', async () => {
-    const { page } = await counter.visit('/payments')
+    const { page } = await dashboard.visit('/payments')
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await ground()
     await page.locator('summary', { hasText: 'Settings' }).click()
@@ -47,10 +47,10 @@ describe('the look', () => {
   })
 
   it('fits a phone: nothing is wider than the window', async () => {
-    const { page } = await counter.visit('/sign-in', phone)
+    const { page } = await dashboard.visit('/sign-in', phone)
     await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
     for (const screen of cells([...screens, ...drawers], 2)) {
-      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()
@@ -68,11 +68,11 @@ describe('the look', () => {
   })
 
   it('has no fault that axe-core knows, on any screen', async () => {
-    const viewer = await counter.visit('/sign-in')
+    const viewer = await dashboard.visit('/sign-in')
     const { page } = viewer
     await contractAnswers(page)
     for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 2, 1)) {
-      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()
@@ -89,13 +89,13 @@ describe('the look', () => {
 describe('signing in', () => {
   it('is asked for, done with a wallet, refused to a stranger, and ended', async () => {
     const stranger = await newSigner()
-    const people = { Stranger: stranger, Owner: counter.stall.owner }
+    const people = { Stranger: stranger, Owner: dashboard.service.owner }
     const script = walletScript({
       Stranger: stranger.address,
-      Owner: counter.stall.owner.address,
-      Shy: counter.stall.owner.address,
+      Owner: dashboard.service.owner.address,
+      Shy: dashboard.service.owner.address,
     })
-    const viewer = await counter.visit('/payments', { ...abroad, script })
+    const viewer = await dashboard.visit('/payments', { ...abroad, script })
     viewer.forgive(/status of 40[13]/)
     const { page } = viewer
     await lendKeys(page, people)
@@ -121,33 +121,35 @@ describe('signing in', () => {
   })
 
   it('shows no text to a wallet that would sign it in elsewhere', async () => {
-    const script = walletScript({ Owner: counter.stall.owner.address })
-    const viewer = await counter.visit('/sign-in', { script })
+    const script = walletScript({ Owner: dashboard.service.owner.address })
+    const viewer = await dashboard.visit('/sign-in', { script })
     const { page } = viewer
     await page.route('**/sign-in/nonce', async (route) => {
       const { message } = (await (await route.fetch()).json()) as { message: string }
-      return route.fulfill({ json: { message: message.replaceAll(new URL(counter.stall.url).host, 'bank.example') } })
+      return route.fulfill({
+        json: { message: message.replaceAll(new URL(dashboard.service.url).host, 'bank.example') },
+      })
     })
     await page.getByRole('button', { name: 'Sign in with Owner' }).click()
     await page.getByRole('alert').getByText('for another site').waitFor()
   })
 
   it('works without a wallet in the browser: the text is signed elsewhere', async () => {
-    const viewer = await counter.visit('', abroad)
+    const viewer = await dashboard.visit('', abroad)
     viewer.forgive(/status of 401/)
     const { page } = viewer
     await page.getByText('No wallet was found in this browser.').waitFor()
     await page.getByRole('button', { name: 'Get the text to sign' }).click()
     const command = await page.locator('.command code').textContent()
     const message = /'([^']*)'$/.exec(command ?? '')?.[1] ?? ''
-    expect(message).toContain(counter.stall.owner.address)
-    const signature = Buffer.from(await signText(counter.stall, message)).toString('base64')
+    expect(message).toContain(dashboard.service.owner.address)
+    const signature = Buffer.from(await signText(dashboard.service, message)).toString('base64')
     await page.getByLabel('Signature').fill(signature)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('heading', { name: 'Home' }).waitFor()
   })
 })
 
-async function signText({ owner }: Stall, text: string): Promise<Uint8Array> {
+async function signText({ owner }: DashboardService, text: string): Promise<Uint8Array> {
   return signBytes(owner.keyPair.privateKey, new TextEncoder().encode(text))
 }

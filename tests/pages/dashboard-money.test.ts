@@ -9,11 +9,11 @@ import * as answers from '../../src/api/rewards/answers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import type { Viewer } from '../harness/gallery.ts'
-import type { Stand } from '../harness/stand.ts'
+import type { Viewer } from '../harness/browser-pages.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { contractAnswers } from './contract.ts'
 import { outgoingAnswers, refundAnswer, rewardsAnswer } from './contract-outgoing.ts'
-import { type Counter, openCounter } from './counter.ts'
+import { type DashboardFixture, openDashboard } from './dashboard-fixture.ts'
 
 /** 64 bytes: the seed, and the public key behind it. */
 function newKey(): Uint8Array {
@@ -26,7 +26,7 @@ const [payoutKey, refundKey] = [newKey(), newKey()]
 const partner = addressOf(newKey())
 const treasury = addressOf(newKey())
 
-async function moneyOut({ world }: Stand) {
+async function moneyOut({ world }: ShopFixture) {
   const { localnet, recipient } = world
   await localnet.fund(addressOf(payoutKey), { SOL: 10n ** 9n, NATIVE: 10n ** 13n })
   await localnet.fund(addressOf(refundKey), { SOL: 10n ** 9n, USDC: 10n ** 9n })
@@ -47,13 +47,13 @@ async function moneyOut({ world }: Stand) {
   }
 }
 
-let counter: Counter
+let dashboard: DashboardFixture
 beforeAll(async () => {
-  counter = await openCounter({ routes: moneyOut, watch: true, prices: { '/api/report': '100' } })
+  dashboard = await openDashboard({ routes: moneyOut, watch: true, prices: { '/api/report': '100' } })
 })
-afterAll(() => counter?.close())
+afterAll(() => dashboard?.close())
 afterEach(async () => {
-  expect(await counter.leave()).toEqual([])
+  expect(await dashboard.leave()).toEqual([])
 })
 
 /** As a service with some history would answer; `more` in the place of some of it. */
@@ -62,7 +62,7 @@ async function visitHistory(path: string, more: Readonly<Record<string, unknown>
 }
 
 async function viewHistory(path: string, more: Readonly<Record<string, unknown>> = {}): Promise<Viewer> {
-  const viewer = await counter.visit('/sign-in')
+  const viewer = await dashboard.visit('/sign-in')
   // What a test answers with trouble, or not at all.
   viewer.forgive(/status of 409|ERR_FAILED/)
   const { page } = viewer
@@ -73,7 +73,7 @@ async function viewHistory(path: string, more: Readonly<Record<string, unknown>>
       (route) => route.fulfill({ json }),
     )
   }
-  await page.goto(`${counter.stall.url}/dashboard${path}`)
+  await page.goto(`${dashboard.service.url}/dashboard${path}`)
   return viewer
 }
 const now = () => new Date().toISOString()
@@ -167,7 +167,7 @@ describe('rewards', () => {
 
   it('go by the time of the service, and not by that of the browser', async () => {
     const ahead = new Date(Date.now() + 6 * 86_400_000)
-    const { page } = await counter.visit('/sign-in')
+    const { page } = await dashboard.visit('/sign-in')
     await page.route(
       (url) => outgoingAnswers('', '')[url.pathname] !== undefined,
       (route) => {
@@ -175,15 +175,15 @@ describe('rewards', () => {
         return route.fulfill({ json: give?.(new URLSearchParams()), headers: { date: ahead.toUTCString() } })
       },
     )
-    await page.goto(`${counter.stall.url}/dashboard/rewards`)
+    await page.goto(`${dashboard.service.url}/dashboard/rewards`)
     const when = page.getByRole('region', { name: 'Payouts' }).locator('tbody .when').first()
     await expect.poll(() => when.textContent().catch(() => '')).toBe('now')
   })
 
   it('are paid on a real chain, and every number of the payout can be found there', async () => {
-    const { stand, buy, url } = counter.stall
+    const { stand, buy, url } = dashboard.service
     await buy('/api/report')
-    const viewer = await counter.visit('/rewards')
+    const viewer = await dashboard.visit('/rewards')
     const { page } = viewer
     const payouts = page.getByRole('region', { name: 'Payouts' })
     const isPaid = async () => {
@@ -214,7 +214,7 @@ describe('rewards', () => {
 })
 
 async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
-  const { world } = counter.stall.stand
+  const { world } = dashboard.service.stand
   const account = await world.tokenAccount(owner, mint)
   const answer = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
     account,
@@ -243,7 +243,7 @@ describe('settlement', () => {
   })
 
   it('is one sentence where nothing is converted', async () => {
-    const { page } = await counter.visit('/settlement')
+    const { page } = await dashboard.visit('/settlement')
     await page.getByRole('heading', { name: 'Nothing is converted' }).waitFor()
   })
 })
@@ -255,11 +255,11 @@ describe('refunds', () => {
   }
 
   it('are ordered from the problems, after a question, and followed until they have landed', async () => {
-    const { stand } = counter.stall
+    const { stand } = dashboard.service
     const { world, payer } = stand
     const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)], payer)
     world.localnet.advanceSlots(40)
-    const { page } = await counter.visit('/problems?kind=unmatched')
+    const { page } = await dashboard.visit('/problems?kind=unmatched')
     const problems = page.getByRole('region', { name: 'All problems' })
     const row = problems.getByRole('row').filter({ hasText: '3.00 USDC' })
     const isSeen = async () => {
@@ -340,12 +340,12 @@ describe('refunds', () => {
   })
 
   it('are offered of a payment that a browser without its cookie never claims, before its time is over', async () => {
-    const { url, stand } = counter.stall
+    const { url, stand } = dashboard.service
     const { world, payer } = stand
     await world.pay((await (await fetch(`${url}/api/weather`)).json()) as Challenge, payer)
     world.localnet.advanceSlots(40)
     world.localnet.advance(601)
-    const { page } = await counter.visit('/problems?kind=unclaimed')
+    const { page } = await dashboard.visit('/problems?kind=unclaimed')
     const row = page.getByRole('region', { name: 'All problems' }).getByRole('row').filter({ hasText: '/api/weather' })
     const isOffered = async () => {
       if ((await row.getByRole('button', { name: 'Refund…' }).count()) > 0) return true

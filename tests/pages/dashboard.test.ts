@@ -4,27 +4,27 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../harness/shop.ts'
 import { contractAnswers } from './contract.ts'
-import { type Counter, openCounter, screens } from './counter.ts'
+import { type DashboardFixture, openDashboard, screens } from './dashboard-fixture.ts'
 
-let counter: Counter
+let dashboard: DashboardFixture
 beforeAll(async () => {
-  counter = await openCounter()
+  dashboard = await openDashboard()
 })
-afterAll(() => counter?.close())
+afterAll(() => dashboard?.close())
 afterEach(async () => {
-  expect(await counter.leave()).toEqual([])
+  expect(await dashboard.leave()).toEqual([])
 })
 
 describe('home', () => {
   it('shows a payment as it is made, marked as new, and counts it', async () => {
-    const { page } = await counter.visit()
+    const { page } = await dashboard.visit()
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
     const feed = page.getByRole('region', { name: 'Live payments' })
     await feed.locator('tbody tr').first().waitFor()
     const before = await feed.getByRole('row').count()
     const payments = page.locator('.tile').filter({ hasText: 'Payments' }).locator('.tile-value')
     const counted = Number(await payments.textContent())
-    await counter.stall.buy('/api/weather')
+    await dashboard.service.buy('/api/weather')
     await expect.poll(() => feed.getByRole('row').count()).toBe(before + 1)
     expect(await feed.getByRole('row').nth(1).textContent()).toMatch(/0\.0125 USDC.*Verified.*\/api\/weather.*New/)
     expect(await feed.locator('[aria-live]').textContent()).toBe('New payment: 0.0125 USDC for /api/weather')
@@ -32,13 +32,13 @@ describe('home', () => {
   })
 
   it('holds payments back while it is paused, and shows only what is asked for', async () => {
-    const { page } = await counter.visit()
+    const { page } = await dashboard.visit()
     const feed = page.getByRole('region', { name: 'Live payments' })
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
     await feed.locator('tbody tr').first().waitFor()
     await feed.getByRole('button', { name: 'Pause' }).click()
     const before = await feed.getByRole('row').count()
-    await counter.stall.buy('/api/moon')
+    await dashboard.service.buy('/api/moon')
     // One that was paid before may still be on its way here, too.
     const resume = feed.getByRole('button', { name: /^Resume, [1-9]\d* new$/ })
     await resume.waitFor()
@@ -50,10 +50,10 @@ describe('home', () => {
   })
 
   it('says when the stream is broken, and comes back by itself', async () => {
-    const viewer = await counter.visit('/sign-in')
+    const viewer = await dashboard.visit('/sign-in')
     viewer.forgive(/ERR_FAILED|503/)
     await viewer.page.route('**/analytics/stream', (route) => route.fulfill({ status: 503, body: '' }))
-    await viewer.page.goto(`${counter.stall.url}/dashboard`)
+    await viewer.page.goto(`${dashboard.service.url}/dashboard`)
     await viewer.page.getByText('Reconnecting…').waitFor()
     await viewer.page.unroute('**/analytics/stream')
     await viewer.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
@@ -61,7 +61,7 @@ describe('home', () => {
 
   it('draws what came in, also where the machine has no language, and tells it as a table', async () => {
     const posix = "Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix', configurable: true })"
-    const { page } = await counter.visit('?period=24h', { script: posix })
+    const { page } = await dashboard.visit('?period=24h', { script: posix })
     const canvas = page.locator('.plot canvas')
     await canvas.waitFor()
     const box = await canvas.boundingBox()
@@ -72,18 +72,18 @@ describe('home', () => {
   })
 
   it('names the test network, and what to type while nothing was paid', async () => {
-    const viewer = await counter.visit('/sign-in')
+    const viewer = await dashboard.visit('/sign-in')
     const { page } = viewer
     await page.getByText('Preview: localnet, no real money.').waitFor()
     await page.route('**/analytics?*', (route) =>
       route.fulfill({ json: { revenueToken: 'USDC', records: [], next: null } }),
     )
-    await page.goto(`${counter.stall.url}/dashboard/payments`)
-    await page.getByText(`npx paystile pay ${counter.stall.url}/api/moon`).waitFor()
+    await page.goto(`${dashboard.service.url}/dashboard/payments`)
+    await page.getByText(`npx paystile pay ${dashboard.service.url}/api/moon`).waitFor()
   })
 
   it('weighs at most 60 kB', async () => {
-    const { page, asked } = await counter.visit()
+    const { page, asked } = await dashboard.visit()
     await page.locator('.plot canvas').waitFor()
     const files = [...new Set(asked)].filter((path) => path.startsWith('/dashboard'))
     const bytes = files.map((path) => {
@@ -99,8 +99,8 @@ describe('home', () => {
 
 describe('payments', () => {
   it('are found by their id, from anywhere by one key', async () => {
-    const [, wanted] = await counter.stall.list()
-    const viewer = await counter.visit()
+    const [, wanted] = await dashboard.service.list()
+    const viewer = await dashboard.visit()
     // A service that cannot search yet says so, and the page finds the record otherwise.
     viewer.forgive(/status of 400/)
     const { page } = viewer
@@ -116,8 +116,8 @@ describe('payments', () => {
   })
 
   it('are walked through and opened with the keyboard alone', async () => {
-    const list = await counter.stall.list()
-    const { page } = await counter.visit('/payments')
+    const list = await dashboard.service.list()
+    const { page } = await dashboard.visit('/payments')
     await page.locator('[data-row]').first().waitFor()
     const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).dataset['row'])
     await page.keyboard.press('j')
@@ -143,7 +143,7 @@ describe('payments', () => {
   })
 
   it('are filtered, and the address keeps it', async () => {
-    const { page } = await counter.visit('/payments')
+    const { page } = await dashboard.visit('/payments')
     await page.getByLabel('Token').selectOption('SOL')
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
     expect(page.url()).toContain('token=SOL')
@@ -157,7 +157,7 @@ describe('payments', () => {
   })
 
   it('are taken along by the service, with the filters that are set', async () => {
-    const { page } = await counter.visit('/payments?token=SOL')
+    const { page } = await dashboard.visit('/payments?token=SOL')
     await page.locator('tbody tr').first().waitFor()
     await page.getByText('Export').click()
     const [download] = await Promise.all([
@@ -174,7 +174,7 @@ describe('payments', () => {
 
 describe('the other screens', () => {
   it('tell of endpoints, and give the table as CSV', async () => {
-    const { page } = await counter.visit('/endpoints')
+    const { page } = await dashboard.visit('/endpoints')
     const row = page.getByRole('row').filter({ hasText: '/api/moon' })
     await row.waitFor()
     const [download] = await Promise.all([
@@ -189,22 +189,22 @@ describe('the other screens', () => {
   })
 
   it('tell of problems by kind, with what they mean and what to do', async () => {
-    const { page } = await counter.visit('/sign-in')
+    const { page } = await dashboard.visit('/sign-in')
     await contractAnswers(page)
-    await page.goto(`${counter.stall.url}/dashboard/problems`)
+    await page.goto(`${dashboard.service.url}/dashboard/problems`)
     await page.getByRole('link', { name: 'Underpaid 3' }).click()
     await page.getByText('What to do:').waitFor()
     const problems = page.getByRole('region', { name: 'All problems' })
     await expect.poll(() => problems.locator('tbody tr').count()).toBe(1)
-    await page.goto(`${counter.stall.url}/dashboard/payers`)
+    await page.goto(`${dashboard.service.url}/dashboard/payers`)
     await page.getByRole('row').filter({ hasText: '100.00 USDC' }).waitFor()
   })
 
   it('show revenue net of refunds, with what was earned and refunded beside it', async () => {
-    const { page } = await counter.visit('/sign-in')
+    const { page } = await dashboard.visit('/sign-in')
     await contractAnswers(page)
     const made = '100.00 earned, 11.80 refunded'
-    await page.goto(`${counter.stall.url}/dashboard`)
+    await page.goto(`${dashboard.service.url}/dashboard`)
     const tile = page.locator('.tile').filter({ hasText: 'Revenue' })
     await tile.getByText(made).waitFor()
     expect(await tile.locator('.tile-value').innerText()).toBe('88.20 USDC')
@@ -216,36 +216,36 @@ describe('the other screens', () => {
     await expect.poll(async () => (await page.locator('.chart-table td').allInnerTexts()).slice(1)).toEqual(cells)
     await page.locator('.bars-hint').getByText('11.80 refunded').waitFor()
     for (const screen of ['', '/endpoints', '/payers']) {
-      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       const table = page.getByRole('table').filter({ hasText: 'Refunded' }).first()
       await expect.poll(() => table.getByRole('columnheader').allInnerTexts()).toContain('Earned')
       const row = table.locator('tbody tr').first()
       for (const figure of ['100.00', '11.80', '88.20']) await row.getByText(figure, { exact: true }).waitFor()
     }
-    await page.goto(`${counter.stall.url}/dashboard/payments?payment=r1`)
+    await page.goto(`${dashboard.service.url}/dashboard/payments?payment=r1`)
     await page.locator('.facts').getByText('0.05').first().waitFor()
     await page.locator('.facts').getByText('0.20 USDC', { exact: true }).waitFor()
   })
 
   it('say so where the service is older than they are', async () => {
-    const viewer = await counter.visit('/sign-in')
+    const viewer = await dashboard.visit('/sign-in')
     viewer.forgive(/status of 404/)
     const { page } = viewer
     await page.route(/\/analytics\/(payers|problems)/, (route) =>
       route.fulfill({ status: 404, json: { code: 'not_found', detail: 'There is nothing at this address.' } }),
     )
     for (const screen of ['payers', 'problems']) {
-      await page.goto(`${counter.stall.url}/dashboard/${screen}`)
+      await page.goto(`${dashboard.service.url}/dashboard/${screen}`)
       await page.getByRole('heading', { name: 'Not available on this service yet' }).waitFor()
     }
   })
 
   it('say what is wrong while the service does not answer, and go on when it does', async () => {
-    const viewer = await counter.visit('/sign-in')
+    const viewer = await dashboard.visit('/sign-in')
     viewer.forgive(/ERR_/)
     const { page } = viewer
     await page.route('**/analytics?*', (route) => route.abort())
-    await page.goto(`${counter.stall.url}/dashboard/payments`)
+    await page.goto(`${dashboard.service.url}/dashboard/payments`)
     await page.getByRole('heading', { name: 'The service does not answer' }).waitFor()
     await page.unroute('**/analytics?*')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -257,26 +257,26 @@ describe('the other screens', () => {
   })
 
   it('T177: name the routes that cannot deliver', async () => {
-    counter.stall.pause('/api/moon', 'the upstream is out of reach')
-    onTestFinished(() => counter.stall.pause('/api/moon'))
+    dashboard.service.pause('/api/moon', 'the upstream is out of reach')
+    onTestFinished(() => dashboard.service.pause('/api/moon'))
     await eventually(
-      async () => JSON.stringify(await (await fetch(`${counter.stall.url}/readyz`)).json()),
+      async () => JSON.stringify(await (await fetch(`${dashboard.service.url}/readyz`)).json()),
       (text) => text.includes('out of reach'),
     )
-    const { page } = await counter.visit('/payments')
+    const { page } = await dashboard.visit('/payments')
     await page.getByText('resource_unavailable: the upstream is out of reach').waitFor()
   })
 
   it('T138: show names that are markup as text, and nothing else', async () => {
-    const { page } = await counter.visit('/sign-in')
+    const { page } = await dashboard.visit('/sign-in')
     const evil = '"><img src=x onerror="window.caught=1"><script>window.caught=1</script>'
     await contractAnswers(page, evil)
     for (const screen of screens) {
-      await page.goto(`${counter.stall.url}/dashboard${screen}`)
+      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       const shown = screen === '/payers' ? page.getByTitle(evil) : page.getByText(evil).locator('visible=true')
       if (screen !== '/sign-in') await shown.first().waitFor()
     }
-    await page.goto(`${counter.stall.url}/dashboard/payments?payment=r1&q=${encodeURIComponent(evil)}`)
+    await page.goto(`${dashboard.service.url}/dashboard/payments?payment=r1&q=${encodeURIComponent(evil)}`)
     await page.getByRole('dialog').getByText(evil).first().waitFor()
     expect(await page.evaluate(() => [document.querySelectorAll('img[src=x]').length, 'caught' in window])).toEqual([
       0,

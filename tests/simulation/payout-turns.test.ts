@@ -1,7 +1,7 @@
 /** Weeks of payouts under a daily cap, large and small, from a seed: nobody waits for ever, and no day lets out too much. */
 import { expect, it } from 'vitest'
 import { size } from '../harness/length.ts'
-import { dayMs, hourMs, openOffice } from '../workers/pay-office.ts'
+import { dayMs, hourMs, openOffice } from '../workers/payout-fixture.ts'
 import { createSchedule } from './schedule.ts'
 
 const seeds = size(3, 12)

@@ -10,7 +10,7 @@ import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { genesisHashes, knownMints, type Mint, type MintTable } from '../../src/core/money/tokens.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
-import { bend, createFace, type Face } from '../harness/face.ts'
+import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
@@ -23,7 +23,7 @@ const genesis = genesisHashes.devnet as string
 const seed = new Uint8Array(32).fill(7)
 let world: World
 /** Says that it is of devnet. */
-let node: Face
+let node: FakeNode
 let rpc: Rpc
 let keyFile: string
 let key: string

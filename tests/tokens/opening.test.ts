@@ -15,10 +15,10 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Served } from '../harness/adapters.ts'
-import { bend, createFace, type Face } from '../harness/face.ts'
+import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { createMint, extensions } from '../harness/mint.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
@@ -30,7 +30,7 @@ const note = (level: string) => (event: string, facts?: unknown) =>
 const log = { info: note('info'), warn: note('warn'), error: note('error') }
 const shops: Served[] = []
 let world: World
-let node: Face
+let node: FakeNode
 let recipient: KeyPairSigner
 /** The seed of a wallet with money. */
 let seed: Uint8Array

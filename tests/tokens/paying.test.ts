@@ -11,7 +11,7 @@ import { type Mint, splTokenProgram, token2022Program } from '../../src/core/mon
 import { computeGross } from '../../src/core/money/transfer-fee.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
-import { buy, createDesk, type Desk, expectError } from '../client/desk.ts'
+import { buy, createDesk, type Desk, expectError } from '../client/client-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'

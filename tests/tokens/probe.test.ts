@@ -17,7 +17,7 @@ import { adapters, type Served } from '../harness/adapters.ts'
 import { instruction, succeed, u64 } from '../harness/message.ts'
 import { createMint, type Extension, extensions, mintTo, move } from '../harness/mint.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
-import { createStand, expectRefused, expectServed, type Stand } from '../harness/stand.ts'
+import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, newSigner, proofOf } from '../harness/world.ts'
 
-let stand: Stand
+let stand: ShopFixture
 let mint: Mint
 beforeAll(async () => {
-  stand = await createStand()
+  stand = await createShopFixture()
   const issuer = await stand.world.person()
   mint = await createMint(stand.world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })
   await mintTo(stand.world, mint, issuer, {

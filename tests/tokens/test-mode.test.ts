@@ -13,10 +13,10 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { bend, createFace, type Face } from '../harness/face.ts'
+import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { openFaucet } from '../harness/faucet.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { serveNode } from '../harness/stand.ts'
+import { serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
@@ -26,7 +26,7 @@ const clock = createWallClock()
 const http = createHttpTransport()
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 let world: World
-let node: Face
+let node: FakeNode
 let rpc: Rpc
 let key: Wallet
 let mints: MintTable

@@ -92,11 +92,7 @@ describe('a double is', () => {
 describe('forgotten is', () => {
   it.each<[string, Partial<Evidence>, RegExp]>([
     ['a payment that was not shared out', { accruals: sound.accruals.slice(0, 1) }, /t2 was not shared out/],
-    [
-      'an accrual that no line settles',
-      { outgoing: landed(line({ upto: 1, units: 10n })) },
-      /accrual 2 was not paid/,
-    ],
+    ['an accrual that no line settles', { outgoing: landed(line({ upto: 1, units: 10n })) }, /accrual 2 was not paid/],
     ['a dispatch that the chain does not have', { transactions: [] }, /did not land, and the ledger says so/],
     ['what brought less than its line', { transactions: [transaction('a', 29n)] }, /instead of 30/],
     ['a line that sends less than it settles', { outgoing: landed(line({ units: 29n })) }, /sends less/],

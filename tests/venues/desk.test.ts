@@ -13,7 +13,7 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
 import { genesisHashes, type Mint } from '../../src/core/money/tokens.ts'
 import { createDesk, type Desk } from '../../src/venues/desk.ts'
-import { newWallet, openTrade, quiet, type Trade } from './scene.ts'
+import { newWallet, openTrade, quiet, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
 let usdc: Mint

@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { newWallet, openTrade, quiet, type Trade } from './scene.ts'
+import { newWallet, openTrade, quiet, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
 let ledger: Ledger

@@ -13,8 +13,8 @@ import type { Venue } from '../../src/core/payouts/venue.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { createJupiterVenue } from '../../src/venues/jupiter.ts'
 import { jupiterProgram } from '../../src/venues/jupiter-rules.ts'
-import { deployPuppet, type Puppet, type Step } from '../harness/puppet.ts'
-import type { Trade } from './scene.ts'
+import { deployPuppet, type ScriptedProgram, type Step } from '../harness/scripted-program.ts'
+import type { Trade } from './venue-fixture.ts'
 
 type Json = Record<string, unknown>
 
@@ -47,7 +47,7 @@ export interface Mischief {
 
 export interface Jupiter {
   readonly url: string
-  readonly puppet: Puppet
+  readonly scriptedProgram: ScriptedProgram
   /** Of requests, the latest last. */
   readonly asked: readonly {
     readonly path: string
@@ -66,8 +66,8 @@ const discriminators = { route: 'bb64facc31c4af14', shared: 'd19853937cfed8e9' }
 
 export async function openJupiter(trade: Trade, variant: 'route' | 'shared' = 'route'): Promise<Jupiter> {
   const { world } = trade
-  const puppet = await deployPuppet(world, jupiterProgram, headBytes[variant])
-  const pool = puppet.vault.address
+  const scriptedProgram = await deployPuppet(world, jupiterProgram, headBytes[variant])
+  const pool = scriptedProgram.vault.address
   await world.localnet.fund(pool, { SOL: 100_000_000_000n, USDC: 10_000_000_000n, NATIVE: 10_000_000_000_000n })
   await stockWrapped(trade, pool)
   let mischief: Mischief = {}
@@ -206,7 +206,7 @@ export async function openJupiter(trade: Trade, variant: 'route' | 'shared' = 'r
     const head = headOf(variant, mischief.discriminator ?? discriminators[variant], amounts)
     const accounts = leading.map((one) => ({ address: address(one), role: AccountRole.READONLY }))
     const chosen = (await mischief.steps?.(steps, order)) ?? steps
-    return puppet.act(chosen, [], { accounts, data: head })
+    return scriptedProgram.act(chosen, [], { accounts, data: head })
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -214,7 +214,7 @@ export async function openJupiter(trade: Trade, variant: 'route' | 'shared' = 'r
   const http = createHttpTransport()
   return {
     url: `${origin}/swap/v1`,
-    puppet,
+    scriptedProgram,
     asked,
     venue: (wallet, more = {}) => {
       const { rpc, genesis } = trade

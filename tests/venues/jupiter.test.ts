@@ -17,7 +17,7 @@ import type { Signing } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { Quoting, VenueQuote } from '../../src/core/payouts/venue.ts'
 import { jupiterProgram } from '../../src/venues/jupiter-rules.ts'
 import { asJson, type Jupiter, type Mischief, openJupiter, transfer } from './jupiter-service.ts'
-import { newWallet, openTrade, type Trade } from './scene.ts'
+import { newWallet, openTrade, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
 let jupiter: Jupiter
@@ -130,7 +130,7 @@ describe('a swap', () => {
   })
 
   it('names accounts by lookup tables, which are read from the chain', async () => {
-    const pool = jupiter.puppet.vault.address
+    const pool = jupiter.scriptedProgram.vault.address
     const entries = await Promise.all([accountOf(pool, trade.world.native), accountOf(pool, trade.world.usdc)])
     const table = plantTable(entries)
     jupiter.be({ answer: (honest) => ({ ...honest, addressLookupTableAddresses: [table] }) })
@@ -349,7 +349,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
   })
 
   const paid = async (units: bigint) => {
-    const pool = jupiter.puppet.vault.address
+    const pool = jupiter.scriptedProgram.vault.address
     return transfer(usdc(), await accountOf(pool, usdc()), await accountOf(wallet.address, usdc()), pool, units)
   }
 
@@ -467,7 +467,13 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
     const account = await accountOf(wallet.address, native())
     const close = getCloseAccountInstruction({ account, destination: address(wallet.address), owner: owner() })
     const all = async () =>
-      transfer(native(), account, await accountOf(jupiter.puppet.vault.address, native()), wallet.address, held.NATIVE)
+      transfer(
+        native(),
+        account,
+        await accountOf(jupiter.scriptedProgram.vault.address, native()),
+        wallet.address,
+        held.NATIVE,
+      )
     jupiter.be({ steps: async ([, pay]) => [await all(), pay as Instruction, close] })
     expect(await swap('NATIVE', 'USDC', held.NATIVE)).toEqual({
       kind: 'impossible',
@@ -533,7 +539,7 @@ describe('T156: whatever else Jupiter answers', () => {
 /** Gives a wallet wrapped SOL in its own account, as the pool has it. */
 async function wrap(owner: Wallet, lamports: bigint): Promise<string> {
   const { localnet } = trade.world
-  const like = localnet.getAccount(await accountOf(jupiter.puppet.vault.address, wrappedSol))
+  const like = localnet.getAccount(await accountOf(jupiter.scriptedProgram.vault.address, wrappedSol))
   if (!like) throw new Error('the pool has no wrapped SOL')
   const data = like.data.slice()
   data.set(decodeAddress(owner.address) ?? [], 32)

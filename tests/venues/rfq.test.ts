@@ -9,7 +9,7 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { decodeBase64url } from '../../src/core/encoding/base64url.ts'
 import type { Signing } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { Quoting, VenueQuote } from '../../src/core/payouts/venue.ts'
-import { newWallet, openTrade, type Trade } from './scene.ts'
+import { newWallet, openTrade, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
 beforeAll(async () => {

@@ -22,7 +22,7 @@ import { createSealer } from '../../src/host/keys/seal.ts'
 import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Converter, SettlementParts } from '../../src/workers/payouts/settlement.ts'
 import { createSettlement } from '../../src/workers/payouts/settlement.ts'
-import { openTrade, quiet, type Trade } from './scene.ts'
+import { openTrade, quiet, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
 let ledger: Ledger

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { OutgoingWallet } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { PayoutLimits } from '../../src/workers/payouts/limits.ts'
 import { preview } from '../../src/workers/payouts/plan.ts'
-import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './pay-office.ts'
+import { dayMs, fee, hourMs, minuteMs, type Office, openOffice, type World } from './payout-fixture.ts'
 
 let office: Office
 afterEach(() => office.stop())

@@ -7,12 +7,12 @@ import { checkCount, checkPeriod } from '../rules/periods.ts'
 import { countEach, isBeyond, mergeProblems } from '../rules/problems.ts'
 import { revalued } from '../rules/revaluation.ts'
 import { added, computeStart, dayMs, hourMs, noCounts } from '../rules/totals.ts'
-import type { MemoryMove } from './moves.ts'
-import { movesIn } from './moves.ts'
 import { createMemoryPayers } from './payers.ts'
 import { historyIn, problemsIn } from './problems.ts'
-import type { MemoryEntry, Room } from './room.ts'
-import { keyOf } from './room.ts'
+import type { MemoryMove } from './state-changes.ts'
+import { movesIn } from './state-changes.ts'
+import type { MemoryEntry, Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 export function createMemoryBooks(room: Room, now: () => number): Books {
   const { entries, seen, usage } = room

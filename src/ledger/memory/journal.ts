@@ -3,10 +3,10 @@ import type { Exposure, Journal, Mark } from '../../core/ports/journal.ts'
 import { mostUnproven } from '../rules/observations.ts'
 import { compareMarks } from '../rules/payment-list.ts'
 import { concluded } from '../rules/timeline.ts'
-import { tell } from './notices.ts'
+import { tell } from './events.ts'
 import { ripen } from './rewards.ts'
-import type { Room } from './room.ts'
-import { keyOf } from './room.ts'
+import type { Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 export function createMemoryJournal(room: Room, now: () => number): Journal {
   const { entries, seen, seenAt, told } = room

@@ -23,13 +23,13 @@ import {
 import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { createMemoryBooks } from './books.ts'
-import { createMemoryDispatches } from './dispatches.ts'
+import { createMemoryNotices, createMemoryShelf, tell } from './events.ts'
 import { createMemoryJournal } from './journal.ts'
-import { createMemoryNotices, createMemoryShelf, tell } from './notices.ts'
+import { createMemoryDispatches } from './outgoing-transactions.ts'
 import { createMemoryRates } from './rates.ts'
 import { createMemoryRewards, ripen } from './rewards.ts'
-import type { MemoryEntry } from './room.ts'
-import { createRoom, keyOf } from './room.ts'
+import type { MemoryEntry } from './tables.ts'
+import { createRoom, keyOf } from './tables.ts'
 
 export interface MemoryParts {
   readonly clock: Clock

@@ -3,9 +3,9 @@ import type { Period } from '../../core/ports/reports.ts'
 import type { PayerSource, PayerStep } from '../rules/payers.ts'
 import { compareMarks } from '../rules/payment-list.ts'
 import { added, computeStart, dayMs, isCounted, noCounts } from '../rules/totals.ts'
-import type { MemoryMove } from './moves.ts'
-import { movesIn } from './moves.ts'
-import type { Room } from './room.ts'
+import type { MemoryMove } from './state-changes.ts'
+import { movesIn } from './state-changes.ts'
+import type { Room } from './tables.ts'
 
 export function createMemoryPayers(room: Room): PayerSource {
   const { entries } = room

@@ -6,8 +6,8 @@ import { compareMarks, listObservation, listPayment } from '../rules/payment-lis
 import type { RegisteredKind } from '../rules/problems.ts'
 import { findFault, readProblem } from '../rules/problems.ts'
 import { isCounted } from '../rules/totals.ts'
-import type { MemoryEntry, Room } from './room.ts'
-import { keyOf } from './room.ts'
+import type { MemoryEntry, Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 export function problemsIn(room: Room, now: number): readonly Problem[] {
   const { entries, seen } = room

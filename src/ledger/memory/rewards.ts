@@ -20,10 +20,10 @@ import { compareMarks } from '../rules/payment-list.ts'
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
 import { nextVerifications, revoked } from '../rules/verifications.ts'
-import type { MemoryEntry, Room } from './room.ts'
-import { keyOf } from './room.ts'
-import type { KeptShare, Till } from './till.ts'
-import { addAccruals, addToPayees, sharesOf } from './till.ts'
+import type { KeptShare, Till } from './payee-balances.ts'
+import { addAccruals, addToPayees, sharesOf } from './payee-balances.ts'
+import type { MemoryEntry, Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 /** A payment has become final. */
 export function ripen({ till }: Room, tx: Uint8Array): void {

@@ -7,10 +7,10 @@ import { revalued } from '../rules/revaluation.ts'
 import type { Grain, Line } from '../rules/totals.ts'
 import { parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { PostgresBookedRow, PostgresCountsRow } from './lines.ts'
-import { addLines, bookedColumns, readBooked, readCounts, sums } from './lines.ts'
 import { readRefund, readRefunds } from './refunds.ts'
 import { hexOf } from './rows.ts'
+import type { PostgresBookedRow, PostgresCountsRow } from './totals.ts'
+import { addLines, bookedColumns, readBooked, readCounts, sums } from './totals.ts'
 
 const pageSize = 5_000
 const setWorth = `UPDATE paystile_payments AS kept SET worth = given.worth, version = version + 1

@@ -17,10 +17,10 @@ import { formatText, parseText } from '../stored-text.ts'
 import { auditPostgres, rebuildPostgres } from './audit.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed } from './effects.ts'
-import type { PostgresCountsRow } from './lines.ts'
-import { countColumns, isAny, readCounts, sums } from './lines.ts'
 import { createPostgresPayers } from './payers.ts'
 import { hexOf, isHeldAt } from './rows.ts'
+import type { PostgresCountsRow } from './totals.ts'
+import { countColumns, isAny, readCounts, sums } from './totals.ts'
 
 const spelling = {
   payments: 'paystile_payments',

@@ -1,6 +1,6 @@
 /** Looks at a PostgreSQL ledger without touching it: every statement only reads. */
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
-import type { KnownIdentity, LedgerInspection } from '../inspection.ts'
+import type { KnownIdentity, LedgerInspection } from '../inspect-answers.ts'
 import type { Database } from './database.ts'
 import { openDatabase } from './database.ts'
 import { checkDurability, readMeta, steps } from './schema.ts'

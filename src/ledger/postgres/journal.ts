@@ -17,9 +17,9 @@ import { changesBetween, listLines } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed, ripen, writeNotices } from './effects.ts'
-import type { PostgresBookedRow } from './lines.ts'
-import { addLines, bookedColumns, readBooked } from './lines.ts'
 import { hexOf } from './rows.ts'
+import type { PostgresBookedRow } from './totals.ts'
+import { addLines, bookedColumns, readBooked } from './totals.ts'
 
 // In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
 const sight = `WITH given AS (SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[],

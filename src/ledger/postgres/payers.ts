@@ -2,9 +2,9 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { PayerSource } from '../rules/payers.ts'
 import { dayMs } from '../rules/totals.ts'
-import type { PostgresCountsRow } from './lines.ts'
-import { isAny, readCounts, sums } from './lines.ts'
 import { hexOf } from './rows.ts'
+import type { PostgresCountsRow } from './totals.ts'
+import { isAny, readCounts, sums } from './totals.ts'
 
 const counted = "NOT late AND finality <> 'reverted'"
 const inPeriod = `paid_at >= $2 AND paid_at < $3 AND ${counted}`

@@ -2,8 +2,8 @@
 import type { RefundOfPayment } from '../rules/audit.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { PostgresBookedRow } from './lines.ts'
-import { bookedColumns, readBooked } from './lines.ts'
+import type { PostgresBookedRow } from './totals.ts'
+import { bookedColumns, readBooked } from './totals.ts'
 
 type Query = Database['query']
 

@@ -17,9 +17,9 @@ import {
 } from '../sql/payables.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import { auditPostgresDues } from './dues-audit.ts'
+import { auditPostgresDues } from './payables-audit.ts'
+import { addToPayees, transactDues } from './payee-balances.ts'
 import { hexOf } from './rows.ts'
-import { addToPayees, transactDues } from './till.ts'
 
 const start = "INSERT INTO paystile_meta (key, value) VALUES ('rewards', $1) ON CONFLICT (key) DO NOTHING"
 const last = 'SELECT coalesce(max(number), 0) AS last FROM paystile_accruals'

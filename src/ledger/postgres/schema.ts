@@ -5,7 +5,7 @@
 import type { LedgerIdentity, Remembered } from '../identity.ts'
 import { checkIdentity, checkVersion, LedgerConfigurationError } from '../identity.ts'
 import type { Database } from './database.ts'
-import { duesStep, netStep, signingsStep, voidsStep } from './dues-schema.ts'
+import { duesStep, netStep, signingsStep, voidsStep } from './payables-schema.ts'
 
 export const steps: readonly string[] = [
   `

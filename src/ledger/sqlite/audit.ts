@@ -12,10 +12,10 @@ import { computeChange, isCounted, refundChange } from '../rules/totals.ts'
 import { parseRates, parseText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
 import { prepareRefunds } from './refunds.ts'
-import type { CountsRow } from './rollups.ts'
-import { prepareRollups, readCounts } from './rollups.ts'
 import type { BookedRow } from './rows.ts'
 import { bookedColumns, readBooked } from './rows.ts'
+import type { CountsRow } from './totals.ts'
+import { prepareRollups, readCounts } from './totals.ts'
 
 const pageSize = 2_000
 const columns = `tx, ${bookedColumns}`

@@ -18,8 +18,8 @@ import { formatText, parseText } from '../stored-text.ts'
 import { auditSqlite, rebuildSqlite } from './audit.ts'
 import type { SqliteFile } from './file.ts'
 import { createSqlitePayers } from './payers.ts'
-import type { CountsRow } from './rollups.ts'
-import { isAny, packed, readCounts, sums, unpackCounts } from './rollups.ts'
+import type { CountsRow } from './totals.ts'
+import { isAny, packed, readCounts, sums, unpackCounts } from './totals.ts'
 
 const spelling = {
   payments: 'payments',

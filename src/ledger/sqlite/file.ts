@@ -7,7 +7,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../identity.ts'
 import { checkDurability, checkOrigin, migrate } from './migrations.ts'
-import { prepareRollups } from './rollups.ts'
+import { prepareRollups } from './totals.ts'
 import type { Enter } from './writer.ts'
 import { codeOf, createWriter, isOutage, patiently, rollBack } from './writer.ts'
 

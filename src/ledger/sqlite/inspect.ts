@@ -6,7 +6,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Remembered } from '../identity.ts'
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
-import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspection.ts'
+import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspect-answers.ts'
 import { checkOrigin, steps } from './migrations.ts'
 
 /** Larger files are only looked through for the coarsest damage. */

@@ -30,15 +30,15 @@ import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createSqliteBooks } from './books.ts'
-import { createSqliteDispatches } from './dispatches.ts'
+import { createSqliteNotices, prepareTelling } from './events.ts'
 import type { SqliteFile } from './file.ts'
 import { openSqliteFile } from './file.ts'
 import { createSqliteJournal } from './journal.ts'
-import { createSqliteNotices, prepareTelling } from './notices.ts'
+import { createSqliteShelf } from './key-value-store.ts'
+import { createSqliteDispatches } from './outgoing-transactions.ts'
 import { createSqliteRates } from './rates.ts'
 import { createSqliteRewards, prepareRipening } from './rewards.ts'
 import { prepareRows } from './rows.ts'
-import { createSqliteShelf } from './shelf.ts'
 
 export interface SqliteParts {
   readonly clock: Clock

@@ -8,7 +8,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { refundedWorth } from '../../core/payouts/refunds.ts'
 import { checkVersion, LedgerConfigurationError } from '../identity.ts'
-import { duesStep, netStep, signingsStep, voidsStep } from './dues-schema.ts'
+import { duesStep, netStep, signingsStep, voidsStep } from './payables-schema.ts'
 
 /**
  * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `ledger.ts` writes it. A late payment has

@@ -4,8 +4,8 @@ import type { PayerSource } from '../rules/payers.ts'
 import { dayMs } from '../rules/totals.ts'
 import type { Statement } from '../sql/payment-list.ts'
 import type { SqliteFile } from './file.ts'
-import type { CountsRow } from './rollups.ts'
-import { isAny, readCounts, sums } from './rollups.ts'
+import type { CountsRow } from './totals.ts'
+import { isAny, readCounts, sums } from './totals.ts'
 
 const counted = "state = 'valid' AND finality <> 'reverted'"
 const inPeriod = `paid_at >= ?2 AND paid_at < ?3 AND ${counted}`

@@ -17,10 +17,10 @@ import {
   ripeningColumns,
 } from '../sql/payables.ts'
 import { formatText, parseText } from '../stored-text.ts'
-import { auditSqliteDues } from './dues-audit.ts'
 import type { SqliteFile } from './file.ts'
-import type { TotalRow } from './till.ts'
-import { prepareTill, readTotal, totalOf } from './till.ts'
+import { auditSqliteDues } from './payables-audit.ts'
+import type { TotalRow } from './payee-balances.ts'
+import { prepareTill, readTotal, totalOf } from './payee-balances.ts'
 
 export type Ripen = (tx: Uint8Array, paidAt: number) => void
 

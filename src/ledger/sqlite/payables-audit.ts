@@ -10,8 +10,8 @@ import type { SumsRow } from '../sql/payables.ts'
 import { readSums } from '../sql/payables.ts'
 import { parseText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
-import type { TotalRow } from './till.ts'
-import { readTotal, totalOf } from './till.ts'
+import type { TotalRow } from './payee-balances.ts'
+import { readTotal, totalOf } from './payee-balances.ts'
 
 type SumRow = TotalRow & PayeeName
 type Name = 'shares' | 'after' | 'open' | 'settled' | 'sent'

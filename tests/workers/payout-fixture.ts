@@ -18,7 +18,7 @@ import type { Loop } from '../../src/workers/loop.ts'
 import type { PayoutLimits, PayoutsParts } from '../../src/workers/payouts/limits.ts'
 import type { Finding } from '../../src/workers/payouts/payees.ts'
 import { startPayouts } from '../../src/workers/payouts/payouts.ts'
-import { accrualOf } from '../ledger/dues.ts'
+import { accrualOf } from '../ledger/payables-fixture.ts'
 
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000

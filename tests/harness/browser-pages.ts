@@ -16,13 +16,13 @@ export interface Viewer {
   close(): Promise<void>
 }
 
-export interface Gallery {
+export interface BrowserPages {
   /** Somebody with cookies and settings of their own. */
   visit(url: string, options?: BrowserContextOptions & { readonly script?: string }): Promise<Viewer>
   close(): Promise<void>
 }
 
-export async function openGallery(): Promise<Gallery> {
+export async function openGallery(): Promise<BrowserPages> {
   const chromium = await launchChromium()
   return {
     visit: async (url, { script, ...options } = {}) => {

@@ -8,6 +8,8 @@ import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
 import { hexOf } from '../../src/ledger/postgres/rows.ts'
 import { postgresServer } from '../harness/database.ts'
+import type { Place } from './old-schemas.ts'
+import { places } from './old-schemas.ts'
 import {
   accrualOf,
   accrue,
@@ -19,9 +21,7 @@ import {
   planOf,
   rewardsOf,
   sumsOf,
-} from './dues.ts'
-import type { Place } from './old-places.ts'
-import { places } from './old-places.ts'
+} from './payables-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
 
 const rounds = Array.from({ length: 8 }, (_, index) => index)

@@ -1,7 +1,7 @@
 /** Some nodes have one fault, from one moment to another. */
-import type { Face } from '../harness/face.ts'
+import type { FakeNode } from '../harness/fake-node.ts'
+import type { Scene } from './chain-fixture.ts'
 import type { Fault } from './faults.ts'
-import type { Scene } from './scene.ts'
 
 export interface Illness {
   begin(): void
@@ -15,7 +15,7 @@ export const idle: ReadonlySet<string> = new Set(['paystile_clock', 'getAccountI
 
 /** It ends by itself after so many questions. */
 export function infect(
-  nodes: readonly Face[],
+  nodes: readonly FakeNode[],
   fault: Fault,
   scene: Scene,
   questions = Number.POSITIVE_INFINITY,

@@ -11,11 +11,11 @@ import {
   type TransactionSigner,
 } from '@solana/kit'
 import type { Intercept } from '../../src/localnet/rpc/wire/faults.ts'
-import { writePuppet } from './marionette.ts'
 import { assembleProgram } from './sbpf.ts'
+import { writePuppet } from './scripted-program-code.ts'
 import { newSigner, type World } from './world.ts'
 
-export interface Puppet {
+export interface ScriptedProgram {
   readonly address: Address
   /** An address that only the puppet can sign for. */
   readonly vault: TransactionSigner
@@ -33,7 +33,12 @@ export interface Head {
 }
 
 /** With orders of its own it follows only these. */
-export async function deployPuppet(world: World, at?: string, skip = 0, ownOrders?: Uint8Array): Promise<Puppet> {
+export async function deployPuppet(
+  world: World,
+  at?: string,
+  skip = 0,
+  ownOrders?: Uint8Array,
+): Promise<ScriptedProgram> {
   const id = (at ?? (await newSigner()).address) as Address
   world.localnet.setProgram(
     id,

@@ -1,7 +1,7 @@
 /** What goes out: reserved, signed, landed or given back, each step once. The same in every store. */
 import { describe, expect, it } from 'vitest'
 import type { OutgoingTransaction, PlannedTransaction, SigningBudget } from '../../src/core/payouts/ports/outgoing.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import {
   accrualOf,
   accrue,
@@ -15,7 +15,7 @@ import {
   rewardsOf,
   signedBy,
   sumsOf,
-} from './dues.ts'
+} from './payables-fixture.ts'
 import { createPayment, startOfTests } from './payments.ts'
 import { stores } from './stores.ts'
 

@@ -23,7 +23,7 @@ export interface Told {
 /** `ask` puts the question to the real node. A reset breaks the connection off without a word. */
 export type Behaviour = (question: Question, ask: () => Promise<Told>) => Told | 'reset' | Promise<Told | 'reset'>
 
-export interface Face {
+export interface FakeNode {
   readonly url: string
   /** The methods it was asked for, in order. */
   readonly asked: string[]
@@ -37,7 +37,7 @@ export interface Face {
 }
 
 /** An honest face, to begin with. `port` 0 takes a free one. */
-export async function createFace(rpcUrl: string, port = 0): Promise<Face> {
+export async function createFace(rpcUrl: string, port = 0): Promise<FakeNode> {
   let behaviour: Behaviour | undefined
   let target = rpcUrl
   const asked: string[] = []

@@ -5,8 +5,8 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { LedgerEvent } from '../../core/ports/outbox.ts'
 import type { Usage } from '../../core/ports/reports.ts'
 import type { Lease, PaymentAccount } from '../rules/grants.ts'
-import type { Till } from './till.ts'
-import { createTill } from './till.ts'
+import type { Till } from './payee-balances.ts'
+import { createTill } from './payee-balances.ts'
 
 export interface MemoryEntry {
   readonly record: PaymentRecord

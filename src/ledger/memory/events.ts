@@ -5,8 +5,8 @@ import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../core/port
 import { chooseLapsed, keptMs, settlingMs } from '../rules/events.ts'
 import { listPayment } from '../rules/payment-list.ts'
 import { isCounted } from '../rules/totals.ts'
-import type { Room } from './room.ts'
-import { keyOf } from './room.ts'
+import type { Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 /** Writes down what is to be told, once somebody listens. */
 export function tell(room: Room, kinds: readonly LedgerEventKind[], tx: Uint8Array, now: number): void {

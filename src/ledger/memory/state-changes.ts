@@ -2,8 +2,8 @@
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Booked, Counts } from '../rules/totals.ts'
 import { computeChange, isCounted, isRefundCounted, refundChange } from '../rules/totals.ts'
-import type { MemoryEntry, Room } from './room.ts'
-import { keyOf } from './room.ts'
+import type { MemoryEntry, Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 export interface MemoryMove {
   readonly at: number

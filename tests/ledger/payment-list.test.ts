@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import type { PaymentListQuery } from '../../src/core/ports/reports.ts'
-import { useDesk } from './desk.ts'
+import { useDesk } from './grants-fixture.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 

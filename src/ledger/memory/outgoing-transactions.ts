@@ -29,11 +29,11 @@ import {
 } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
-import { tell } from './notices.ts'
-import type { MemoryEntry, Room } from './room.ts'
-import { keyOf } from './room.ts'
-import type { KeptDispatch, Till } from './till.ts'
-import { addToPayees, sharesOf } from './till.ts'
+import { tell } from './events.ts'
+import type { KeptDispatch, Till } from './payee-balances.ts'
+import { addToPayees, sharesOf } from './payee-balances.ts'
+import type { MemoryEntry, Room } from './tables.ts'
+import { keyOf } from './tables.ts'
 
 export function createMemoryDispatches(room: Room, now: () => number): OutgoingTransactions {
   const { entries, till } = room

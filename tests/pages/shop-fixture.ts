@@ -7,12 +7,12 @@ import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import type { RoutesOptions } from '../../src/api/options.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-export interface Stall {
+export interface DashboardService {
   readonly url: string
-  readonly stand: Stand
+  readonly stand: ShopFixture
   readonly owner: KeyPairSigner
   /** Asks, pays and takes what was paid for. */
   buy(path: string, token?: TokenCode): Promise<void>
@@ -27,15 +27,19 @@ const prices = { '/api/moon': '0.001', '/api/weather': '0.0125' } as const
 
 export interface StallOptions {
   /** What the service's own addresses are opened with. */
-  readonly routes?: (stand: Stand) => Promise<Partial<RoutesOptions>>
+  readonly routes?: (stand: ShopFixture) => Promise<Partial<RoutesOptions>>
   /** Sees payments that nobody claims. */
   readonly watch?: boolean
   /** What is for sale besides. */
   readonly prices?: Readonly<Record<string, string>>
 }
 
-export async function openStall({ routes: ask, watch = false, prices: more }: StallOptions = {}): Promise<Stall> {
-  const stand = await createStand()
+export async function openService({
+  routes: ask,
+  watch = false,
+  prices: more,
+}: StallOptions = {}): Promise<DashboardService> {
+  const stand = await createShopFixture()
   const { world, log, payer } = stand
   const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch, log } as const
   const paywalls = Object.entries({ ...prices, ...more }).map(([endpoint, price]) => {

@@ -6,13 +6,13 @@ import type { Log } from '../../src/core/runtime.ts'
 import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'
-import { createFace, type Face } from './face.ts'
+import { createFace, type FakeNode } from './fake-node.ts'
 import { openShop, type Shop, useTemporaryHome } from './shop.ts'
 import { createWorld, type World } from './world.ts'
 
 export const serveNode = adapters.find(([name]) => name === 'node:http')?.[1] as Serve
 
-export interface Stand {
+export interface ShopFixture {
   readonly world: World
   readonly payer: KeyPairSigner
   /** A directory of this file's own. */
@@ -23,13 +23,13 @@ export interface Stand {
   /** A shop on plain node:http that sells 'the secret', waits for no payment, and reads each when its proof comes. */
   open(options?: Partial<ProviderOptions>, serve?: Serve, handler?: Handler): Promise<Shop>
   /** Another node of the same chain. */
-  face(): Promise<Face>
+  fakeNode(): Promise<FakeNode>
   /** To be done at the end, the last first. */
   defer(close: () => unknown): void
   close(): Promise<void>
 }
 
-export async function createStand(localnet?: LocalnetOptions): Promise<Stand> {
+export async function createShopFixture(localnet?: LocalnetOptions): Promise<ShopFixture> {
   const home = useTemporaryHome()
   const world = await createWorld(localnet)
   const payer = await world.person()
@@ -49,10 +49,10 @@ export async function createStand(localnet?: LocalnetOptions): Promise<Stand> {
       closers.push(() => shop.close())
       return shop
     },
-    face: async () => {
-      const face = await createFace(world.localnet.rpcUrl)
-      closers.push(() => face.close())
-      return face
+    fakeNode: async () => {
+      const fakeNode = await createFace(world.localnet.rpcUrl)
+      closers.push(() => fakeNode.close())
+      return fakeNode
     },
     defer: (close) => void closers.push(close),
     close: async () => {

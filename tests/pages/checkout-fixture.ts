@@ -81,7 +81,7 @@ export interface Reply {
   readonly body: unknown
 }
 
-export interface Stage {
+export interface CheckoutFixture {
   readonly url: string
   /** Written into the page at the next load. */
   facts: CheckoutFacts
@@ -104,7 +104,7 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stage> {
+export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<CheckoutFixture> {
   const facts = factsOf(more)
   const server = createServer(async (request, response) => {
     const header = request.headers[checkoutHeader.toLowerCase()]
@@ -128,7 +128,7 @@ export async function openStage(more: Partial<CheckoutFacts> = {}): Promise<Stag
     return { body: order.kind === 'prepare' ? stage.prepared : stage.sent }
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const stage: Stage = {
+  const stage: CheckoutFixture = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
     facts,
     standing: facts.standing,

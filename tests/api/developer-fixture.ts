@@ -11,8 +11,8 @@ import type { Rewards, Verification } from '../../src/core/payouts/ports/rewards
 import type { Facts } from '../../src/core/runtime.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createDocumentReader } from '../../src/host/net/developer-documents.ts'
+import { createHandClock, createShelf } from './fake-services.ts'
 import type { Person } from './people.ts'
-import { createHandClock, createShelf } from './stand-ins.ts'
 
 export const origin = 'https://pay.example'
 export const genesis = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'

@@ -11,7 +11,7 @@ import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'
-import { createOffice, type Office, signedIn, transfer } from './office.ts'
+import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
 let office: Office

@@ -43,10 +43,10 @@ import {
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { writeNotices } from './effects.ts'
-import { addLines } from './lines.ts'
+import { addToPayees, transactDues } from './payee-balances.ts'
 import { findRefund } from './refunds.ts'
 import { hexOf, isHeldAt } from './rows.ts'
-import { addToPayees, transactDues } from './till.ts'
+import { addLines } from './totals.ts'
 
 type Query = Database['query']
 

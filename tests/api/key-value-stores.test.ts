@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { useDesk } from '../ledger/desk.ts'
+import { useDesk } from '../ledger/grants-fixture.ts'
 import { stores } from '../ledger/stores.ts'
 import { base, owner, setUp } from './people.ts'
 

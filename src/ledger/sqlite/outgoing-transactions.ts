@@ -41,11 +41,11 @@ import {
   steppedValues,
 } from '../sql/payables.ts'
 import { formatText } from '../stored-text.ts'
+import { prepareTelling } from './events.ts'
 import type { SqliteFile } from './file.ts'
-import { prepareTelling } from './notices.ts'
+import type { TotalRow } from './payee-balances.ts'
+import { prepareTill, readTotal, totalOf } from './payee-balances.ts'
 import { prepareRefund } from './refunds.ts'
-import type { TotalRow } from './till.ts'
-import { prepareTill, readTotal, totalOf } from './till.ts'
 import type { Enter } from './writer.ts'
 
 const isOpen = "state IN ('planned', 'signed')"

@@ -12,7 +12,7 @@ import { handleFor } from '../../src/compose/paywall.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Runtime } from '../../src/paywall/runtime/runtime.ts'
-import type { Stand } from '../harness/stand.ts'
+import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
 export interface House {
@@ -40,7 +40,7 @@ export interface House {
 const sessionHeader = 'x-test-wallet'
 
 export async function openHouse(
-  { world, log }: Stand,
+  { world, log }: ShopFixture,
   options: Partial<ProviderOptions> = {},
   parts: Partial<RoutesParts> = {},
   change: (visitor: Visitor) => Visitor = (visitor) => visitor,

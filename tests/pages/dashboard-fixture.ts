@@ -1,6 +1,6 @@
 /** A stall with some sales, a browser, and those who look at its dashboard. */
-import { type Gallery, openGallery, type Viewer } from '../harness/gallery.ts'
-import { openStall, type Stall, type StallOptions } from './stall.ts'
+import { type BrowserPages, openGallery, type Viewer } from '../harness/browser-pages.ts'
+import { type DashboardService, openService, type StallOptions } from './shop-fixture.ts'
 
 export const screens = [
   '',
@@ -13,25 +13,25 @@ export const screens = [
   '/sign-in',
 ] as const
 
-export interface Counter {
-  readonly stall: Stall
+export interface DashboardFixture {
+  readonly service: DashboardService
   /** Opens the dashboard at this path below it. */
-  visit(path?: string, options?: Parameters<Gallery['visit']>[1]): Promise<Viewer>
+  visit(path?: string, options?: Parameters<BrowserPages['visit']>[1]): Promise<Viewer>
   /** Closes what was opened, and gives back all that was complained of and not forgiven. */
   leave(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-export async function openCounter(options: StallOptions = {}): Promise<Counter> {
-  const [stall, gallery] = await Promise.all([openStall(options), openGallery()])
-  await stall.buy('/api/moon')
-  await stall.buy('/api/weather')
-  await stall.buy('/api/moon', 'SOL')
+export async function openDashboard(options: StallOptions = {}): Promise<DashboardFixture> {
+  const [service, browserPages] = await Promise.all([openService(options), openGallery()])
+  await service.buy('/api/moon')
+  await service.buy('/api/weather')
+  await service.buy('/api/moon', 'SOL')
   let viewers: Viewer[] = []
   return {
-    stall,
+    service,
     visit: async (path = '', options = {}) => {
-      const viewer = await gallery.visit(`${stall.url}/dashboard${path}`, options)
+      const viewer = await browserPages.visit(`${service.url}/dashboard${path}`, options)
       viewers.push(viewer)
       return viewer
     },
@@ -42,8 +42,8 @@ export async function openCounter(options: StallOptions = {}): Promise<Counter> 
       return complaints
     },
     close: async () => {
-      await gallery.close()
-      await stall.close()
+      await browserPages.close()
+      await service.close()
     },
   }
 }

@@ -7,9 +7,9 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { createStand, type Stand } from '../harness/stand.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
-export interface Desk extends Stand {
+export interface Desk extends ShopFixture {
   /** Options under which a payment goes through: this chain, this wallet, a journal of its own. */
   options(more?: Partial<ClientOptions>): ClientOptions
   /** How many payments of the usual price the shop's recipient has received since the last question. */
@@ -30,7 +30,7 @@ export type Meddle = (
 const price = 10_000n
 
 export async function createDesk(): Promise<Desk> {
-  const stand = await createStand()
+  const stand = await createShopFixture()
   const { world } = stand
   const account = await world.tokenAccount(world.recipient.address, world.usdc)
   let before = 0n

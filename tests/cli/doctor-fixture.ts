@@ -10,7 +10,7 @@ import { genesisHashes, knownMints, type Mint, type Network } from '../../src/co
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { type Behaviour, createFace, type Face } from '../harness/face.ts'
+import { type Behaviour, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 import { runHere } from './in-process.ts'
@@ -21,7 +21,7 @@ export const usdc = knownMints.mainnet.USDC as Mint
 let home: ReturnType<typeof useTemporaryHome>
 export let world: World
 /** Speaks for whatever network the test is about. */
-export let node: Face
+export let node: FakeNode
 let upstream: Server
 export let upstreamUrl: string
 export let recipient: KeyPairSigner
