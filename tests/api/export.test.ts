@@ -312,7 +312,7 @@ describe('an export while it runs', () => {
     const { listPayments: captures } = books
     let release = () => {}
     Object.assign(books, {
-      captures: () =>
+      listPayments: () =>
         new Promise((resolve) => {
           release = () => resolve([])
         }),
@@ -322,7 +322,7 @@ describe('an export while it runs', () => {
     const left = reader?.cancel()
     release()
     await Promise.all([waiting, left])
-    Object.assign(books, { captures })
+    Object.assign(books, { listPayments: captures })
     const statuses = (await Promise.all(Array.from({ length: 5 }, () => ask('')))).map(({ status }) => status)
     expect(statuses).toEqual([200, 200, 200, 200, 503])
   })

@@ -174,7 +174,7 @@ describe('the stream of payments', () => {
     let looks = 0
     const { listPayments: captures } = desk.books
     Object.assign(desk.books, {
-      captures: (query: Parameters<typeof captures>[0]) => {
+      listPayments: (query: Parameters<typeof captures>[0]) => {
         looks += query.order === 'oldest' ? 1 : 0
         return captures(query)
       },
