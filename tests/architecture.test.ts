@@ -110,6 +110,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'routes'],
 }
 const mostFiles = 15
+const mostLines = 400
 /** A database has one file for each port of the ledger, and its schema. */
 const databases = ['ledger/sqlite', 'ledger/postgres']
 
@@ -228,6 +229,20 @@ describe('layers', () => {
     const sizes = new Map<string, number>()
     for (const file of files) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1)
     expect([...sizes].filter(([folder, size]) => size > mostFiles && !databases.includes(folder))).toEqual([])
+  })
+
+  it(`no file has more than ${mostLines} lines`, () => {
+    const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n').length
+    expect(files.filter((file) => lines(file) > mostLines)).toEqual([])
+  })
+
+  it('no two exported types of the inner folders share a name', () => {
+    const inner = files.filter((file) => /^(core|chain|ledger|paywall|api)\//.test(file))
+    const names = inner.flatMap((file) =>
+      [...codeOf(file).matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name),
+    )
+    expect(names.length).toBeGreaterThan(300)
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   })
 
   it('keeps Node out of the browser’s client', () => {

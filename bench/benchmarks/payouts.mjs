@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readRoutesConfig } from '../../dist/api/options.js'
-import { handleFor } from '../../dist/compose/paywall.js'
+import { openHandle } from '../../dist/compose/paywall.js'
 import { createAddress, createKey, readAddress } from '../keys.mjs'
 import { createKitSender } from '../kit.mjs'
 import { createSecret } from '../setting.mjs'
@@ -40,7 +40,7 @@ export async function benchPayouts(setting, { payees: count, rounds, transfers }
     secret: createSecret(),
   }
   const config = readRoutesConfig({ ...options, log: silent, rewards: rewardOptions }, {})
-  const handle = handleFor(config.service, silent)
+  const handle = openHandle(config.service, silent)
   const { rewards, outgoing } = (await handle.get()).ledger
   if (!rewards || !outgoing) throw new Error('The ledger keeps no rewards.')
   const kit = await createKitSender(localnet, 'NATIVE', bareKey)

@@ -1,7 +1,7 @@
 // A server with the stream of payments only. Each `pay` registers a payment and announces it.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { requestOf, sendResponse } from '../../dist/adapters/routes.js'
+import { createRequest, sendResponse } from '../../dist/adapters/routes.js'
 import { createCursors } from '../../dist/api/analytics/cursor.js'
 import { createStream } from '../../dist/api/analytics/stream.js'
 import { encodeBase58 } from '../../dist/core/encoding/base58.js'
@@ -21,7 +21,7 @@ export async function open() {
     log: { info: () => {}, warn: console.error, error: console.error },
   })
   const server = createServer((request, response) => {
-    const opened = stream.open(requestOf(request, new AbortController().signal), async () => true)
+    const opened = stream.open(createRequest(request, new AbortController().signal), async () => true)
     sendResponse(response, opened).catch(() => response.destroy())
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', 4_096, () => resolve(undefined)))

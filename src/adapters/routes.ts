@@ -56,18 +56,18 @@ export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoute
 async function serveNode(routes: Routes, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
   if (/^(?:TRACE|TRACK|CONNECT)$/i.test(incoming.method ?? ''))
     return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD, POST, OPTIONS' } })
-  return routes.handle(requestOf(incoming, signal), visitorOf(incoming))
+  return routes.handle(createRequest(incoming, signal), readVisitor(incoming))
 }
 
 function visitorFrom(info: VisitInfo): Visitor {
-  if ('incoming' in info) return visitorOf(info.incoming)
+  if ('incoming' in info) return readVisitor(info.incoming)
   return { peer: info.peer, isLoopback: info.isLoopback ?? false }
 }
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|::ffff:127(?:\.\d{1,3}){3})$/
 
 /** What counts is the address that the server listens on: one that listens on all of them is within everybody's reach. */
-export function visitorOf({ socket }: IncomingMessage): Visitor {
+export function readVisitor({ socket }: IncomingMessage): Visitor {
   const { server } = socket as { readonly server?: { address?(): unknown } }
   const bound = server?.address?.()
   const isBound =
@@ -77,7 +77,7 @@ export function visitorOf({ socket }: IncomingMessage): Visitor {
 }
 
 /** Node's request as the platform's. A body that a parser has read already is written again. */
-export function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
+export function createRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', headers } = incoming
   const host = headers.host ?? headers[':authority'] ?? ''
   const scheme = 'encrypted' in incoming.socket ? 'https' : 'http'

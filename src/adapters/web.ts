@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
 import { cacheDirective } from '../core/encoding/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
-import { emptyBody, wrappingFor } from '../paywall/config/envelope.ts'
+import { emptyBody, findWrapping } from '../paywall/config/envelope.ts'
 import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'
 import type { Pass } from '../paywall/delivery/pass.ts'
 import { readWebBody } from './body.ts'
@@ -87,7 +87,7 @@ export function deliver(delivery: Delivery, response: Response): Response {
     return createResponse(beginning.instead)
   }
   for (const [name, value] of beginning.headers) setPaidHeader(headers, name, value)
-  const wrapping = wrappingFor(pass.envelope, {
+  const wrapping = findWrapping(pass.envelope, {
     status: response.status,
     type: headers.get('content-type') ?? undefined,
     encoding: headers.get('content-encoding') ?? undefined,

@@ -6,7 +6,7 @@ import type { CatalogEntry } from '../paywall/runtime/catalog.ts'
 import { problemBody } from './http/answers.ts'
 import type { Documented } from './http/route.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
-import { offerOf } from './public/discovery.ts'
+import { formatOffer } from './public/discovery.ts'
 
 type Json = Record<string, unknown>
 
@@ -129,7 +129,7 @@ function pathParameters(path: string): readonly Json[] {
 }
 
 function paidOperation({ service, mints }: DiscoveryParts, entry: CatalogEntry): Json {
-  const { price, token, per, acceptedMints, recipient } = offerOf(entry)
+  const { price, token, per, acceptedMints, recipient } = formatOffer(entry)
   const { network } = service.config
   const parameters = pathParameters(pathOf(entry.path ?? ''))
   return {

@@ -8,7 +8,7 @@ import type { Dashboard } from './public/dashboard.ts'
 import type { Faucet } from './public/faucet.ts'
 import type { PayRoute } from './public/pay.ts'
 import type { SettlementView } from './rewards/settlement.ts'
-import type { MoneyOutView } from './rewards/view.ts'
+import type { PayoutsView } from './rewards/view.ts'
 
 export interface RoutesParts {
   readonly service: Runtime
@@ -30,7 +30,7 @@ export interface RoutesParts {
   readonly dashboard?: Dashboard | undefined
   readonly pay?: PayRoute | undefined
   /** Missing where this process sends nothing out. */
-  readonly moneyOut?: MoneyOutView | undefined
+  readonly moneyOut?: PayoutsView | undefined
   /** Missing where nothing that is sold here is converted. */
   readonly settlement?: SettlementView | undefined
 }

@@ -10,7 +10,7 @@ import type { Catalog } from '../paywall/runtime/catalog.ts'
 import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import { createCursors } from './analytics/cursor.ts'
-import { outgoingOf } from './analytics/records.ts'
+import { readOutgoing } from './analytics/records.ts'
 import type { BooksParts } from './analytics/reports.ts'
 import { createStream } from './analytics/stream.ts'
 import { routeTable } from './endpoints.ts'
@@ -21,10 +21,10 @@ import { endpoints, isOwnPath } from './http/paths.ts'
 import type { ApiVisit, Row } from './http/route.ts'
 import type { RoutesParts } from './parts.ts'
 import type { DiscoveryParts } from './public/discovery.ts'
-import { recipientsOf } from './public/discovery.ts'
+import { listRecipients } from './public/discovery.ts'
 import { createHealth } from './public/health.ts'
 import { createShownTransactions } from './public/verification.ts'
-import type { MoneyOutView, RewardsParts } from './rewards/view.ts'
+import type { PayoutsView, RewardsParts } from './rewards/view.ts'
 
 export interface Routes {
   /** Whether a path is one of the service's own: nothing else is behind it. */
@@ -36,7 +36,7 @@ export interface Routes {
 export function createRoutes(parts: RoutesParts): Routes {
   const { service, signIn } = parts
   const { catalog, config, ledger, clock } = service
-  const mints = (): MintTable => mintsOf(service, parts.mints)
+  const mints = (): MintTable => readMints(service, parts.mints)
   const cursors = createCursors(service.keyring.serviceKey)
   const books: BooksParts | undefined = ledger.books && {
     books: ledger.books,
@@ -44,8 +44,8 @@ export function createRoutes(parts: RoutesParts): Routes {
     clock,
     cursors,
     flush: service.usage.flush,
-    decimalsOf: decimalsFor(service, parts.mints),
-    outgoing: outgoingOf(ledger),
+    decimalsOf: createDecimals(service, parts.mints),
+    outgoing: readOutgoing(ledger),
     nameOf: (requestId) => service.pseudonyms.request(requestId),
     payerOf: (wallet) => service.pseudonyms.wallet(wallet),
     peek: (tx) => ledger.peek(tx),
@@ -53,7 +53,7 @@ export function createRoutes(parts: RoutesParts): Routes {
   const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
   const admit = createAccess({
     network: config.network,
-    owners: () => ownersOf(parts.owners, catalog),
+    owners: () => listOwners(parts.owners, catalog),
     sessionOf: signIn && ((request) => signIn.sessionOf(request)),
     publicUrl: parts.publicUrl,
   })
@@ -114,7 +114,7 @@ function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTab
   return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
 }
 
-const noMoneyOut: MoneyOutView = {
+const noMoneyOut: PayoutsView = {
   config: undefined,
   wallet: async () => undefined,
   isPaused: async () => false,
@@ -122,19 +122,19 @@ const noMoneyOut: MoneyOutView = {
 }
 
 /** All mints that the service knows, those of what is sold first. */
-export function mintsOf({ config, catalog }: Runtime, configured: MintTable): MintTable {
+export function readMints({ config, catalog }: Runtime, configured: MintTable): MintTable {
   const sold = catalog.entries().map((entry) => entry.mints)
   return Object.assign({}, knownMints[config.network], configured, ...sold)
 }
 
 /** By the mints of the moment: what is sold may change. */
-export function decimalsFor(service: Runtime, configured: MintTable): DecimalsOf {
-  return (token) => findDecimals(token, mintsOf(service, configured))
+export function createDecimals(service: Runtime, configured: MintTable): DecimalsOf {
+  return (token) => findDecimals(token, readMints(service, configured))
 }
 
 /** The wallets that may read what a service earns. */
-export function ownersOf(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
-  return owners ?? recipientsOf(catalog.entries())
+export function listOwners(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
+  return owners ?? listRecipients(catalog.entries())
 }
 
 function failed({ log }: Runtime, error: unknown): Response {

@@ -16,7 +16,7 @@ import { addOperatorCommands } from './commands/operator.ts'
 import { addServiceCommands } from './commands/services.ts'
 import { addSetupCommands } from './commands/setup.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
-import { exitCodeOf, nameFlags } from './payment-errors.ts'
+import { findExitCode, nameFlags } from './payment-errors.ts'
 import type { Commands, Run } from './run.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
@@ -97,7 +97,7 @@ function explain(error: unknown): Explanation | undefined {
   if (error instanceof CommandError) return error
   if (error instanceof PaymentError) {
     const { code, message, facts } = error
-    return { code, message: nameFlags(message), facts, exitCode: exitCodeOf(code) }
+    return { code, message: nameFlags(message), facts, exitCode: findExitCode(code) }
   }
   if (error instanceof JournalError) return new CommandError(exitCodes.usage, 'journal', error.message)
   if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError) {

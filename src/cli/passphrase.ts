@@ -3,7 +3,7 @@ import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } 
 import { CommandError, exitCodes, usage } from './output.ts'
 
 /** Of a file that is there. Undefined where none is needed, and where there is nobody to ask. */
-export async function passphraseFor(path: string): Promise<string | undefined> {
+export async function readPassphrase(path: string): Promise<string | undefined> {
   if (!isEncrypted(path)) return undefined
   return usualPassphrase() ?? (isPerson() ? await askFor(`Passphrase of ${path}`) : undefined)
 }

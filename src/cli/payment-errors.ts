@@ -26,7 +26,7 @@ const codes: Readonly<Record<PaymentErrorCode, ExitCode>> = {
   allowance_exhausted: exitCodes.exhausted,
 }
 
-export function exitCodeOf(code: PaymentErrorCode): ExitCode {
+export function findExitCode(code: PaymentErrorCode): ExitCode {
   return codes[code]
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../core/money/tokens.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
-import { passphraseFor } from './passphrase.ts'
+import { readPassphrase } from './passphrase.ts'
 
 export interface BuyerOptions {
   readonly request?: string
@@ -97,7 +97,7 @@ export async function openPurse(named: string | undefined, genesis: string | und
 
 export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {
   try {
-    const passphrase = await passphraseFor(path)
+    const passphrase = await readPassphrase(path)
     return await initAgentWallet({ path, create, ...(passphrase !== undefined && { passphrase }) })
   } catch (error) {
     throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)

@@ -8,13 +8,13 @@ import { CommandError, exitCodes, usage } from './output.ts'
 export type TestNetwork = Exclude<Network, 'mainnet'>
 
 /** Those that were named, of the environment, of the chain that runs here, or the public ones. */
-export function nodesFor(network: TestNetwork, given: readonly string[]): readonly string[] {
+export function listNodes(network: TestNetwork, given: readonly string[]): readonly string[] {
   const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
   return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }
 
 /** The chain's own name on a localnet; elsewhere the one that is known. */
-export async function chainOf({ call }: Rpc, network: TestNetwork): Promise<string> {
+export async function readChain({ call }: Rpc, network: TestNetwork): Promise<string> {
   const named = await readGenesis(call)
   const known = genesisHashes[network]
   if (named === undefined) {

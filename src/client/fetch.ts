@@ -11,7 +11,7 @@ import { prepare } from './request/paid-request.ts'
 import { recover } from './request/recover.ts'
 import { redeem } from './request/redeem.ts'
 import type { ChallengeReading } from './request/request-challenge.ts'
-import { payFor, requestChallenge } from './request/request-challenge.ts'
+import { payChallenge, requestChallenge } from './request/request-challenge.ts'
 
 export interface FetchWith402 {
   (url: string | URL | Request, options: ClientOptions & RequestInit): Promise<Response>
@@ -76,7 +76,7 @@ async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Res
 async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading): Promise<Response> {
   const { requestId } = asked.challenge
   await asked.response.body?.cancel()
-  const intent = await payFor(parts, paidRequest, asked)
+  const intent = await payChallenge(parts, paidRequest, asked)
   try {
     const brought = await redeem(parts, paidRequest, intent, asked.url)
     if (brought.kind === 'brought') return brought.response

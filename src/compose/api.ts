@@ -1,5 +1,5 @@
 /** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
-import { outgoingOf } from '../api/analytics/records.ts'
+import { readOutgoing } from '../api/analytics/records.ts'
 import { createSignIn } from '../api/auth/sign-in.ts'
 import { alive } from '../api/endpoints.ts'
 import { createExports } from '../api/exports/routes.ts'
@@ -12,7 +12,7 @@ import { createDashboard } from '../api/public/dashboard.ts'
 import { createFaucet } from '../api/public/faucet.ts'
 import { createPayRoute } from '../api/public/pay.ts'
 import type { Routes } from '../api/router.ts'
-import { createRoutes, decimalsFor, mintsOf, ownersOf } from '../api/router.ts'
+import { createDecimals, createRoutes, listOwners, readMints } from '../api/router.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { SheetsPort } from '../core/ports/sheets.ts'
@@ -27,7 +27,7 @@ import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
 import { type OpenDevelopers, openDevelopers } from './developers.ts'
 import { createPayoutsView, type OpenPayouts, startPayoutWorkers } from './payouts.ts'
-import { handleFor, openLog } from './paywall.ts'
+import { openHandle, openLog } from './paywall.ts'
 import { createSettlementView } from './settlement/view.ts'
 import { openWebhooks } from './webhooks.ts'
 
@@ -42,7 +42,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const config = readRoutesConfig(options, process.env)
   const log = openLog(config.log)
   const sheets = config.sheets && openSheets(config.sheets)
-  const handle = handleFor(config.service, log)
+  const handle = openHandle(config.service, log)
   const { webhooks, mints } = config
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
@@ -125,9 +125,9 @@ function partsFor(
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { kv, books } = ledger
   const key = keyring.serviceKey
-  const isOwner = (wallet: string): boolean => ownersOf(owners, catalog).includes(wallet)
+  const isOwner = (wallet: string): boolean => listOwners(owners, catalog).includes(wallet)
   const { network } = service.config
-  const known = mintsOf(service, mints)
+  const known = readMints(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
   const files = readPage('dashboard')
@@ -144,8 +144,8 @@ function partsFor(
   const stores = { books, kv, clock, log, key }
   const exports = createExports({
     ...stores,
-    decimalsOf: decimalsFor(service, mints),
-    outgoing: outgoingOf(ledger),
+    decimalsOf: createDecimals(service, mints),
+    outgoing: readOutgoing(ledger),
     publicUrl,
     linkTtlSeconds,
     sheets,

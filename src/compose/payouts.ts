@@ -1,7 +1,7 @@
 /** Joins rewards and refunds to a service: payments are shared out from its start on, and paid where a key was given. */
 import type { RewardsConfig } from '../api/rewards/option.ts'
-import type { MoneyOutView } from '../api/rewards/view.ts'
-import { mintsOf } from '../api/router.ts'
+import type { PayoutsView } from '../api/rewards/view.ts'
+import { readMints } from '../api/router.ts'
 import { formatUnits } from '../core/money/money.ts'
 import type { FrozenRates } from '../core/money/rates.ts'
 import { decimalsIn, hasRates } from '../core/money/rates.ts'
@@ -72,7 +72,7 @@ export function createPayoutContext(
   if (!rewards || !dispatches || !books) return undefined
   const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
   const feed = service.openRates(rates, mints, 'rewards')
-  const decimals = () => decimalsIn(mintsOf(service, mints))
+  const decimals = () => decimalsIn(readMints(service, mints))
   const addresses = createAddresses({ chain, nameOf })
   return {
     ...{ rewards, dispatches, books, addresses, nameOf, clock, log, meter, sealer },
@@ -152,7 +152,7 @@ export function createPayoutsView(
   service: Runtime,
   { rewards, refundKey }: Pick<PayoutsConfig, 'rewards' | 'refundKey'>,
   current: () => OpenPayouts | undefined,
-): MoneyOutView {
+): PayoutsView {
   return {
     config: rewards,
     wallet: async () => {
@@ -181,7 +181,7 @@ export async function openPayouts(
   context: PayoutContext,
   { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
 ): Promise<PayoutsParts | undefined> {
-  const native = findMint('NATIVE', mintsOf(service, mints))
+  const native = findMint('NATIVE', readMints(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
   const outgoingWallet = await service.openOutgoingWallet(rewards.key, { maxFeeLamports: fee })
@@ -208,6 +208,6 @@ export async function openRefunds(
   key: AccountKey,
 ): Promise<RefundParts> {
   const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports: mostPerRefund })
-  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, mintsOf(service, mints)))
+  const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, readMints(service, mints)))
   return { ...context, outgoingWallet, mintOf: mintFor, isPaused: pauseOf(service) }
 }

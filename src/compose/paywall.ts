@@ -26,7 +26,7 @@ import { createIdentity, createVerifier } from '../host/keys/ed25519.ts'
 import { withKeyFile } from '../host/keys/key-file.ts'
 import { createSealer } from '../host/keys/seal.ts'
 import { createLog } from '../host/log.ts'
-import { connectSocket, socketUrlsOf } from '../host/net/sockets.ts'
+import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import { createTrace } from '../host/trace.ts'
@@ -64,7 +64,7 @@ export function openPaywall(options: ProviderOptions): Paywall {
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
   }
-  const paywall = createPaywall(config, withSettlement(handleFor(config.service, log), config.route, log), log)
+  const paywall = createPaywall(config, withSettlement(openHandle(config.service, log), config.route, log), log)
   const { endpoint, scope, description } = config.route
   const name = `the paywall of ${endpoint?.path ?? description ?? scope}`
   const close = rememberOpen(paywall.close, { name, log })
@@ -86,7 +86,7 @@ const services = new Map<string, Shared>()
 const ledgerNames = new WeakMap<Ledger, string>()
 
 /** Whoever asks for the same service shares it; it ends with the last of them. */
-export function handleFor(config: ServiceConfig, log: Log): ServiceHandle {
+export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
   const name = nameOf(config)
   const shared = services.get(name) ?? share(config, log)
   services.set(name, shared)
@@ -191,7 +191,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const watch = journal &&
       config.watch && {
         connect: connectSocket,
-        socketUrls: context.urls.map(socketUrlsOf),
+        socketUrls: context.urls.map(listSocketUrls),
         // Nothing is watched before the service has routes.
         journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
       }

@@ -2,7 +2,7 @@
 import type { Environment } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
-import { handleFor, openLog } from './paywall.ts'
+import { openHandle, openLog } from './paywall.ts'
 import { nameConversionWorker, withSettlement } from './settlement/settlement.ts'
 
 export interface ConversionWorker {
@@ -25,7 +25,7 @@ export function openConversionWorker(routes: readonly ProviderOptions[], environ
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const handles = [...own.values()].map(({ service, route, log }) => {
     const told = openLog(log)
-    const handle = withSettlement(handleFor(service, told), route, told)
+    const handle = withSettlement(openHandle(service, told), route, told)
     const attempt = async (): Promise<void> => {
       try {
         await handle.get()

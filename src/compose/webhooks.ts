@@ -1,8 +1,8 @@
 /** Joins webhooks to a service: whoever listens is told from the moment on at which it has started. */
-import { revenueTokenOf } from '../api/analytics/format.ts'
-import { outgoingOf, recordsOf } from '../api/analytics/records.ts'
-import { describeDispatch } from '../api/rewards/format.ts'
-import { decimalsFor } from '../api/router.ts'
+import { readRevenueToken } from '../api/analytics/format.ts'
+import { formatRecords, readOutgoing } from '../api/analytics/records.ts'
+import { describeTransaction } from '../api/rewards/format.ts'
+import { createDecimals } from '../api/router.ts'
 import type { MintTable } from '../core/money/tokens.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Webhook } from '../core/service/webhooks.ts'
@@ -38,8 +38,8 @@ function startTelling(
     log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
     return undefined
   }
-  const decimals = decimalsFor(service, mints)
-  const parts = { decimalsOf: decimals, outgoing: outgoingOf(ledger) }
+  const decimals = createDecimals(service, mints)
+  const parts = { decimalsOf: decimals, outgoing: readOutgoing(ledger) }
   const poster = createWebhookPoster({ network: config.network })
   const worker = startWebhooks({
     notices,
@@ -48,12 +48,12 @@ function startTelling(
     post: poster.post,
     // Worth is in the token of the books, which may have changed since this server started.
     describe: async (capture) => {
-      const [record] = await recordsOf(parts, [capture], await revenueTokenOf(books))
+      const [record] = await formatRecords(parts, [capture], await readRevenueToken(books))
       return record ?? {}
     },
     describeDispatch: async (id) => {
       const dispatch = await service.ledger.outgoing?.get(id)
-      return dispatch && describeDispatch(dispatch, decimals, await service.ledger.outgoing?.lines(id))
+      return dispatch && describeTransaction(dispatch, decimals, await service.ledger.outgoing?.lines(id))
     },
     clock,
     log,

@@ -13,8 +13,8 @@ import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
 import type { GatewayConfig } from './config/options.ts'
 import type { Plan } from './config/plan.ts'
-import { planFor } from './config/plan.ts'
-import { findFixed, honourQuotes, type QuoteFacts, quoteFactsOf } from './config/reload.ts'
+import { createPlan } from './config/plan.ts'
+import { findFixed, honourQuotes, type QuoteFacts, readQuoteFacts } from './config/reload.ts'
 import { findSelf } from './config/self.ts'
 import type { OpenRoute, OwnRoutes } from './proxy/handle-request.ts'
 import { serve } from './proxy/handle-request.ts'
@@ -62,7 +62,7 @@ export interface GatewayParts {
  * console.log(await gateway.listen())
  */
 export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Gateway {
-  return openGateway(planFor(config, process.env), parts)
+  return openGateway(createPlan(config, process.env), parts)
 }
 
 /** The same from a plan that was read before. */
@@ -120,7 +120,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      quotes = quoteFactsOf(plan, process.env)
+      quotes = readQuoteFacts(plan, process.env)
       floor.own = openOwn(plan)
       floor.find = createFinding(current.routes)
       takeUpgrades()
@@ -146,7 +146,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       }
       const before = { set: current, own: floor.own }
       plan = next
-      quotes = quoteFactsOf(next, process.env)
+      quotes = readQuoteFacts(next, process.env)
       current = opened
       floor.find = createFinding(opened.routes)
       floor.own = routes

@@ -42,7 +42,7 @@ export interface Decimal {
 }
 
 /** What one price is in units of the other, with twelve decimals. Both are above zero. */
-export function worthOf(price: Decimal, one: Decimal): bigint {
+export function readWorth(price: Decimal, one: Decimal): bigint {
   const shift = rateDecimals + price.exponent - one.exponent
   const scale = 10n ** BigInt(Math.abs(shift))
   return shift >= 0 ? (price.units * scale) / one.units : price.units / (one.units * scale)

@@ -11,7 +11,7 @@ import type { MintTable } from '../core/money/tokens.ts'
 import { solDecimals } from '../core/money/tokens.ts'
 import type { Get } from '../core/runtime.ts'
 import type { Decimal, Json } from './http-source.ts'
-import { askObject, isObject, worthOf } from './http-source.ts'
+import { askObject, isObject, readWorth } from './http-source.ts'
 
 export interface JupiterParts {
   readonly get: Get
@@ -45,7 +45,7 @@ export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): 
         if (mint === undefined) return []
         if (typeof one === 'string') return [{ token, why: `the price of USDC: ${one}` }]
         const price = readPrice(answer, mint)
-        return [typeof price === 'string' ? { token, why: price } : { token, rate: worthOf(price, one) }]
+        return [typeof price === 'string' ? { token, why: price } : { token, rate: readWorth(price, one) }]
       })
     },
   }

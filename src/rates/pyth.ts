@@ -8,7 +8,7 @@ import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '
 import { ratedTokens } from '../core/money/rate-feed.ts'
 import type { Get } from '../core/runtime.ts'
 import type { Decimal } from './http-source.ts'
-import { askObject, isObject, worthOf } from './http-source.ts'
+import { askObject, isObject, readWorth } from './http-source.ts'
 
 export interface PythParts {
   readonly get: Get
@@ -51,8 +51,8 @@ function compare(token: RatedToken, price: FeedPrice | string, one: FeedPrice): 
   if (typeof price === 'string') return { token, why: price }
   return {
     token,
-    rate: worthOf(price.price, one.price),
-    average: worthOf(price.average, one.average),
+    rate: readWorth(price.price, one.price),
+    average: readWorth(price.average, one.average),
     at: Math.min(price.at, one.at),
   }
 }

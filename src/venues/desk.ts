@@ -23,7 +23,7 @@ import type { Clock, Log } from '../core/runtime.ts'
 import type { Stock, StockParts } from './desk-stock.ts'
 import { createStock } from './desk-stock.ts'
 import { readAmount } from './responses.ts'
-import { assetOf } from './rfq.ts'
+import { readAsset } from './rfq.ts'
 
 export interface DeskParts extends StockParts {
   readonly wallet: Wallet
@@ -113,7 +113,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   const id = crypto.randomUUID()
   quotes.set(id, { id, terms, token: buy, until: clock.monotonic() + quoteSeconds * 1000 })
   log.info('desk quoted', { quote: id, sell, buy, units: units.toString(), gives: gives.toString() })
-  const named = { genesis, taker, sell: assetOf(sold), buy: assetOf(bought), units: units.toString() }
+  const named = { genesis, taker, sell: readAsset(sold), buy: readAsset(bought), units: units.toString() }
   const offer = { quote: id, desk: wallet.address, ...named, gives: gives.toString(), seconds: quoteSeconds }
   return { status: 200, body: offer }
 }
@@ -180,7 +180,7 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Ord
   if (request['genesis'] !== genesis) return 'the desk is on another chain'
   if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address) return 'taker must be a wallet'
   const named = (asset: unknown) =>
-    tokenCodes.find((token) => findDecimals(token, mints) !== undefined && assetOf(findMint(token, mints)) === asset)
+    tokenCodes.find((token) => findDecimals(token, mints) !== undefined && readAsset(findMint(token, mints)) === asset)
   const [sell, buy, units] = [named(request['sell']), named(request['buy']), readAmount(request['units'])]
   if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
   if (units === undefined) return 'units must be a whole number above zero, as text'

@@ -46,7 +46,7 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
 }
 
 /** What a limit of computation costs at a price in millionths of a lamport. */
-export function priorityOf(computeUnits: number, microLamports: bigint): bigint {
+export function readPriority(computeUnits: number, microLamports: bigint): bigint {
   return (BigInt(computeUnits) * microLamports + 999_999n) / 1_000_000n
 }
 

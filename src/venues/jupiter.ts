@@ -17,7 +17,7 @@ import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/payouts/venu
 import type { Post } from '../core/ports/sheets.ts'
 import type { Get } from '../core/runtime.ts'
 import type { VenueParts } from './exchange-transaction.ts'
-import { finish, openingRent, priorityOf } from './exchange-transaction.ts'
+import { finish, openingRent, readPriority } from './exchange-transaction.ts'
 import { findSwapFault } from './jupiter-rules.ts'
 import { askVenue, readAmount } from './responses.ts'
 
@@ -130,7 +130,7 @@ async function sign(
   const composed = await composeSafely({ ...draft, swap: route.swap })
   if (!composed) return { kind: 'unavailable', why: 'the swap does not fit into a transaction' }
   const bounds = { sell, buy, units, minimum, rent: opens ? openingRent : 0n }
-  const priority = priorityOf(computeUnits, microLamports)
+  const priority = readPriority(computeUnits, microLamports)
   return finish({ ...composed, lastValidBlockHeight, slot: block.slot, bounds, priority }, parts)
 }
 

@@ -19,7 +19,7 @@ import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/payouts/venu
 import type { Post } from '../core/ports/sheets.ts'
 import type { Clock } from '../core/runtime.ts'
 import type { VenueParts } from './exchange-transaction.ts'
-import { finish, openingRent, priorityOf } from './exchange-transaction.ts'
+import { finish, openingRent, readPriority } from './exchange-transaction.ts'
 import type { VenueAnswer } from './responses.ts'
 import { askVenue, readAmount } from './responses.ts'
 
@@ -60,8 +60,8 @@ export function createRfqVenue(parts: RfqParts): Venue {
       const request = {
         genesis,
         taker: wallet.address,
-        sell: assetOf(order.sell),
-        buy: assetOf(order.buy),
+        sell: readAsset(order.sell),
+        buy: readAsset(order.buy),
         units: order.units.toString(),
       }
       const answer = await ask('quote', request)
@@ -73,7 +73,7 @@ export function createRfqVenue(parts: RfqParts): Venue {
 }
 
 /** How a desk calls a token: its mint, or SOL. */
-export function assetOf(mint: Mint | undefined): string {
+export function readAsset(mint: Mint | undefined): string {
   return mint?.address ?? 'SOL'
 }
 
@@ -132,7 +132,7 @@ async function sign(
   } catch {
     return { kind: 'unavailable', why: 'the desk did not sign what it quoted' }
   }
-  const priority = priorityOf(budget.computeUnits, budget.microLamports)
+  const priority = readPriority(budget.computeUnits, budget.microLamports)
   const bounds = { sell, buy, units: order.units, minimum, rent: opens ? openingRent : 0n }
   return finish({ transaction, lastValidBlockHeight, slot: block.slot, bounds, priority }, parts)
 }

@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { KeyPairSigner } from '@solana/kit'
 import { create402Middleware } from '../../src/adapters/node.ts'
-import { requestOf, sendResponse, visitorOf } from '../../src/adapters/routes.ts'
+import { createRequest, readVisitor, sendResponse } from '../../src/adapters/routes.ts'
 import type { Visitor } from '../../src/api/http/access.ts'
 import { readRoutesConfig } from '../../src/api/options.ts'
 import type { RoutesParts } from '../../src/api/parts.ts'
 import { createRoutes, type Routes } from '../../src/api/router.ts'
-import { handleFor } from '../../src/compose/paywall.ts'
+import { openHandle } from '../../src/compose/paywall.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Runtime } from '../../src/paywall/runtime/runtime.ts'
@@ -59,7 +59,7 @@ export async function openHouse(
   })
   const { rpc = shared.rpc, ledger = shared.ledger, watch = shared.watch, reportToken = 'USDC' } = options
   const config = readRoutesConfig({ ...shared, rpc, ledger, watch, reportToken }, {})
-  const handle = handleFor(config.service, log)
+  const handle = openHandle(config.service, log)
   const service = await handle.get()
   const routes = createRoutes({
     service,
@@ -84,7 +84,7 @@ export async function openHouse(
     if (!routes.owns(path))
       return paid(request, response, () => response.writeHead(isFailing ? 500 : 200).end(isFailing ? '' : 'the secret'))
     routes
-      .handle(requestOf(request, new AbortController().signal), change(visitorOf(request)))
+      .handle(createRequest(request, new AbortController().signal), change(readVisitor(request)))
       .then((answer) => sendResponse(response, answer))
       .catch(() => response.destroy())
   })

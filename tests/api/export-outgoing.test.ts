@@ -3,7 +3,7 @@ import { readXlsx } from 'hucre/xlsx'
 import { describe, expect, it } from 'vitest'
 import { captureColumns } from '../../src/api/analytics/format.ts'
 import type { Outgoing } from '../../src/api/analytics/records.ts'
-import { outgoingOf, wentOutOf } from '../../src/api/analytics/records.ts'
+import { readOutgoing, readWentOut } from '../../src/api/analytics/records.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { OutgoingTransaction } from '../../src/core/payouts/ports/outgoing.ts'
@@ -34,7 +34,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const exportsOf = () => {
     const { ledger, clock } = desk
-    const parts = { books: desk.books(), outgoing: outgoingOf(ledger), kv: createShelf(clock), clock, log, key }
+    const parts = { books: desk.books(), outgoing: readOutgoing(ledger), kv: createShelf(clock), clock, log, key }
     return createExports({ ...parts, decimalsOf })
   }
   const refunded = async ({ tx }: PaymentRecord, until: 'planned' | 'signed' | 'landed' | 'dropped') => {
@@ -135,7 +135,7 @@ describe('what went out', () => {
     expect((await (await ask()).text()).split('\r\n')).toHaveLength(2_502)
     expect(asked).toEqual([1_000, 1_000, 1_000, 1_000, 500, 500])
     const empty = setUp(0)
-    expect(await wentOutOf({ outgoing: empty.outgoing }, [])).toEqual([])
+    expect(await readWentOut({ outgoing: empty.outgoing }, [])).toEqual([])
     expect(empty.asked).toEqual([])
   })
 

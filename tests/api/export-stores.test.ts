@@ -1,6 +1,6 @@
 /** Exports of what real stores hold: whatever an endpoint is called, the file says the same as the list. */
 import { describe, expect, it } from 'vitest'
-import { captureColumns, formatCapture } from '../../src/api/analytics/format.ts'
+import { captureColumns, formatPayment } from '../../src/api/analytics/format.ts'
 import { readCell } from '../../src/api/exports/csv.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { useDesk } from '../ledger/grants-fixture.ts'
@@ -50,7 +50,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const ask = (format: string) =>
       exports.handle(new Request(`http://localhost/api/analytics/export?format=${format}`), 'owner')
     const list = await books.listPayments({ order: 'oldest', most: 100 })
-    const wanted = list.map((capture) => formatCapture(capture, decimalsOf, 'USDC'))
+    const wanted = list.map((capture) => formatPayment(capture, decimalsOf, 'USDC'))
     expect(wanted.map(({ endpoint }) => endpoint)).toEqual([...names].reverse())
     expect(wanted[0]).toMatchObject({ amount: '18446744073709.551615', worth: '1000000000000' })
     expect(await (await ask('json')).json()).toEqual(wanted)

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { readXlsx } from 'hucre/xlsx'
 import { describe, expect, it } from 'vitest'
-import { captureColumns, formatCapture } from '../../src/api/analytics/format.ts'
+import { captureColumns, formatPayment } from '../../src/api/analytics/format.ts'
 import { guardCell, readCell } from '../../src/api/exports/csv.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { readPages } from '../../src/api/exports/rows.ts'
@@ -131,7 +131,7 @@ describe('an export as CSV', () => {
     const [header, ...rows] = await cellsOf(await ask(''))
     expect(header).toEqual([...captureColumns])
     expect(rows).toEqual(
-      Array.from({ length: 2_500 }, (_, index) => Object.values(formatCapture(captureAt(index), decimalsOf, 'USDC'))),
+      Array.from({ length: 2_500 }, (_, index) => Object.values(formatPayment(captureAt(index), decimalsOf, 'USDC'))),
     )
     expect(reads()).toBe(3)
   })
@@ -144,7 +144,7 @@ describe('an export as CSV', () => {
           return captureAt(index, { endpoint, units, worth })
         }
         const [, ...rows] = await cellsOf(await setUp(list.length, make).ask(''))
-        const wanted = list.map((_, index) => Object.values(formatCapture(make(index), decimalsOf, 'USDC')))
+        const wanted = list.map((_, index) => Object.values(formatPayment(make(index), decimalsOf, 'USDC')))
         // What UTF-8 cannot say, half a surrogate pair, arrives as the sign for that.
         expect(rows.map((row) => row.map(readCell))).toEqual(
           wanted.map((row) => row.map((cell) => cell.toWellFormed())),
@@ -203,9 +203,9 @@ describe('an export as JSON', () => {
     expect(response.headers.get('content-type')).toBe('application/json')
     const records = (await response.json()) as Record<string, string>[]
     expect(records).toEqual(
-      Array.from({ length: count }, (_, index) => formatCapture(captureAt(index), decimalsOf, 'USDC')),
+      Array.from({ length: count }, (_, index) => formatPayment(captureAt(index), decimalsOf, 'USDC')),
     )
-    expect(Object.keys(records[0] ?? formatCapture(captureAt(0), decimalsOf, 'USDC'))).toEqual([...captureColumns])
+    expect(Object.keys(records[0] ?? formatPayment(captureAt(0), decimalsOf, 'USDC'))).toEqual([...captureColumns])
   })
 })
 
@@ -217,7 +217,7 @@ describe('an export as XLSX', () => {
     const [sheet] = book.sheets
     const [header, ...rows] = sheet?.rows ?? []
     expect(header).toEqual([...captureColumns])
-    const wanted = odd.map((_, index) => Object.values(formatCapture(make(index), decimalsOf, 'USDC')))
+    const wanted = odd.map((_, index) => Object.values(formatPayment(make(index), decimalsOf, 'USDC')))
     expect(rows.map((row) => row.map((cell) => cell ?? ''))).toEqual(wanted)
     expect(rows[0]?.[5]).toBe('18446744073709.551615')
     for (const cell of sheet?.cells?.values() ?? []) {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import * as answers from '../../src/api/rewards/answers.ts'
 import { noSettlement, readSettlement, type SettlementView } from '../../src/api/rewards/settlement.ts'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
-import { handleFor, openPaywall } from '../../src/compose/paywall.ts'
+import { openHandle, openPaywall } from '../../src/compose/paywall.ts'
 import { createSettlementView } from '../../src/compose/settlement/view.ts'
 import { knownMints } from '../../src/core/money/tokens.ts'
 import { conversionLane, formatConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
@@ -116,7 +116,7 @@ describe('what this process knows', () => {
     const paywall = openPaywall(options(more))
     onTestFinished(() => paywall.close())
     await paywall.ready()
-    const handle = handleFor(readConfig(options(more), {}).service, quiet)
+    const handle = openHandle(readConfig(options(more), {}).service, quiet)
     onTestFinished(() => handle.release())
     return { view: createSettlementView(await handle.get()), paywall }
   }

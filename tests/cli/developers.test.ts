@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { requestOf, sendResponse } from '../../src/adapters/routes.ts'
+import { createRequest, sendResponse } from '../../src/adapters/routes.ts'
 import { createSites } from '../../src/api/auth/origins.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import { type Host, openHost, setUpDevelopers } from '../api/developer-fixture.ts'
@@ -26,7 +26,7 @@ beforeEach(async () => {
   host = await openHost([])
   stage = setUpDevelopers([host.name], { sites: createSites(undefined) })
   service = createServer((request, response) => {
-    const incoming = requestOf(request, new AbortController().signal)
+    const incoming = createRequest(request, new AbortController().signal)
     const visitor = { peer: '127.0.0.1', isLoopback: true }
     const access = async () => ({ kind: 'stranger', wallet: undefined }) as const
     const answer =

@@ -1,6 +1,6 @@
 /** A gateway that takes over another configuration while it runs. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { planFor } from '../../src/gateway/config/plan.ts'
+import { createPlan } from '../../src/gateway/config/plan.ts'
 import { codeOf } from '../harness/shop.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
 import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
@@ -22,9 +22,9 @@ const common = () => ({
   watch: false,
   log: { info: () => {}, warn: () => {}, error: () => {} },
 })
-type Change = Partial<Parameters<typeof planFor>[0]>
+type Change = Partial<Parameters<typeof createPlan>[0]>
 const reload = (gate: Gate, change: Change) =>
-  gate.gateway.reload(planFor({ ...common(), routes: [{ path: '/data', price: 0.01 }], ...change }, {}))
+  gate.gateway.reload(createPlan({ ...common(), routes: [{ path: '/data', price: 0.01 }], ...change }, {}))
 const priceAt = async (gate: Gate, path = '/data') => (await gate.challenge(path)).amount
 
 describe('a reload', () => {

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
-import { createPostgresDispatches } from '../../src/ledger/postgres/outgoing-transactions.ts'
+import { createPostgresOutgoing } from '../../src/ledger/postgres/outgoing-transactions.ts'
 import { createPostgresRewards } from '../../src/ledger/postgres/rewards.ts'
 import { postgresServer } from '../harness/database.ts'
 import { accrualOf, accrue, partner, planOf } from './payables-fixture.ts'
@@ -23,7 +23,7 @@ it('PostgreSQL looks through no whole table for what is owed and what goes out',
       return database.query(sql, values, options)
     },
   }
-  const [rewards, dispatches] = [createPostgresRewards(recording, clock), createPostgresDispatches(recording, clock, 0)]
+  const [rewards, dispatches] = [createPostgresRewards(recording, clock), createPostgresOutgoing(recording, clock, 0)]
   await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
   const line = { ...partner, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
   const after = { at: 1, id: 'a' }

@@ -6,7 +6,7 @@ import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
-import { hexOf } from '../../src/ledger/postgres/rows.ts'
+import { formatHex } from '../../src/ledger/postgres/rows.ts'
 import { postgresServer } from '../harness/database.ts'
 import type { Place } from './old-schemas.ts'
 import { places } from './old-schemas.ts'
@@ -241,7 +241,7 @@ describe('a PostgreSQL ledger', () => {
       async (query, ledger) => {
         await ledger.take(takeOf(other))
         await query(registering)
-        await query('UPDATE paystile_payments SET tx = $1 WHERE tx = $2', [hexOf(payment.tx), hexOf(other.tx)])
+        await query('UPDATE paystile_payments SET tx = $1 WHERE tx = $2', [formatHex(payment.tx), formatHex(other.tx)])
       },
       (ledger) => dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
     )
@@ -256,7 +256,7 @@ describe('a PostgreSQL ledger', () => {
         // Often enough that the server keeps its plan.
         for (const _ of rounds) await ledger.take(takeOf(createPayment()))
         await query('LOCK TABLE paystile_gate IN EXCLUSIVE MODE')
-        await query('UPDATE paystile_dispatches SET voids = $1', [hexOf(payment.tx)])
+        await query('UPDATE paystile_dispatches SET voids = $1', [formatHex(payment.tx)])
       },
       (ledger) => ledger.take(takeOf(payment)),
     )

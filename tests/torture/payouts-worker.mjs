@@ -2,7 +2,7 @@
 // out and pays without a pause until it is killed.
 import { readRoutesConfig } from '../../dist/api/options.js'
 import { startPayoutWorkers } from '../../dist/compose/payouts.js'
-import { handleFor } from '../../dist/compose/paywall.js'
+import { openHandle } from '../../dist/compose/paywall.js'
 
 const { notes: _notes, key, ...options } = JSON.parse(process.argv[2] ?? '{}')
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -11,7 +11,7 @@ const { rewards, ...config } = readRoutesConfig(
   { ...options, log: silent, rewards: { ...options.rewards, key: Uint8Array.from(key) } },
   {},
 )
-const handle = handleFor(config.service, silent)
+const handle = openHandle(config.service, silent)
 
 process.once('message', work)
 process.once('disconnect', () => process.exit(0))

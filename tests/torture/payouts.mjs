@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readRoutesConfig } from '../../dist/api/options.js'
 import { startPayoutWorkers } from '../../dist/compose/payouts.js'
-import { handleFor } from '../../dist/compose/paywall.js'
+import { openHandle } from '../../dist/compose/paywall.js'
 import { encodeBase58 } from '../../dist/core/encoding/base58.js'
 import { auditRewards } from '../../dist/workers/payouts/audit.js'
 import { createCrew } from './crew.mjs'
@@ -92,7 +92,7 @@ const sharesOf = ({ payer, units }) =>
   )
 
 const config = readRoutesConfig({ ...options, log: silent }, {})
-const handle = handleFor(config.service, silent)
+const handle = openHandle(config.service, silent)
 const service = await handle.get()
 const { rewards, outgoing, books } = readParts(service.ledger)
 await rewards.start()

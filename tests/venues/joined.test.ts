@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
-import { handleFor, openPaywall } from '../../src/compose/paywall.ts'
+import { openHandle, openPaywall } from '../../src/compose/paywall.ts'
 import { startConversion } from '../../src/compose/settlement/settlement.ts'
 import { conversionLane, parseConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
@@ -103,7 +103,7 @@ it('converts with the key, shows that it does, and stops with the paywall', asyn
   trade.world.localnet.advanceSlots(40)
   // Whoever comes next concludes it.
   const { service: config, route } = readConfig(options({ settlementKey: wallet, venue }), {})
-  const handle = handleFor(config, quiet)
+  const handle = openHandle(config, quiet)
   onTestFinished(() => handle.release())
   if (!route.conversion) throw new Error('nothing is converted')
   const loop = await startConversion(await handle.get(), route, route.conversion)

@@ -26,10 +26,10 @@ export function joinChunks(
   tailEncoding?: BufferEncoding,
   headEncoding?: BufferEncoding,
 ): Buffer {
-  return Buffer.concat([bytesOf(head, headEncoding), ...(tail === undefined ? [] : [bytesOf(tail, tailEncoding)])])
+  return Buffer.concat([readBytes(head, headEncoding), ...(tail === undefined ? [] : [readBytes(tail, tailEncoding)])])
 }
 
-export function bytesOf(chunk: Chunk, encoding: BufferEncoding | undefined): Uint8Array {
+export function readBytes(chunk: Chunk, encoding: BufferEncoding | undefined): Uint8Array {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
 }
 

@@ -7,13 +7,13 @@ import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerRe
 import type { Answer } from '../../core/encoding/http.ts'
 import { cacheDirective } from '../../core/encoding/http.ts'
 import type { Wrapping } from '../../paywall/config/envelope.ts'
-import { emptyBody, wrappingFor } from '../../paywall/config/envelope.ts'
+import { emptyBody, findWrapping } from '../../paywall/config/envelope.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Beginning, HeaderPairs, Pass } from '../../paywall/delivery/pass.ts'
 import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import type { Chunk } from './chunk.ts'
-import { byteLength, bytesOf, callbackIn, encodingIn, isChunk, joinChunks } from './chunk.ts'
+import { byteLength, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
 import type { Fields } from './headers.ts'
 import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
 import type { QuotaWriter } from './quota-writer.ts'
@@ -152,7 +152,7 @@ function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?
   if (pass.envelope !== 'none') {
     const type = fields.getHeader('content-type')?.toString()
     const encoding = fields.getHeader('content-encoding')?.toString()
-    metered.wrapping = wrappingFor(pass.envelope, { status, type, encoding })
+    metered.wrapping = findWrapping(pass.envelope, { status, type, encoding })
     if (metered.wrapping) growLength(fields, metered.wrapping)
   }
   response.statusCode = beginning.status
@@ -232,7 +232,7 @@ export function writeBody(metered: MeteredResponse, chunk: unknown, second?: unk
   if (metered.isReplaced) return swallow(second, third)
   if (stopIfLost(metered)) return false
   const encoding = encodingIn(second)
-  if (metered.quotaWriter) return metered.quotaWriter.write(bytesOf(chunk, encoding), callbackIn(second, third))
+  if (metered.quotaWriter) return metered.quotaWriter.write(readBytes(chunk, encoding), callbackIn(second, third))
   metered.bodyBytes += byteLength(chunk, encoding)
   return original.write.call(response, openWith(metered, chunk, encoding), second, third)
 }
@@ -263,7 +263,7 @@ export function endBody(metered: MeteredResponse, first?: unknown, second?: unkn
   if (stopIfLost(metered)) return response
   const callback = callbackIn(first, second, third)
   if (metered.quotaWriter) {
-    metered.quotaWriter.end(chunk === undefined ? undefined : bytesOf(chunk, encoding), callback)
+    metered.quotaWriter.end(chunk === undefined ? undefined : readBytes(chunk, encoding), callback)
     return response
   }
   if (chunk !== undefined) metered.bodyBytes += byteLength(chunk, encoding)

@@ -6,8 +6,8 @@ import type { History, PaymentListItem } from '../../core/payment/history.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
 import type { NothingWhy } from '../../core/payouts/rewards.ts'
 import type { WentOut } from './format.ts'
-import { formatShared, revenueTokenOf } from './format.ts'
-import { feedRecordOf, wentOutOf } from './records.ts'
+import { formatShared, readRevenueToken } from './format.ts'
+import { formatFeedRecord, readWentOut } from './records.ts'
 import type { BooksParts } from './reports.ts'
 
 type Check = 'passed' | 'failed' | 'unchecked'
@@ -31,11 +31,11 @@ export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransac
   const history = await parts.books.history(tx)
   if (!history) return undefined
   const { capture, required, claimableUntil } = history
-  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), wentOutOf(parts, [capture])])
+  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), readWentOut(parts, [capture])])
   const decimals = parts.decimalsOf(capture.token)
   const until = standing?.usableUntil ?? (claimableUntil || undefined)
   return {
-    ...feedRecordOf(parts, capture, await revenueTokenOf(parts.books), wentOut),
+    ...formatFeedRecord(parts, capture, await readRevenueToken(parts.books), wentOut),
     ...(namesTransactions && { tx: encodeBase58(capture.tx) }),
     required: required === undefined || decimals === undefined ? '' : formatUnits(required, decimals),
     checks: checksOf(history),

@@ -20,7 +20,7 @@ export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired
 export type FeedStatus = (typeof feedStatuses)[PaymentListStatus]
 
 /** All text. What is not known is empty, never left out: a line of an export has as many cells as its header. */
-export interface CaptureRecord {
+export interface PaymentReport {
   /** Time of the block, RFC 3339 in UTC. */
   readonly timestamp: string
   /** Keyed hash. */
@@ -81,21 +81,21 @@ export const captureColumns = [
   'refundTx',
   'refunded',
   'revenue',
-] as const satisfies readonly (keyof CaptureRecord)[]
-export type CaptureColumn = (typeof captureColumns)[number]
+] as const satisfies readonly (keyof PaymentReport)[]
+export type PaymentColumn = (typeof captureColumns)[number]
 
 /** With one of these a pseudonym can be looked up on chain. */
-const transactionColumns: readonly CaptureColumn[] = ['tx', 'refundTx']
-export const columnsWithoutTransactions: readonly CaptureColumn[] = captureColumns.filter(
+const transactionColumns: readonly PaymentColumn[] = ['tx', 'refundTx']
+export const columnsWithoutTransactions: readonly PaymentColumn[] = captureColumns.filter(
   (column) => !transactionColumns.includes(column),
 )
 
-export function formatCapture(
+export function formatPayment(
   capture: PaymentListItem,
   decimalsOf: DecimalsOf,
   revenueToken: TokenCode,
   { shared, refund }: WentOut = {},
-): CaptureRecord {
+): PaymentReport {
   const decimals = decimalsOf(capture.token)
   const landed = refund?.state === 'landed' ? refund : undefined
   const sentBack = landed && parseRefund(landed.about).units
@@ -137,7 +137,7 @@ export function formatShared({ units }: SharedOut, decimalsOf: DecimalsOf): stri
 }
 
 /** The token in which worth is told. */
-export async function revenueTokenOf(books: Pick<Books, 'reportToken'>): Promise<TokenCode> {
+export async function readRevenueToken(books: Pick<Books, 'reportToken'>): Promise<TokenCode> {
   return (await books.reportToken()) ?? 'USDC'
 }
 
@@ -146,6 +146,6 @@ export function withoutTransactions({
   tx: _tx,
   refundTx: _refundTx,
   ...record
-}: CaptureRecord): Omit<CaptureRecord, 'tx' | 'refundTx'> {
+}: PaymentReport): Omit<PaymentReport, 'tx' | 'refundTx'> {
   return record
 }

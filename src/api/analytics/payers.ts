@@ -1,7 +1,7 @@
 /** `GET /analytics/payers`: who paid, under pseudonyms, with what they paid in the period. */
 import type { PayerMark } from '../../core/ports/reports.ts'
 import type { Cursors } from './cursor.ts'
-import { revenueTokenOf } from './format.ts'
+import { readRevenueToken } from './format.ts'
 import type { PayersQuery } from './queries.ts'
 import type { BooksParts } from './reports.ts'
 import { amountsBy, ceilTo, floorTo, formatRevenue, total } from './reports.ts'
@@ -23,7 +23,7 @@ export async function readPayers(parts: BooksParts, query: PayersQuery): Promise
     const days = (to - from) / dayMs
     return { kind: 'too_long', why: `that would be ${days} days; ask for a period of at most ${mostDays} days` }
   }
-  const revenueToken = await revenueTokenOf(parts.books)
+  const revenueToken = await readRevenueToken(parts.books)
   const page = await parts.books.payers({ from, to, order, most: limit, ...(cursor && { after: cursor }) })
   const payers = page.payers.map(({ payer, sums, first, last }) => ({
     payer,

@@ -4,12 +4,12 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { judgeRefund } from '../../core/payouts/refunds.ts'
 import type { Problem, ProblemKind } from '../../core/ports/reports.ts'
-import { pageOf } from '../http/paging.ts'
+import { cutPage } from '../http/paging.ts'
 import type { RewardsParts } from '../rewards/view.ts'
-import { formatRefundDispatch } from '../rewards/view.ts'
-import { revenueTokenOf } from './format.ts'
+import { formatRefundTransaction } from '../rewards/view.ts'
+import { readRevenueToken } from './format.ts'
 import type { ProblemsQuery } from './queries.ts'
-import { feedRecordOf, wentOutOf } from './records.ts'
+import { formatFeedRecord, readWentOut } from './records.ts'
 import type { BooksParts } from './reports.ts'
 
 /** How many of each kind are counted. */
@@ -31,19 +31,19 @@ export async function readProblems(
   const { kind, cursor, limit } = query
   const asked = { most: limit + 1, ...(kind && { kind }), ...(cursor && { after: cursor }) }
   const [revenueToken, counts, found] = await Promise.all([
-    revenueTokenOf(books),
+    readRevenueToken(books),
     books.countProblems(mostCounted),
     books.problems(asked),
   ])
-  const { shown, last } = pageOf(found, limit)
+  const { shown, last } = cutPage(found, limit)
   const now = clock.now()
   const captures = shown.map(({ capture }) => capture)
-  const wentOut = await wentOutOf(parts, captures)
+  const wentOut = await readWentOut(parts, captures)
   const records = shown.map((problem, index) => {
     const decimals = parts.decimalsOf(problem.capture.token)
     const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
     return {
-      ...feedRecordOf(parts, problem.capture, revenueToken, wentOut[index]),
+      ...formatFeedRecord(parts, problem.capture, revenueToken, wentOut[index]),
       kind: problem.kind,
       ...(problem.required !== undefined && { required: amount(problem.required) }),
       received: amount(problem.capture.units),
@@ -66,7 +66,7 @@ function refundOf(
   now: number,
 ) {
   if (dispatch) {
-    const { payment: _payment, ...refund } = formatRefundDispatch(rewards, dispatch)
+    const { payment: _payment, ...refund } = formatRefundTransaction(rewards, dispatch)
     return { refund }
   }
   const ruling = judgeRefund({ capture, required }, now)

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { parseTime } from '../http/time-text.ts'
 import { createCursors } from './cursor.ts'
-import { columnsWithoutTransactions, formatCapture, withoutTransactions } from './format.ts'
-import { formatCaptureFilter, readCaptureFilter } from './query.ts'
+import { columnsWithoutTransactions, formatPayment, withoutTransactions } from './format.ts'
+import { formatPaymentFilter, readPaymentFilter } from './query.ts'
 
 const tx = Uint8Array.from({ length: 64 }, (_, index) => index * 3)
 const cursors = createCursors(new Uint8Array(32).fill(7))
 const problemsOf = (query: string) => {
-  const reading = readCaptureFilter(new URLSearchParams(query))
+  const reading = readPaymentFilter(new URLSearchParams(query))
   return reading.kind === 'problems' ? reading.problems : []
 }
 
 describe('the query of captures', () => {
   it('is empty for an empty address', () => {
-    expect(readCaptureFilter(new URLSearchParams())).toEqual({ kind: 'input', input: {} })
+    expect(readPaymentFilter(new URLSearchParams())).toEqual({ kind: 'input', input: {} })
   })
 
   it('takes every filter, and both spellings of a status', () => {
@@ -25,14 +25,14 @@ describe('the query of captures', () => {
       token: 'USDC',
       status: 'confirmed',
     }
-    expect(readCaptureFilter(new URLSearchParams(text))).toEqual({ kind: 'input', input: filter })
-    expect(readCaptureFilter(new URLSearchParams('status=pending'))).toMatchObject({ input: { status: 'pending' } })
+    expect(readPaymentFilter(new URLSearchParams(text))).toEqual({ kind: 'input', input: filter })
+    expect(readPaymentFilter(new URLSearchParams('status=pending'))).toMatchObject({ input: { status: 'pending' } })
   })
 
   it('is the same after it was written and read again', () => {
     const filter = { from: 1_700_000_000_123, to: 1_800_000_000_000, endpoint: 'GET /a&b=c#d', token: 'SOL' } as const
-    const again = new URLSearchParams(formatCaptureFilter(filter).toString())
-    expect(readCaptureFilter(again)).toEqual({ kind: 'input', input: filter })
+    const again = new URLSearchParams(formatPaymentFilter(filter).toString())
+    expect(readPaymentFilter(again)).toEqual({ kind: 'input', input: filter })
   })
 
   it('tells all that is wrong at once', () => {
@@ -53,8 +53,8 @@ describe('the query of captures', () => {
   })
 
   it('leaves names of an export to the export, and refuses those of a page there', () => {
-    expect(readCaptureFilter(new URLSearchParams('format=csv'), ['format'])).toEqual({ kind: 'input', input: {} })
-    expect(readCaptureFilter(new URLSearchParams('limit=3'), ['format']).kind).toBe('problems')
+    expect(readPaymentFilter(new URLSearchParams('format=csv'), ['format'])).toEqual({ kind: 'input', input: {} })
+    expect(readPaymentFilter(new URLSearchParams('limit=3'), ['format']).kind).toBe('problems')
   })
 })
 
@@ -119,7 +119,7 @@ describe('a capture as people read it', () => {
   } as const
 
   it('has decimals as plain text, never in exponent', () => {
-    expect(formatCapture(capture, () => 6, 'USDC')).toMatchObject({
+    expect(formatPayment(capture, () => 6, 'USDC')).toMatchObject({
       timestamp: '2026-01-31T12:00:00.000Z',
       amount: '12345678901.234567',
       worth: '0.000000000001',
@@ -132,12 +132,12 @@ describe('a capture as people read it', () => {
 
   it('leaves empty what is not known', () => {
     const shared = { at: 1, units: 5n, why: '' } as const
-    const record = formatCapture({ ...capture, worth: undefined }, () => undefined, 'USDC', { shared })
+    const record = formatPayment({ ...capture, worth: undefined }, () => undefined, 'USDC', { shared })
     expect(record).toMatchObject({ amount: '', worth: '', shared: '' })
   })
 
   it('T135: has no transaction for the feed', () => {
-    const names = Object.keys(withoutTransactions(formatCapture(capture, () => 6, 'USDC')))
+    const names = Object.keys(withoutTransactions(formatPayment(capture, () => 6, 'USDC')))
     expect(names).not.toContain('tx')
     expect(names).not.toContain('refundTx')
     expect(names).toEqual([...columnsWithoutTransactions])

@@ -5,7 +5,7 @@ import type { Input } from '../http/inputs.ts'
 import { readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
 
-export interface CaptureFilter {
+export interface PaymentFilter {
   /** Milliseconds since 1970, this moment included. */
   readonly from?: number
   /** This moment not included. */
@@ -19,7 +19,7 @@ export interface CaptureFilter {
 }
 
 /** What an export asks for, read as the list reads it. `others` are names that the caller reads itself. */
-export function readCaptureFilter(params: URLSearchParams, others: readonly string[] = []): Input<CaptureFilter> {
+export function readPaymentFilter(params: URLSearchParams, others: readonly string[] = []): Input<PaymentFilter> {
   const reading = readQuery(filterQuery(others), params)
   if (reading.kind === 'problems') return reading
   const given = Object.entries(reading.input).filter(([name, value]) => value !== undefined && !others.includes(name))
@@ -27,7 +27,7 @@ export function readCaptureFilter(params: URLSearchParams, others: readonly stri
 }
 
 /** The same filter as a query again, in one spelling. */
-export function formatCaptureFilter(filter: CaptureFilter): URLSearchParams {
+export function formatPaymentFilter(filter: PaymentFilter): URLSearchParams {
   const params = new URLSearchParams()
   for (const name of filterNames) {
     const value = filter[name]

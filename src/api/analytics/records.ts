@@ -7,8 +7,8 @@ import type { Rewards } from '../../core/payouts/ports/rewards.ts'
 import { refundLane } from '../../core/payouts/refunds.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Cursors } from './cursor.ts'
-import type { CaptureRecord, WentOut } from './format.ts'
-import { formatCapture, withoutTransactions } from './format.ts'
+import type { PaymentReport, WentOut } from './format.ts'
+import { formatPayment, withoutTransactions } from './format.ts'
 
 /** Where it is kept what went out. */
 export interface Outgoing {
@@ -17,7 +17,7 @@ export interface Outgoing {
 }
 
 /** Undefined where the ledger keeps nothing of what goes out. */
-export function outgoingOf({
+export function readOutgoing({
   rewards,
   outgoing: dispatches,
 }: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing | undefined {
@@ -30,7 +30,7 @@ export interface RecordParts {
 }
 
 /** Of each payment, in their order: two look-ups by key for all of them. */
-export async function wentOutOf(
+export async function readWentOut(
   { outgoing }: Pick<RecordParts, 'outgoing'>,
   captures: readonly Pick<PaymentListItem, 'tx'>[],
 ): Promise<readonly WentOut[]> {
@@ -42,31 +42,31 @@ export async function wentOutOf(
   return captures.map((_, index) => ({ shared: shared[index], refund: refunds[index] }))
 }
 
-export async function recordsOf(
+export async function formatRecords(
   parts: RecordParts,
   captures: readonly PaymentListItem[],
   revenueToken: TokenCode,
-): Promise<readonly CaptureRecord[]> {
-  const wentOut = await wentOutOf(parts, captures)
-  return captures.map((capture, index) => formatCapture(capture, parts.decimalsOf, revenueToken, wentOut[index]))
+): Promise<readonly PaymentReport[]> {
+  const wentOut = await readWentOut(parts, captures)
+  return captures.map((capture, index) => formatPayment(capture, parts.decimalsOf, revenueToken, wentOut[index]))
 }
 
 /** Records of the feed: no transaction in them. */
-export async function feedRecordsOf(
+export async function formatFeedRecords(
   parts: RecordParts & { readonly cursors: Cursors },
   captures: readonly PaymentListItem[],
   revenueToken: TokenCode,
 ) {
-  const wentOut = await wentOutOf(parts, captures)
-  return captures.map((capture, index) => feedRecordOf(parts, capture, revenueToken, wentOut[index]))
+  const wentOut = await readWentOut(parts, captures)
+  return captures.map((capture, index) => formatFeedRecord(parts, capture, revenueToken, wentOut[index]))
 }
 
-export function feedRecordOf(
+export function formatFeedRecord(
   { cursors, decimalsOf }: Pick<RecordParts, 'decimalsOf'> & { readonly cursors: Cursors },
   capture: PaymentListItem,
   revenueToken: TokenCode,
   wentOut: WentOut | undefined,
 ) {
-  const record = formatCapture(capture, decimalsOf, revenueToken, wentOut)
+  const record = formatPayment(capture, decimalsOf, revenueToken, wentOut)
   return { id: cursors.write(capture), ...withoutTransactions(record) }
 }

@@ -20,12 +20,12 @@ import type {
 import { usageEvents } from '../../core/ports/reports.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { pageOf } from '../http/paging.ts'
+import { cutPage } from '../http/paging.ts'
 import type { Cursors } from './cursor.ts'
-import { revenueTokenOf } from './format.ts'
+import { readRevenueToken } from './format.ts'
 import type { PageQuery, SeriesQuery } from './queries.ts'
 import type { RecordParts } from './records.ts'
-import { feedRecordsOf } from './records.ts'
+import { formatFeedRecords } from './records.ts'
 
 export interface BooksParts extends RecordParts {
   readonly books: Books
@@ -55,12 +55,12 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const wants = (one: PageQuery['view']): boolean =>
     view === undefined ? one === 'records' || cursor === undefined : view === one
   const period = wholeHours(query)
-  const revenueToken = await revenueTokenOf(books)
+  const revenueToken = await readRevenueToken(books)
   const page = { from, to, endpoint, token, status, state, payer, after: cursor }
   const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
   const asked = { ...given, order, most: limit + 1 }
   const captures = wants('records') ? await search(parts, asked, q) : []
-  const { shown, last } = pageOf(captures, limit)
+  const { shown, last } = cutPage(captures, limit)
   const needsEndpoints = wants('usage') || wants('revenue')
   if (wants('usage')) await parts.flush()
   const [usage, endpoints, sums] = await Promise.all([
@@ -68,12 +68,12 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
     needsEndpoints ? books.endpoints(period, mostEndpoints) : [],
     wants('tokens') ? books.sums(period) : [],
   ])
-  const lines = linesOf(endpoints, usage)
+  const lines = formatLines(endpoints, usage)
   return {
     revenueToken,
     ...formatPeriod(period),
     ...(wants('records') && {
-      records: await feedRecordsOf(parts, shown, revenueToken),
+      records: await formatFeedRecords(parts, shown, revenueToken),
       next: last ? parts.cursors.write(last) : null,
     }),
     ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),
@@ -140,7 +140,7 @@ export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise
       ...amountsBy(parts, sums),
     }
   })
-  const revenueToken = await revenueTokenOf(parts.books)
+  const revenueToken = await readRevenueToken(parts.books)
   const ends = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
   return { kind: 'series', series: { step, ...ends, endpoint: endpoint ?? null, revenueToken, points } }
 }
@@ -179,7 +179,7 @@ interface Line {
 }
 
 /** By calls, most first: payments, and further uses of what they bought. */
-export function linesOf(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
+export function formatLines(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
   const lines = new Map<string, Line>()
   const lineOf = (endpoint: string): Line => {
     const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, revenue: 0n, calls: 0 }

@@ -7,8 +7,8 @@ import type { PaymentListMark } from '../../core/ports/reports.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Changes } from '../../paywall/runtime/changes.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
-import { revenueTokenOf } from './format.ts'
-import { feedRecordsOf } from './records.ts'
+import { readRevenueToken } from './format.ts'
+import { formatFeedRecords } from './records.ts'
 import type { BooksParts } from './reports.ts'
 
 export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf' | 'outgoing'> {
@@ -91,9 +91,9 @@ export function createStream(parts: StreamParts): PaymentStream {
   }
   /** Other servers change payments, too. */
   const look = async (): Promise<void> => {
-    const revenueToken = await revenueTokenOf(books)
+    const revenueToken = await readRevenueToken(books)
     const captures = await books.listPayments({ order: 'latest', most: mostLooked })
-    const records = await feedRecordsOf(parts, captures, revenueToken)
+    const records = await formatFeedRecords(parts, captures, revenueToken)
     const news = records.flatMap((record) => newsOf(record, 'list') ?? [])
     if (!hasLooked) {
       hasLooked = true
@@ -108,11 +108,11 @@ export function createStream(parts: StreamParts): PaymentStream {
     waiting.clear()
     if (isShort) broadcast(skipped)
     isShort = false
-    const revenueToken = await revenueTokenOf(books)
+    const revenueToken = await readRevenueToken(books)
     for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
       const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
       const captures = (await Promise.all(keys.map((tx) => books.findPayment(tx)))).flatMap((capture) => capture ?? [])
-      for (const record of await feedRecordsOf(parts, captures, revenueToken)) {
+      for (const record of await formatFeedRecords(parts, captures, revenueToken)) {
         const event = newsOf(record, 'change')
         if (event) broadcast(event)
       }
@@ -151,12 +151,12 @@ export function createStream(parts: StreamParts): PaymentStream {
 
   /** What happened since somebody was here last. */
   const lookBack = async (since: PaymentListMark): Promise<readonly Uint8Array[]> => {
-    const revenueToken = await revenueTokenOf(books)
+    const revenueToken = await readRevenueToken(books)
     const from = since.at - overlapMs
     const captures = await books.listPayments({ from, order: 'oldest', most: mostResumed + 1 })
     // So many at once would put a reader behind at the start: the list has them.
     if (captures.length > mostResumed) return [skipped]
-    const records = await feedRecordsOf(parts, captures, revenueToken)
+    const records = await formatFeedRecords(parts, captures, revenueToken)
     return records.map((record) => eventOf(record.id, JSON.stringify(record)))
   }
   const resume = async (since: PaymentListMark, subscriber: Subscriber): Promise<void> => {

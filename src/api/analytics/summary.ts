@@ -1,9 +1,9 @@
 /** `GET /api/analytics`: SPEC.md's summary, and how the period before it was. */
 import type { Period, Sum, Usage, UsageEvent } from '../../core/ports/reports.ts'
-import { revenueTokenOf } from './format.ts'
+import { readRevenueToken } from './format.ts'
 import type { SummaryQuery } from './queries.ts'
 import type { BooksParts } from './reports.ts'
-import { formatPeriod, formatRevenue, keptBy, linesOf, mostEndpoints, total, wholeHours } from './reports.ts'
+import { formatLines, formatPeriod, formatRevenue, keptBy, mostEndpoints, total, wholeHours } from './reports.ts'
 
 const topEndpoints = 10
 /** How many of what is open now are counted. */
@@ -15,7 +15,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
   await parts.flush()
   const before = periodBefore(period)
   const [revenueToken, sums, endpoints, usage, pending, unclaimed, previous] = await Promise.all([
-    revenueTokenOf(books),
+    readRevenueToken(books),
     books.sums(period),
     books.endpoints(period, mostEndpoints),
     books.usage(period),
@@ -25,7 +25,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
   ])
   return {
     currencyBreakdown: keptBy(parts, sums),
-    topEndpoints: linesOf(endpoints, usage)
+    topEndpoints: formatLines(endpoints, usage)
       .filter(({ calls }) => calls > 0)
       .slice(0, topEndpoints)
       .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, ...formatRevenue(sums) })),

@@ -4,8 +4,8 @@
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { CaptureFilter } from '../analytics/query.ts'
-import { formatCaptureFilter, readCaptureFilter } from '../analytics/query.ts'
+import type { PaymentFilter } from '../analytics/query.ts'
+import { formatPaymentFilter, readPaymentFilter } from '../analytics/query.ts'
 import { createBearers } from '../auth/bearer.ts'
 
 export interface Link {
@@ -21,9 +21,9 @@ export interface Link {
 
 export interface Links {
   /** Undefined when there are as many as may be. */
-  make(filter: CaptureFilter, owner: string): Promise<{ readonly token: string; readonly link: Link } | undefined>
+  make(filter: PaymentFilter, owner: string): Promise<{ readonly token: string; readonly link: Link } | undefined>
   /** What a token lets its holder read. Undefined when it is not valid, or no longer. */
-  open(token: string): Promise<{ readonly id: string; readonly filter: CaptureFilter } | undefined>
+  open(token: string): Promise<{ readonly id: string; readonly filter: PaymentFilter } | undefined>
   isOpen(id: string): Promise<boolean>
   list(): Promise<readonly Link[]>
   revoke(id: string): Promise<boolean>
@@ -53,7 +53,7 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
     make: async (filter, owner) => {
       if ((await list()).length >= mostLinks) return undefined
       const { token, name: id } = bearers.make()
-      const [now, query] = [clock.now(), formatCaptureFilter(filter).toString()]
+      const [now, query] = [clock.now(), formatPaymentFilter(filter).toString()]
       const [madeAt, until] = [new Date(now).toISOString(), now + ttlSeconds * 1000]
       await kv.put(`${prefix}${id}`, JSON.stringify({ query, owner, madeAt }), until)
       return { token, link: { id, query, owner, madeAt, validUntil: new Date(until).toISOString() } }
@@ -62,7 +62,7 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
       const id = bearers.nameOf(token)
       const kept = id === undefined ? undefined : readKept((await kv.get(`${prefix}${id}`)) ?? '')
       if (id === undefined || !kept) return undefined
-      const reading = readCaptureFilter(new URLSearchParams(kept.query))
+      const reading = readPaymentFilter(new URLSearchParams(kept.query))
       return reading.kind === 'input' ? { id, filter: reading.input } : undefined
     },
     isOpen: async (id) => (await kv.get(`${prefix}${id}`)) !== undefined,

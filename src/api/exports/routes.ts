@@ -6,10 +6,10 @@ import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import type { CaptureColumn } from '../analytics/format.ts'
+import type { PaymentColumn } from '../analytics/format.ts'
 import { captureColumns, columnsWithoutTransactions } from '../analytics/format.ts'
-import type { CaptureFilter } from '../analytics/query.ts'
-import { readCaptureFilter } from '../analytics/query.ts'
+import type { PaymentFilter } from '../analytics/query.ts'
+import { readPaymentFilter } from '../analytics/query.ts'
 import type { RecordParts } from '../analytics/records.ts'
 import { answer, problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
@@ -60,7 +60,7 @@ export function createExports(parts: ExportParts): Exports {
     link: createDownloads(mostAtOnce.link, parts.log),
   }
 
-  const pagesOf = (filter: CaptureFilter, isAllowed?: () => Promise<boolean>): Pages =>
+  const pagesOf = (filter: PaymentFilter, isAllowed?: () => Promise<boolean>): Pages =>
     readPages({ books, decimalsOf, outgoing, filter, ...(isAllowed && { isAllowed }) })
 
   const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
@@ -95,7 +95,7 @@ export function createExports(parts: ExportParts): Exports {
       if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
       // A link is made by GET, and where no sign-in is needed a page from elsewhere could have a browser ask for many.
       if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
-      const reading = readCaptureFilter(params, ['format'])
+      const reading = readPaymentFilter(params, ['format'])
       const format = exportFormats.find((one) => one === (params.get('format') ?? 'csv'))
       const wrong = [
         ...(format ? [] : [`format must be one of ${exportFormats.join(', ')}`]),
@@ -122,7 +122,7 @@ function bodyOf(
   kind: Kind,
   format: Download,
   pages: Pages,
-  columns: readonly CaptureColumn[],
+  columns: readonly PaymentColumn[],
 ): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
   if (format === 'xlsx') return xlsxStream(pages, columns)
   if (format === 'json') return textStream(jsonChunks(pages, columns))
@@ -134,7 +134,7 @@ async function answerLink(
   { publicUrl }: ExportParts,
   links: Links,
   request: Request,
-  { filter, owner }: { readonly filter: CaptureFilter; readonly owner: string },
+  { filter, owner }: { readonly filter: PaymentFilter; readonly owner: string },
 ): Promise<Response> {
   const made = await links.make(filter, owner)
   if (!made) return problem('links_full')

@@ -1,11 +1,11 @@
 /** Payments for an export, page by page: never more than one page in memory, however many there are. */
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books } from '../../core/ports/reports.ts'
-import type { CaptureRecord } from '../analytics/format.ts'
-import { revenueTokenOf } from '../analytics/format.ts'
-import type { CaptureFilter } from '../analytics/query.ts'
+import type { PaymentReport } from '../analytics/format.ts'
+import { readRevenueToken } from '../analytics/format.ts'
+import type { PaymentFilter } from '../analytics/query.ts'
 import type { RecordParts } from '../analytics/records.ts'
-import { recordsOf } from '../analytics/records.ts'
+import { formatRecords } from '../analytics/records.ts'
 
 /** Rows of text, page by page. */
 export type PagesOf<Column extends string> = AsyncGenerator<
@@ -13,11 +13,11 @@ export type PagesOf<Column extends string> = AsyncGenerator<
   void,
   undefined
 >
-export type Pages = AsyncGenerator<readonly CaptureRecord[], void, undefined>
+export type Pages = AsyncGenerator<readonly PaymentReport[], void, undefined>
 
 export interface ExportRows extends RecordParts {
   readonly books: Pick<Books, 'listPayments' | 'reportToken'>
-  readonly filter: CaptureFilter
+  readonly filter: PaymentFilter
   /** Asked before every further page: who may no longer read gets no more. */
   readonly isAllowed?: () => Promise<boolean>
 }
@@ -26,7 +26,7 @@ const rowsPerPage = 1_000
 
 /** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
 export async function* readPages({ books, filter, isAllowed, ...parts }: ExportRows): Pages {
-  const revenueToken = await revenueTokenOf(books)
+  const revenueToken = await readRevenueToken(books)
   let last: PaymentListItem | undefined
   for (;;) {
     const page = await books.listPayments({
@@ -36,7 +36,7 @@ export async function* readPages({ books, filter, isAllowed, ...parts }: ExportR
       ...(last && { after: { at: last.at, tx: last.tx } }),
     })
     last = page.at(-1)
-    if (page.length > 0) yield await recordsOf(parts, page, revenueToken)
+    if (page.length > 0) yield await formatRecords(parts, page, revenueToken)
     if (page.length < rowsPerPage) return
     if (isAllowed && !(await isAllowed())) throw new Error('the link was revoked')
   }

@@ -2,7 +2,7 @@
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { CaptureRecord } from '../analytics/format.ts'
+import type { PaymentReport } from '../analytics/format.ts'
 import type { Pages } from './rows.ts'
 
 export type Pushed =
@@ -18,7 +18,7 @@ const turnMs = 10 * 60_000
 export async function pushRows(
   parts: { readonly sheets: SheetsPort; readonly kv: KeyValueStore; readonly clock: Clock },
   pages: Pages,
-  columns: readonly (keyof CaptureRecord)[],
+  columns: readonly (keyof PaymentReport)[],
 ): Promise<Pushed> {
   const { sheets, kv, clock } = parts
   if (!(await kv.put(turn, '', clock.now() + turnMs))) return { kind: 'busy' }

@@ -2,13 +2,13 @@
  * XLSX as a stream, all cells text: a decimal keeps every digit, and nothing is a formula. The only file that knows which
  * library writes it.
  */
-import type { CaptureRecord } from '../analytics/format.ts'
+import type { PaymentReport } from '../analytics/format.ts'
 import type { Pages } from './rows.ts'
 
 /** Excel's limit of 1,048,576 rows in a sheet, less the header. What is more goes on in the next sheet. */
 const rowsPerSheet = 1_048_575
 
-const widths: Readonly<Partial<Record<keyof CaptureRecord, number>>> = {
+const widths: Readonly<Partial<Record<keyof PaymentReport, number>>> = {
   timestamp: 25,
   requestId: 24,
   payer: 24,
@@ -20,11 +20,11 @@ const widths: Readonly<Partial<Record<keyof CaptureRecord, number>>> = {
 }
 
 /** Those that can begin like a formula. In the format of text they stay text even when somebody edits the cell. */
-const foreign: readonly (keyof CaptureRecord)[] = ['endpoint', 'requestId', 'payer']
+const foreign: readonly (keyof PaymentReport)[] = ['endpoint', 'requestId', 'payer']
 
 export async function xlsxStream(
   pages: Pages,
-  columns: readonly (keyof CaptureRecord)[],
+  columns: readonly (keyof PaymentReport)[],
   perSheet = rowsPerSheet,
 ): Promise<ReadableStream<Uint8Array>> {
   const { writeXlsxStream } = await import('hucre/xlsx')
@@ -40,7 +40,7 @@ export async function xlsxStream(
   })
 }
 
-async function* cellsOf(pages: Pages, columns: readonly (keyof CaptureRecord)[]) {
+async function* cellsOf(pages: Pages, columns: readonly (keyof PaymentReport)[]) {
   for await (const page of pages) {
     for (const record of page) yield columns.map((column) => escapeCode(record[column]))
   }

@@ -6,7 +6,7 @@ export interface PageOfRows<Item> {
   readonly last: Item | undefined
 }
 
-export function pageOf<Item>(found: readonly Item[], limit: number): PageOfRows<Item> {
+export function cutPage<Item>(found: readonly Item[], limit: number): PageOfRows<Item> {
   const shown = found.slice(0, limit)
   return { shown, last: found.length > limit ? shown.at(-1) : undefined }
 }

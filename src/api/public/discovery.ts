@@ -24,19 +24,19 @@ export function wellKnownDocument({ service, mints }: DiscoveryParts) {
     ...readTestMode(service.config.network),
     genesis: service.genesis,
     identityKey: encodeBase58(service.identity.publicKey),
-    recipients: recipientsOf(entries),
+    recipients: listRecipients(entries),
     tokens: Object.fromEntries(tokens),
-    endpoints: entries.map(offerOf),
+    endpoints: entries.map(formatOffer),
     urls: { verifyPayment, openapi, llms, analytics: captures, summary, signIn },
   }
 }
 
-export function recipientsOf(entries: readonly CatalogEntry[]): readonly string[] {
+export function listRecipients(entries: readonly CatalogEntry[]): readonly string[] {
   return [...new Set(entries.map(({ recipient }) => recipient))]
 }
 
 /** What is said of an entry wherever it is published. */
-export function offerOf(entry: CatalogEntry) {
+export function formatOffer(entry: CatalogEntry) {
   const { methods, path, price, token, per, acceptedMints, recipient, scope, description } = entry
   return {
     methods,

@@ -5,7 +5,7 @@ import { isTokenCode } from '../../core/money/tokens.ts'
 import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 
 /** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
-export function describeDispatch(
+export function describeTransaction(
   dispatch: OutgoingTransaction,
   decimalsOf: DecimalsOf,
   lines: readonly PayoutLine[] = [],

@@ -4,9 +4,9 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals } from '../../core/money/tokens.ts'
 import { parseConversion } from '../../core/payouts/conversion.ts'
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
-import { pageOf } from '../http/paging.ts'
-import type { DispatchesQuery, RewardsParts } from './view.ts'
-import { headOf, writeMark } from './view.ts'
+import { cutPage } from '../http/paging.ts'
+import type { OutgoingTransactionsQuery, RewardsParts } from './view.ts'
+import { formatHead, writeMark } from './view.ts'
 
 /** What this process knows of it. */
 export interface SettlementView {
@@ -43,13 +43,13 @@ export interface SettlementParts extends Pick<RewardsParts, 'dispatches' | 'mint
   readonly settlement: SettlementView
 }
 
-export async function readSettlement(parts: SettlementParts, { cursor, limit }: DispatchesQuery) {
+export async function readSettlement(parts: SettlementParts, { cursor, limit }: OutgoingTransactionsQuery) {
   const [wallets, paused, found] = await Promise.all([
     parts.settlement.wallets(),
     parts.isPaused(),
     parts.dispatches.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
   ])
-  const { shown, last } = pageOf(found, limit)
+  const { shown, last } = cutPage(found, limit)
   return {
     isOn: wallets.length > 0,
     paused,
@@ -77,7 +77,7 @@ function formatConversion(parts: SettlementParts, dispatch: OutgoingTransaction)
   const { wallet, sell, buy, venue, units, quoted, minimum, sold, received } = about
   const [selling, buying] = [amountsOf(parts, sell), amountsOf(parts, buy)]
   return {
-    ...headOf(dispatch),
+    ...formatHead(dispatch),
     wallet,
     venue,
     sell,

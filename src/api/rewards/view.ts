@@ -15,7 +15,7 @@ import { parseRefund } from '../../core/payouts/refunds.ts'
 import type { RewardRole, RewardRules } from '../../core/payouts/rewards.ts'
 import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { pageOf } from '../http/paging.ts'
+import { cutPage } from '../http/paging.ts'
 import type { RewardsConfig } from './option.ts'
 
 /** Somebody who can send refunds, in this process. */
@@ -25,7 +25,7 @@ export type RefundAnswer =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
 
-export interface RewardsParts extends MoneyOutView {
+export interface RewardsParts extends PayoutsView {
   readonly rewards: Rewards
   readonly dispatches: OutgoingTransactions
   readonly clock: Clock
@@ -33,7 +33,7 @@ export interface RewardsParts extends MoneyOutView {
 }
 
 /** What this process has to do with it. */
-export interface MoneyOutView {
+export interface PayoutsView {
   readonly config: RewardsConfig | undefined
   /** What the wallet holds that pays here, where one does. */
   readonly wallet: () => Promise<WalletView | undefined>
@@ -100,7 +100,7 @@ export interface PayeesQuery {
 
 export async function readPayees(parts: RewardsParts, { role, cursor, limit }: PayeesQuery) {
   const found = await parts.rewards.payees({ most: limit + 1, ...(role && { role }), ...(cursor && { after: cursor }) })
-  const { shown, last } = pageOf(found, limit)
+  const { shown, last } = cutPage(found, limit)
   const payees = shown.map((payee) => formatPayee(parts, payee))
   return { token: 'NATIVE', payees, next: last ? writePayee(last) : null }
 }
@@ -128,18 +128,18 @@ export async function readPayee(parts: RewardsParts, name: PayeeName) {
   const lines = await parts.dispatches.linesOf(name, 100)
   return {
     ...formatPayee(parts, found),
-    payouts: lines.map((line) => ({ ...headOf(line.dispatch), ...formatLine(parts, line) })),
+    payouts: lines.map((line) => ({ ...formatHead(line.dispatch), ...formatLine(parts, line) })),
   }
 }
 
-export interface DispatchesQuery {
+export interface OutgoingTransactionsQuery {
   readonly cursor?: OutgoingTransactionMark | undefined
   readonly limit: number
 }
 
-export async function readPayouts(parts: RewardsParts, { cursor, limit }: DispatchesQuery) {
+export async function readPayouts(parts: RewardsParts, { cursor, limit }: OutgoingTransactionsQuery) {
   const found = await parts.dispatches.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
-  const { shown, last } = pageOf(found, limit)
+  const { shown, last } = cutPage(found, limit)
   const payouts = await Promise.all(shown.map((dispatch) => formatPayout(parts, dispatch)))
   return { token: 'NATIVE', payouts, next: last ? writeMark(last) : null }
 }
@@ -157,7 +157,7 @@ async function formatPayout(parts: RewardsParts, dispatch: OutgoingTransaction) 
 
 function sumUp(parts: RewardsParts, dispatch: OutgoingTransaction, lines: readonly PayoutLine[]) {
   const units = lines.reduce((sum, line) => sum + line.units, 0n)
-  return { ...headOf(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
+  return { ...formatHead(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
 }
 
 export function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }: PayoutLine) {
@@ -184,7 +184,7 @@ export function parseMark(text: string): OutgoingTransactionMark | undefined {
 }
 
 /** What is told of everything that goes out. */
-export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }: OutgoingTransaction) {
+export function formatHead({ id, state, at, changedAt, attempts, signed, slot, why }: OutgoingTransaction) {
   return {
     id,
     state,
@@ -197,16 +197,16 @@ export function headOf({ id, state, at, changedAt, attempts, signed, slot, why }
   }
 }
 
-export function formatRefundDispatch(parts: Pick<RewardsParts, 'mints'>, dispatch: OutgoingTransaction) {
+export function formatRefundTransaction(parts: Pick<RewardsParts, 'mints'>, dispatch: OutgoingTransaction) {
   const facts: RefundFacts = parseRefund(dispatch.about)
   const decimals = findDecimals(facts.token as TokenCode, parts.mints())
   const amount = decimals === undefined ? '' : formatUnits(facts.units, decimals)
-  return { ...headOf(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
+  return { ...formatHead(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
 }
 
 export async function readRefunds(parts: RewardsParts, limit: number) {
   const refunds = await parts.dispatches.list({ kind: 'refund', most: limit })
-  return { canSend: parts.refund !== undefined, refunds: refunds.map((one) => formatRefundDispatch(parts, one)) }
+  return { canSend: parts.refund !== undefined, refunds: refunds.map((one) => formatRefundTransaction(parts, one)) }
 }
 
 function amountsOf({ mints }: RewardsParts): (units: bigint) => string {

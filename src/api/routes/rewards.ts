@@ -17,7 +17,7 @@ import type { SettlementView } from '../rewards/settlement.ts'
 import { noSettlement, readSettlement } from '../rewards/settlement.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 import {
-  formatRefundDispatch,
+  formatRefundTransaction,
   parseMark,
   parsePayee,
   readPayee,
@@ -214,5 +214,7 @@ async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Reque
     return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
   if (refunding.kind === 'refused')
     return problem('refund_refused', { detail: `It cannot be refunded: ${refunding.why}.` })
-  return answer(formatRefundDispatch(parts, refunding.dispatch), { status: refunding.kind === 'planned' ? 202 : 200 })
+  return answer(formatRefundTransaction(parts, refunding.dispatch), {
+    status: refunding.kind === 'planned' ? 202 : 200,
+  })
 }

@@ -11,7 +11,7 @@ import { viewKeyFile } from '../../host/keys/key-file.ts'
 import { createDocumentReader } from '../../host/net/developer-documents.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
-import { askService, originOf, postToService, type ServiceView } from './service.ts'
+import { askService, postToService, readOrigin, type ServiceView } from './service.ts'
 
 interface ServiceOptions {
   readonly service?: string
@@ -22,12 +22,12 @@ interface WalletOptions extends ServiceOptions {
 
 /** What is printed is the document itself, so that it can go into a file as it is. */
 export async function showDocument(terminal: Terminal, options: WalletOptions): Promise<ExitCode> {
-  const entry = { wallet: addressOf(options), service: originOf(options.service) }
+  const entry = { wallet: addressOf(options), service: readOrigin(options.service) }
   return terminal.result(entry, [JSON.stringify(entry, null, 2)])
 }
 
 export async function listDevelopers(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
-  const { service, developers } = await askService(originOf(options.service))
+  const { service, developers } = await askService(readOrigin(options.service))
   const rows = developers.map(({ host, wallet, until }) => [host, wallet, until])
   return terminal.result(
     { ok: true, service, developers },
@@ -55,7 +55,7 @@ export async function revokeHost(terminal: Terminal, host: string, options: Wall
 
 export async function verifyHost(terminal: Terminal, text: string, options: WalletOptions): Promise<ExitCode> {
   const host = hostFrom(text)
-  const origin = originOf(options.service)
+  const origin = readOrigin(options.service)
   const wallet = addressOf(options)
   // What is advised is to be done with the same wallet.
   const named = options.wallet === undefined ? '' : ` --wallet ${options.wallet}`
@@ -94,7 +94,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
 /** Signs for the service that the user named, whatever the service says of itself. */
 async function sign(options: WalletOptions, text: string, purpose: DeveloperPurpose) {
   const host = hostFrom(text)
-  const origin = originOf(options.service)
+  const origin = readOrigin(options.service)
   const service = await askService(origin)
   expectSame(service, origin)
   const wallet = await openWallet(options.wallet ?? agentWalletPath(), false)

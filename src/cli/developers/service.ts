@@ -18,7 +18,7 @@ export interface ServiceView {
 const patienceMs = 30_000
 
 /** Of `--service`, or of `PAYSTILE_URL`. */
-export function originOf(given: string | undefined): string {
+export function readOrigin(given: string | undefined): string {
   const url = given ?? process.env['PAYSTILE_URL']
   if (url && isHttpUrl(url)) return new URL(url).origin
   throw usage('Name the service with --service, such as https://pay.example.com, or set PAYSTILE_URL.')

@@ -4,7 +4,7 @@ import { isFields, readCount } from '../../chain/rpc/json.ts'
 import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc/rpc.ts'
 import { genesisHashes, type Network } from '../../core/money/tokens.ts'
 import type { Transport } from '../../core/runtime.ts'
-import { connectSocket, socketUrlsOf } from '../../host/net/sockets.ts'
+import { connectSocket, listSocketUrls } from '../../host/net/sockets.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'nodes'
@@ -94,7 +94,7 @@ async function readSlot(call: Call): Promise<number | undefined> {
 }
 
 async function opensSocket(url: string): Promise<boolean> {
-  for (const address of socketUrlsOf(url)) {
+  for (const address of listSocketUrls(url)) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connectSocket(address, {
         opened: () => {

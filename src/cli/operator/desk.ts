@@ -19,7 +19,7 @@ import { chooseNetwork } from '../network.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import { readMint } from '../payment-options.ts'
-import { chainOf, nodesFor, type TestNetwork } from '../test-network.ts'
+import { listNodes, readChain, type TestNetwork } from '../test-network.ts'
 import type { DeskServer } from './desk-server.ts'
 import { listenForDesk } from './desk-server.ts'
 
@@ -42,7 +42,7 @@ export async function desk(terminal: Terminal, options: DeskCommandOptions): Pro
   if (network === 'mainnet') throw usage('The desk trades test money only; use --network devnet or localnet.')
   const running = await openDesk({
     network,
-    urls: nodesFor(network, options.rpc),
+    urls: listNodes(network, options.rpc),
     keyFile: options.key,
     port: readWhole('--port', options.port, 0, 65_535) ?? usualPort,
     host: options.host ?? '127.0.0.1',
@@ -103,7 +103,7 @@ export async function openDesk(setup: DeskSetup): Promise<RunningDesk> {
     await http.close()
   }
   try {
-    const genesis = await chainOf(rpc, network)
+    const genesis = await readChain(rpc, network)
     const wallet = await openKey(setup, genesis)
     if (network === 'localnet') await fill(urls[0] ?? '', wallet.address)
     const feed = rates.open(readRates(setup.rates, network), mints)

@@ -1,6 +1,6 @@
 /** `paystile refund`: sends a payment back that bought nothing, or what of it was too much. Once, however often it is run. */
 import type { RoutesConfig } from '../../api/options.ts'
-import { mintsOf } from '../../api/router.ts'
+import { readMints } from '../../api/router.ts'
 import { createPayoutContext, openRefunds } from '../../compose/payouts.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -12,7 +12,7 @@ import type { AccountKey } from '../../paywall/config/options.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
-import { passphraseFor } from '../passphrase.ts'
+import { readPassphrase } from '../passphrase.ts'
 import { type ServiceOptions, withService } from './service.ts'
 
 interface RefundOptions extends ServiceOptions {
@@ -50,7 +50,7 @@ async function open(service: Runtime, config: RoutesConfig, key: AccountKey | un
 
 /** A person is asked for the passphrase of a file that has one. */
 async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undefined> {
-  return typeof key === 'string' ? readKeyFile(key, await passphraseFor(key)) : key
+  return typeof key === 'string' ? readKeyFile(key, await readPassphrase(key)) : key
 }
 
 /** Until it has landed for good, was given up, or it takes too long to wait. */
@@ -77,7 +77,7 @@ async function follow(
 function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, dispatch: OutgoingTransaction): ExitCode {
   const { id, state, signed, why } = dispatch
   const { payment, token, units, reason } = parseRefund(dispatch.about)
-  const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, mintsOf(service, mints))?.decimals
+  const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, readMints(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
   if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
   const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }

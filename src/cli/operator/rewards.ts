@@ -1,6 +1,6 @@
 /** `paystile rewards`: what is owed and paid, the switch that stops payouts, and reckoning it all anew. */
 import type { RoutesConfig } from '../../api/options.ts'
-import { mintsOf } from '../../api/router.ts'
+import { readMints } from '../../api/router.ts'
 import { createPayoutContext, type PayoutContext } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findMint } from '../../core/money/tokens.ts'
@@ -16,7 +16,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
   return withService(terminal, options, async (service, config) => {
     const { rewards } = demandGround(service, config)
     const now = service.clock.now()
-    const decimals = findMint('NATIVE', mintsOf(service, config.mints))?.decimals ?? 0
+    const decimals = findMint('NATIVE', readMints(service, config.mints))?.decimals ?? 0
     const amount = (units: bigint) => formatUnits(units, decimals)
     const [sums, ripening, isPaused, waiting] = await Promise.all([
       rewards.sums(),
@@ -84,7 +84,7 @@ export function resumeRewards(terminal: Terminal, options: ServiceOptions): Prom
 export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service, config) => {
     const context = demandGround(service, config)
-    const mints = mintsOf(service, config.mints)
+    const mints = readMints(service, config.mints)
     const native = findMint('NATIVE', mints)
     if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
     const audit = await auditRewards({

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { RoutesConfig, RoutesOptions } from '../../api/options.ts'
 import { readRoutesConfig } from '../../api/options.ts'
-import { handleFor, openLog } from '../../compose/paywall.ts'
+import { openHandle, openLog } from '../../compose/paywall.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -32,7 +32,7 @@ export async function withService<Result>(
   const why = whyHidden(config.service)
   if (why !== undefined) throw usage(`${why}.`)
   // A command looks at payments, and does not wait for new ones.
-  const handle = handleFor({ ...config.service, watch: false }, openLog(logTo(terminal)))
+  const handle = openHandle({ ...config.service, watch: false }, openLog(logTo(terminal)))
   try {
     return await work(await handle.get(), config)
   } catch (error) {

@@ -19,7 +19,7 @@ interface ListOptions extends LedgerOptions {
   readonly most?: string
 }
 
-export async function listNotices(terminal: Terminal, options: ListOptions): Promise<ExitCode> {
+export async function listEvents(terminal: Terminal, options: ListOptions): Promise<ExitCode> {
   const most = readWhole('--most', options.most, 1, 10_000) ?? 50
   const { state } = options
   const notices = await withLedger(options, (ledger) =>
@@ -41,7 +41,7 @@ export async function listNotices(terminal: Terminal, options: ListOptions): Pro
   )
 }
 
-export async function resendNotice(terminal: Terminal, id: string, options: LedgerOptions): Promise<ExitCode> {
+export async function resendEvent(terminal: Terminal, id: string, options: LedgerOptions): Promise<ExitCode> {
   const found = await withLedger(options, (ledger) => noticesOf(ledger).resend(id))
   if (!found) throw usage(`There is no message ${id}; see which there are with: npx paystile webhooks list`)
   return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { initAgentWallet } from '../../client/agent-wallet.ts'
 import { readPlan } from '../../gateway/config/plan.ts'
-import { nameOf } from '../../gateway/config/problems.ts'
+import { nameRoute } from '../../gateway/config/problems.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import {
   type Answers,
@@ -125,7 +125,7 @@ function checkByGateway(answers: Answers): void {
   const text = configText({ ...answers, recipient: answers.recipient ?? anybody })
   const reading = readPlan(parse(text), likely)
   if (reading.kind === 'plan') return
-  throw usage(`${reading.problems.map(({ place, why }) => `${nameOf(place)}: ${why}`).join('; ')}.`)
+  throw usage(`${reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`).join('; ')}.`)
 }
 
 interface Done {

@@ -9,7 +9,7 @@ import {
   viewKeyFile,
 } from '../../host/keys/key-file.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
-import { newPassphrase, passphraseFor } from '../passphrase.ts'
+import { newPassphrase, readPassphrase } from '../passphrase.ts'
 
 export async function newKey(
   terminal: Terminal,
@@ -58,7 +58,7 @@ export async function showKey(terminal: Terminal, file: string): Promise<ExitCod
 }
 
 export async function rotateKey(terminal: Terminal, file: string): Promise<ExitCode> {
-  const passphrase = await passphraseFor(file)
+  const passphrase = await readPassphrase(file)
   const { address, former } = told(() => rotateKeyFile(file, createWallClock().now(), passphrase))
   const next = [
     'Restart what uses this file: it reads its key when it starts',
@@ -92,7 +92,7 @@ export async function encryptKey(terminal: Terminal, file: string): Promise<Exit
 export async function decryptKey(terminal: Terminal, file: string): Promise<ExitCode> {
   const view = told(() => viewKeyFile(file))
   if (!view.isEncrypted) throw usage(`${file} is not encrypted; it can be used as it is.`)
-  const passphrase = await passphraseFor(file)
+  const passphrase = await readPassphrase(file)
   told(() => recastKeyFile(file, passphrase, undefined))
   return recast(terminal, file, view, `${file} is not encrypted any more. Whoever has this file has the money.`)
 }

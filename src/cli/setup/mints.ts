@@ -7,7 +7,7 @@ import { createWallClock } from '../../host/clock.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
-import { chainOf, nodesFor } from '../test-network.ts'
+import { listNodes, readChain } from '../test-network.ts'
 
 interface MintsOptions {
   readonly network?: Network
@@ -23,9 +23,9 @@ export async function createMints(
   if (network === 'mainnet') throw usage('There are no test tokens on mainnet; use --network devnet or localnet.')
   const wallet = await openWallet(file ?? agentWalletPath(), false)
   const http = createHttpTransport()
-  const rpc = createRpc({ urls: nodesFor(network, options.rpc), transport: http.transport, timeoutMs: 10_000 })
+  const rpc = createRpc({ urls: listNodes(network, options.rpc), transport: http.transport, timeoutMs: 10_000 })
   try {
-    const genesis = await chainOf(rpc, network)
+    const genesis = await readChain(rpc, network)
     const result = await createMinter({ rpc, clock: createWallClock(), genesis }, wallet).createMints()
     if (!('mints' in result)) throw failure(result, wallet.address, network)
     const lines = yamlLines(network, result.mints, wallet.path)

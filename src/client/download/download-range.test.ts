@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import type { Part, PartHead } from './download-range.ts'
-import { headersFor, isResumable, isWhole, judge, nothing } from './download-range.ts'
+import { formatHeaders, isResumable, isWhole, judge, nothing } from './download-range.ts'
 
 const headOf = (status: number, headers: Readonly<Record<string, string>> = {}): PartHead => ({
   status,
@@ -74,7 +74,7 @@ function download(turns: readonly Turn[]): { text: string; last: Version } | und
   let text = ''
   let mayAskForRest = true
   for (const one of turns) {
-    const asked = mayAskForRest ? headersFor(part) : {}
+    const asked = mayAskForRest ? formatHeaders(part) : {}
     const { head, body } = serve(one, asked)
     const step = judge(part, head, 'Range' in asked)
     mayAskForRest = step.kind !== 'again'
@@ -163,9 +163,9 @@ describe('an answer', () => {
 
 it('is asked for from where the part ends, and only with a validator that vouches for it', () => {
   const part: Part = { bytes: 4, validator: '"a"', size: 10 }
-  expect(headersFor(part)).toEqual({ Range: 'bytes=4-', 'If-Range': '"a"' })
+  expect(formatHeaders(part)).toEqual({ Range: 'bytes=4-', 'If-Range': '"a"' })
   for (const other of [nothing, { ...part, validator: undefined }, { ...part, bytes: 10 }, { ...part, bytes: 0 }])
-    expect([isResumable(other), headersFor(other)]).toEqual([false, {}])
+    expect([isResumable(other), formatHeaders(other)]).toEqual([false, {}])
 })
 
 describe('a date instead of an ETag', () => {
@@ -190,7 +190,7 @@ describe('a date instead of an ETag', () => {
 
   it('asks for the rest, and takes it only from the same', () => {
     const part: Part = { bytes: 4, validator: changed, size: 10 }
-    expect(headersFor(part)).toEqual({ Range: 'bytes=4-', 'If-Range': changed })
+    expect(formatHeaders(part)).toEqual({ Range: 'bytes=4-', 'If-Range': changed })
     const rest = { 'content-range': 'bytes 4-9/10', date: 'Sun, 15 Nov 2026 10:05:00 GMT' }
     expect(judge(part, headOf(206, { ...rest, 'last-modified': changed }), true)).toEqual({ kind: 'append', size: 10 })
     const other = 'Sun, 15 Nov 2026 09:00:00 GMT'

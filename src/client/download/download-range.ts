@@ -25,7 +25,7 @@ export function isResumable({ bytes, validator, size }: Part): boolean {
 }
 
 /** The headers that ask for the rest, or for the whole where it has changed since. */
-export function headersFor(part: Part): Readonly<Record<string, string>> {
+export function formatHeaders(part: Part): Readonly<Record<string, string>> {
   const { bytes, validator } = part
   return isResumable(part) && validator !== undefined ? { Range: `bytes=${bytes}-`, 'If-Range': validator } : {}
 }

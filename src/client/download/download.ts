@@ -7,7 +7,7 @@ import { PaymentError } from '../errors.ts'
 import type { FetchWith402 } from '../fetch.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
-import { headersFor, isResumable, isWhole, judge } from './download-range.ts'
+import { formatHeaders, isResumable, isWhole, judge } from './download-range.ts'
 import type { PartFile } from './part-file.ts'
 import { DownloadError, openPartFile } from './part-file.ts'
 
@@ -138,7 +138,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
   let [reached, restarts] = [0, 0]
   while (!isWhole(file.part())) {
     const part = file.part()
-    const rest = mayAskForRest ? headersFor(part) : {}
+    const rest = mayAskForRest ? formatHeaders(part) : {}
     const asksForRest = 'Range' in rest
     const response = await work.fetch(rest).catch((error: unknown) => {
       if (asksForRest && isRangeMismatch(error)) return undefined

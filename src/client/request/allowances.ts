@@ -11,7 +11,7 @@ import { recover } from './recover.ts'
 import type { Redeemed } from './redeem.ts'
 import { redeem } from './redeem.ts'
 import type { ChallengeReading } from './request-challenge.ts'
-import { payFor } from './request-challenge.ts'
+import { payChallenge } from './request-challenge.ts'
 
 /** Which scope an address was found to belong to, as long as the process lives. */
 export interface Hints {
@@ -142,7 +142,7 @@ async function buy(
   const { challenge, url } = asked
   return holding(paidRequest, scope, async () => {
     if (isTooOld(() => checkChallenge(challenge, url, options, parts.clock.now()))) return undefined
-    const intent = await payFor(parts, paidRequest, asked)
+    const intent = await payChallenge(parts, paidRequest, asked)
     await journal.release(intent.requestId)
     const bringing = useNow(parts, paidRequest, intent, url)
     await Promise.race([bringing, new Promise((resolve) => setTimeout(resolve, headStartMs))])

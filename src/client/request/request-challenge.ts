@@ -60,7 +60,11 @@ export async function requestChallenge(
 }
 
 /** Pays what was asked. The intent is landed, and held by the caller until it releases it. */
-export async function payFor(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading): Promise<Intent> {
+export async function payChallenge(
+  parts: ClientParts,
+  paidRequest: PaidRequest,
+  asked: ChallengeReading,
+): Promise<Intent> {
   const { challenge, url, network, allowance, scope } = asked
   const candidates = listCandidates(challenge, network, paidRequest.options)
   const proof = proofFor(challenge, asked.announced)

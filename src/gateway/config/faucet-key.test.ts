@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readRoutesConfig } from '../../api/options.ts'
-import { planFor } from './plan.ts'
+import { createPlan } from './plan.ts'
 
 const recipient = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const secret = `1:${'s'.repeat(32)}`
@@ -9,7 +9,7 @@ const config = { recipient, secret, token: 'USDC', upstream: 'http://a', routes:
 it('is an option, or comes out of the environment', () => {
   const devnet = { ...config, network: 'devnet' } as const
   const keyOf = (more: object, environment: Record<string, string>) =>
-    readRoutesConfig(planFor({ ...devnet, ...more }, environment).service, environment).faucetKey
+    readRoutesConfig(createPlan({ ...devnet, ...more }, environment).service, environment).faucetKey
   expect(keyOf({}, {})).toBeUndefined()
   expect(keyOf({ faucetKey: 'a.json' }, { PAYSTILE_FAUCET_KEY: 'b.json' })).toBe('a.json')
   expect(keyOf({}, { PAYSTILE_FAUCET_KEY: 'b.json' })).toBe('b.json')
@@ -18,8 +18,8 @@ it('is an option, or comes out of the environment', () => {
 it('T163: is refused on mainnet, which is also what is meant where no network is named', () => {
   const mainnet = { ...config, rpc: 'http://a' }
   const problem = 'there is no faucet on mainnet; leave it out'
-  expect(() => planFor({ ...mainnet, network: 'mainnet', faucetKey: 'a.json' }, {})).toThrow(`faucetKey: ${problem}`)
-  expect(() => planFor({ ...mainnet, faucetKey: 'a.json' }, {})).toThrow(problem)
-  expect(() => planFor(mainnet, { PAYSTILE_FAUCET_KEY: 'a.json' })).toThrow(problem)
-  expect(() => planFor({ ...mainnet, faucetKey: 'a.json' }, { PAYSTILE_NETWORK: 'devnet' })).not.toThrow()
+  expect(() => createPlan({ ...mainnet, network: 'mainnet', faucetKey: 'a.json' }, {})).toThrow(`faucetKey: ${problem}`)
+  expect(() => createPlan({ ...mainnet, faucetKey: 'a.json' }, {})).toThrow(problem)
+  expect(() => createPlan(mainnet, { PAYSTILE_FAUCET_KEY: 'a.json' })).toThrow(problem)
+  expect(() => createPlan({ ...mainnet, faucetKey: 'a.json' }, { PAYSTILE_NETWORK: 'devnet' })).not.toThrow()
 })

@@ -13,7 +13,7 @@ import type { Environment } from '../../paywall/config/config.ts'
 import type { Plan } from './plan.ts'
 import { readPlan } from './plan.ts'
 import type { Place, Problem } from './problems.ts'
-import { nameOf } from './problems.ts'
+import { nameRoute } from './problems.ts'
 
 /** Where `paystile serve` looks, in this order. */
 export const fileNames = [
@@ -37,7 +37,7 @@ export async function readPlanFile(path: string, environment: Environment): Prom
   const reading = readPlan(source.value, environment)
   if (reading.kind === 'plan') return reading.plan
   const sentences = reading.problems.map((problem) => {
-    const at = nameOf(problem.place)
+    const at = nameRoute(problem.place)
     return `${source.locate(problem)}: ${at === '' ? '' : `${at}: `}${problem.why}`
   })
   throw new ConfigurationError(sentences.map((sentence) => hide(sentence, source.secrets)))
@@ -80,7 +80,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
         if (found === undefined || found === '') {
           const where = locate({ place, why: '' })
           missing.push(
-            `${where}: ${nameOf(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+            `${where}: ${nameRoute(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
           )
           return ''
         }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readPlan } from './plan.ts'
-import { nameOf } from './problems.ts'
+import { nameRoute } from './problems.ts'
 
 const recipient = '8g2uBvHYnLHwvy4xXZfaqHLBG2vFgSMVzSRcXdXzZSAi'
 const base = { network: 'localnet', recipient, token: 'USDC', upstream: 'http://127.0.0.1:3000' }
@@ -8,7 +8,7 @@ const report = { path: '/api/report', price: 0.01 }
 
 function problemsOf(config: unknown, environment: Record<string, string> = {}): readonly string[] {
   const reading = readPlan(config, environment)
-  return reading.kind === 'plan' ? [] : reading.problems.map(({ place, why }) => `${nameOf(place)}: ${why}`)
+  return reading.kind === 'plan' ? [] : reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`)
 }
 function planOf(config: unknown) {
   const reading = readPlan(config, {})

@@ -13,8 +13,8 @@ import type { Row } from '../routing/match.ts'
 import { parsePattern } from '../routing/match.ts'
 import type { GatewayConfig } from './options.ts'
 import type { Place, Problem } from './problems.ts'
-import { describeIssue, nameOf, readIssue } from './problems.ts'
-import { checkPartners, rewardsFor } from './rewards.ts'
+import { describeIssue, nameRoute, readIssue } from './problems.ts'
+import { checkPartners, readRewards } from './rewards.ts'
 import { checkTable } from './route-conflicts.ts'
 import type { ReadConfig } from './schema.ts'
 import { configSchema, headerName, namesAt } from './schema.ts'
@@ -100,10 +100,10 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
 }
 
 /** The plan of a configuration; throws a `ConfigurationError` with all problems. */
-export function planFor(config: GatewayConfig, environment: Environment): Plan {
+export function createPlan(config: GatewayConfig, environment: Environment): Plan {
   const reading = readPlan(config, environment)
   if (reading.kind === 'plan') return reading.plan
-  throw new ConfigurationError(reading.problems.map(({ place, why }) => `${nameOf(place)}: ${why}`))
+  throw new ConfigurationError(reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`))
 }
 
 type RouteRead = ReadConfig['routes'][number]
@@ -210,7 +210,7 @@ const serviceNames = [
 
 function serviceOf(data: ReadConfig, routes: readonly RoutePlan[], environment: Environment): RoutesOptions {
   const given = Object.fromEntries(Object.entries(data).filter(([key]) => serviceNames.includes(key)))
-  return data.rewards === undefined ? given : { ...given, rewards: rewardsFor(data, routes, environment) }
+  return data.rewards === undefined ? given : { ...given, rewards: readRewards(data, routes, environment) }
 }
 
 function readUpstream(
@@ -263,7 +263,7 @@ function whyNoHeader(name: string): string | undefined {
 
 /** What all routes share is wrong once. */
 function distinct(problems: readonly Problem[]): readonly Problem[] {
-  return [...new Map(problems.map((problem) => [`${nameOf(problem.place)}: ${problem.why}`, problem])).values()]
+  return [...new Map(problems.map((problem) => [`${nameRoute(problem.place)}: ${problem.why}`, problem])).values()]
 }
 
 function withoutUndefined(config: unknown): unknown {

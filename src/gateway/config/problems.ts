@@ -14,7 +14,7 @@ export interface Problem {
 }
 
 /** `routes[2].price`. */
-export function nameOf(place: Place): string {
+export function nameRoute(place: Place): string {
   return place.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),
     '',

@@ -14,7 +14,7 @@ export interface QuoteFacts {
 }
 
 /** The facts of all priced routes, by the route's name. */
-export function quoteFactsOf({ routes }: Plan, environment: Environment): ReadonlyMap<string, QuoteFacts> {
+export function readQuoteFacts({ routes }: Plan, environment: Environment): ReadonlyMap<string, QuoteFacts> {
   const facts = new Map<string, QuoteFacts>()
   for (const { name, provider } of routes) {
     if (!provider) continue

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../api/options.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { cashbackBps } from '../../core/payouts/rewards.ts'
-import { planFor } from './plan.ts'
+import { createPlan } from './plan.ts'
 
 const wallet = (number: number) => encodeBase58(new Uint8Array(32).fill(number))
 const rewards = {
@@ -27,7 +27,7 @@ const config = {
 } as const
 const problemsOf = (change: object): string => {
   try {
-    planFor({ ...config, ...change } as never, {})
+    createPlan({ ...config, ...change } as never, {})
     return ''
   } catch (error) {
     return (error as Error).message
@@ -36,7 +36,7 @@ const problemsOf = (change: object): string => {
 
 describe('rewards in a gateway', () => {
   it('are collected by its recipient, and know the routes of partners and the hosts of upstreams', () => {
-    expect(planFor(config, {}).service.rewards).toMatchObject({
+    expect(createPlan(config, {}).service.rewards).toMatchObject({
       collector: wallet(2),
       partners: [{ name: 'acme', wallet: wallet(6), share: 90, endpoints: ['/api/weather'] }],
       hosts: { '/api/weather': 'weather.example', '/files/*': '127.0.0.1:3000' },
@@ -47,7 +47,7 @@ describe('rewards in a gateway', () => {
     ['2.5', [250, 250, 250], '2.25'],
     [{ 0: 1, 50: 3, 500: 5 }, [100, 100, 300], '1.5'],
   ])('give back as docs/rewards.md has it in numbers: %j', (cashback, percentages, total) => {
-    const { service } = planFor({ ...config, rewards: { ...rewards, cashback } }, {})
+    const { service } = createPlan({ ...config, rewards: { ...rewards, cashback } }, {})
     const { cashback: tiers = [] } = readRoutesConfig(service, {}).rewards?.rules ?? {}
     const usdc = 10n ** 12n
     const given = [20n, 40n, 30n].map((_paid, index) => cashbackBps(tiers, ([0n, 20n, 60n][index] ?? 0n) * usdc))
@@ -57,7 +57,7 @@ describe('rewards in a gateway', () => {
   })
   it('are collected by who is named in the environment', () => {
     const { recipient: _recipient, ...rest } = config
-    expect(planFor(rest, { PAYSTILE_RECIPIENT: wallet(7) }).service.rewards).toMatchObject({ collector: wallet(7) })
+    expect(createPlan(rest, { PAYSTILE_RECIPIENT: wallet(7) }).service.rewards).toMatchObject({ collector: wallet(7) })
   })
   it.each([
     [

@@ -6,7 +6,7 @@ import type { Problem } from './problems.ts'
 import type { ReadConfig } from './schema.ts'
 
 /** Whatever is wrong with it is told by who reads it. */
-export function rewardsFor(
+export function readRewards(
   data: ReadConfig,
   routes: readonly { readonly path: string; readonly upstream: { readonly origin: string } }[],
   environment: Environment,

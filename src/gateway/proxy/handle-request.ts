@@ -10,7 +10,7 @@ import type { Paywall } from '../../paywall/paywall.ts'
 import type { RoutePlan } from '../config/plan.ts'
 import { methodNames } from '../config/schema.ts'
 import type { Finding } from '../routing/route-cache.ts'
-import { pathOf } from '../routing/route-cache.ts'
+import { readPath } from '../routing/route-cache.ts'
 import type { RouteHealth } from '../upstream/health.ts'
 import { forward } from './forward.ts'
 import { sendProblem } from './problem.ts'
@@ -44,9 +44,9 @@ export interface Floor {
 export function serve(floor: Floor, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
   const target = readTarget(request.url ?? '/')
   // What belongs to the service itself has no route.
-  const route = routeFor(floor, request, target)
+  const route = findRoute(floor, request, target)
   if (route) serveRoute({ floor, route, request, response, target, waits, metered: undefined })
-  else if (floor.own.owns(pathOf(target))) {
+  else if (floor.own.owns(readPath(target))) {
     if (waits) response.writeContinue()
     floor.own.listener(request, response)
   } else sendNothing(floor, response, target)
@@ -116,7 +116,7 @@ function deliver({ floor, route, request, response, target, metered }: Visit): v
 }
 
 /** A preflight belongs to the route that it asks for. */
-export function routeFor({ find }: Floor, request: IncomingMessage, target: string): OpenRoute | undefined {
+export function findRoute({ find }: Floor, request: IncomingMessage, target: string): OpenRoute | undefined {
   const { method = 'GET' } = request
   const found = find(method, target)
   if (found || !isPreflight(request)) return found

@@ -19,7 +19,7 @@ import { passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
 import { explain } from './forward.ts'
 import type { Floor, OpenRoute } from './handle-request.ts'
-import { routeFor, serve } from './handle-request.ts'
+import { findRoute, serve } from './handle-request.ts'
 import { sendProblem } from './problem.ts'
 
 export interface Upgrades {
@@ -42,7 +42,7 @@ export function createUpgrades(floor: Floor): Upgrades {
         return
       }
       const { target } = readIncoming(request, request.url ?? '/')
-      const route = isHandshake(request) ? routeFor(floor, request, target) : undefined
+      const route = isHandshake(request) ? findRoute(floor, request, target) : undefined
       if (hasBody(request)) {
         // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')

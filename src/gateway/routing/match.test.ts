@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import { covers, createFind, matches, type Pattern, parsePattern, segmentsOf } from './match.ts'
+import { covers, createFind, matches, type Pattern, parsePattern, splitPath } from './match.ts'
 
 function pattern(text: string): Pattern {
   const reading = parsePattern(text)
@@ -9,7 +9,7 @@ function pattern(text: string): Pattern {
   return reading.pattern
 }
 const isFor = (text: string, path: string): boolean => {
-  const parts = segmentsOf(path)
+  const parts = splitPath(path)
   return parts !== undefined && matches(pattern(text), parts)
 }
 
@@ -112,7 +112,7 @@ describe('paths', () => {
       { pattern: pattern('/api/data'), methods: new Set(['GET']), isPaid: true },
       { pattern: pattern('/*'), methods: new Set(['GET']), isPaid: false },
     ]
-    const parts = segmentsOf(path)
+    const parts = splitPath(path)
     expect(parts && createFind(rows)('GET', parts)).toBeUndefined()
   })
 
@@ -142,7 +142,7 @@ describe('paths', () => {
       methods: new Set(['GET']),
     }))
     const find = createFind(rows)
-    const route = (path: string) => find('GET', segmentsOf(path) ?? { texts: [], endsWithSlash: false })?.text
+    const route = (path: string) => find('GET', splitPath(path) ?? { texts: [], endsWithSlash: false })?.text
     const paths = ['/docs', '/docs/', '/Docs', '/DOCS', '/guide/a', '/guide/a/']
     expect(paths.map(route)).toEqual(['/docs', '/docs/', '/Docs', undefined, '/guide/*', '/guide/*/'])
   })
@@ -208,12 +208,12 @@ describe('properties', () => {
     fc.assert(
       fc.property(fc.array(patternText, { minLength: 1, maxLength: 4 }), rawPath, (texts, path) => {
         const rows = texts.map((text) => ({ text, pattern: pattern(text), methods: new Set(['GET']) }))
-        const parts = segmentsOf(path)
+        const parts = splitPath(path)
         const row = parts && createFind(rows)('GET', parts)
         // A path that a route names as it is, is that route's, whatever else an upstream may take it for.
         if (!row || row.pattern.segments.every(({ kind }) => kind === 'text')) return
         for (const habit of habits) {
-          const served = segmentsOf(habit(path).split('/').map(encodeURIComponent).join('/'))
+          const served = splitPath(habit(path).split('/').map(encodeURIComponent).join('/'))
           const found = served && rows.find((one) => matches(one.pattern, served))
           // The upstream may serve nothing under that name; what it serves has no route that names more of it.
           if (found && found !== row) expect(textsOf(found.pattern)).toBeLessThanOrEqual(textsOf(row.pattern))
@@ -226,7 +226,7 @@ describe('properties', () => {
   it('a pattern that covers another takes all of its paths', () => {
     fc.assert(
       fc.property(patternText, patternText, rawPath, (outer, inner, path) => {
-        const parts = segmentsOf(path)
+        const parts = splitPath(path)
         if (!parts || !covers(pattern(outer), pattern(inner)) || !matches(pattern(inner), parts)) return
         expect(matches(pattern(outer), parts)).toBe(true)
       }),

@@ -24,7 +24,7 @@ export function parsePattern(text: string): PatternReading {
   const problem = (why: string): PatternReading => ({ kind: 'problem', why })
   if (!text.startsWith('/')) return problem('must begin with a slash')
   if (/[?#]/.test(text)) return problem('must not have a query: a route is for a path')
-  const parts = segmentsOf(text)
+  const parts = splitPath(text)
   if (!parts) {
     return problem('must be a plain path: no //, no . or .. segments, no ; or \\, nothing encoded that would part it')
   }
@@ -54,7 +54,7 @@ const plainPath = /^\/(?:[\w\-.~!$&'()*+,=:@/[\]|^]|%[0-9A-Fa-f]{2})*$/
 const unclear = /%(?:2[fF3]|5[cC]|3[bBfF]|[01][0-9A-Fa-f]|7[fF]|25[0-9A-Fa-f]{2})/
 
 /** The segments of a path as it came; undefined for one that others may read in another way. */
-export function segmentsOf(path: string): Path | undefined {
+export function splitPath(path: string): Path | undefined {
   if (!plainPath.test(path) || path.includes('//') || unclear.test(path)) return undefined
   const endsWithSlash = path.length > 1 && path.endsWith('/')
   const inner = path.slice(1, endsWithSlash ? -1 : undefined)

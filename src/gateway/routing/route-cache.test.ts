@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Pattern } from './match.ts'
 import { parsePattern } from './match.ts'
-import { createFinding, pathOf } from './route-cache.ts'
+import { createFinding, readPath } from './route-cache.ts'
 
 function patternOf(path: string): Pattern {
   const reading = parsePattern(path)
@@ -55,5 +55,5 @@ describe('the route of a target', () => {
 })
 
 it('a path is what stands before the query', () => {
-  expect(['/a?b', '/a', '?', '/a?b?c'].map(pathOf)).toEqual(['/a', '/a', '', '/a'])
+  expect(['/a?b', '/a', '?', '/a?b?c'].map(readPath)).toEqual(['/a', '/a', '', '/a'])
 })

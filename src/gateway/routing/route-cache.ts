@@ -4,7 +4,7 @@
  */
 import { isOwnPath } from '../../api/http/paths.ts'
 import type { Row } from './match.ts'
-import { createFind, segmentsOf } from './match.ts'
+import { createFind, splitPath } from './match.ts'
 
 /** The route for a method and a target (path and query). None for what belongs to the service itself. */
 export type Finding<Found extends Row> = (method: string, target: string) => Found | undefined
@@ -18,11 +18,11 @@ export function createFinding<Found extends Row>(rows: readonly Found[]): Findin
   const known = new Map<string, Found>()
   return (method, target) => {
     if (target.includes('#')) return undefined
-    const path = pathOf(target)
+    const path = readPath(target)
     const name = `${method} ${path}`
     const remembered = known.get(name)
     if (remembered) return remembered
-    const segments = isOwnPath(path) ? undefined : segmentsOf(path)
+    const segments = isOwnPath(path) ? undefined : splitPath(path)
     const found = segments && find(method, segments)
     if (!found || path.length > longestPath) return found
     if (known.size >= mostPaths) known.clear()
@@ -32,7 +32,7 @@ export function createFinding<Found extends Row>(rows: readonly Found[]): Findin
 }
 
 /** A target without its query. */
-export function pathOf(target: string): string {
+export function readPath(target: string): string {
   const end = target.indexOf('?')
   return end < 0 ? target : target.slice(0, end)
 }

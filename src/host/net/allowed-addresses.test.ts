@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import { describe, expect, it } from 'vitest'
-import { createLookup, isWithin, literalOf, type Reach } from './allowed-addresses.ts'
+import { createLookup, isWithin, type Reach, readLiteral } from './allowed-addresses.ts'
 
 const reaches: readonly Reach[] = ['public', 'loopback', 'private']
 const within = (address: string) => reaches.filter((reach) => isWithin(reach, address))
@@ -103,5 +103,5 @@ it.each([
   ['http://[::ffff:127.0.0.1]/', '::ffff:7f00:1'],
   ['http://127.0.0.1.example.com/', undefined],
 ])('T143: the address written out in %s is %s', (url, literal) => {
-  expect(literalOf(new URL(url))).toBe(literal)
+  expect(readLiteral(new URL(url))).toBe(literal)
 })

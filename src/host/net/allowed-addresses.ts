@@ -78,7 +78,7 @@ function unmap(address: string): string {
 }
 
 /** The host of a URL where it is an IP address, which no look-up would ever see. */
-export function literalOf(url: URL): string | undefined {
+export function readLiteral(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) === 0 ? undefined : host
 }

@@ -6,7 +6,7 @@ import { isLocalName } from '../../core/encoding/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
 import { developerDocumentUrl, readDeveloperDocument } from '../../core/payouts/developers.ts'
-import { isWithin, literalOf, type Reach } from './allowed-addresses.ts'
+import { isWithin, type Reach, readLiteral } from './allowed-addresses.ts'
 import { createHttpTransport, type HttpTransport } from './transport.ts'
 
 export interface DocumentReader {
@@ -27,7 +27,7 @@ export function createDocumentReader(network: Network, timeoutMs = usualTimeoutM
   return {
     read: async (host) => {
       const url = developerDocumentUrl(host, network)
-      const literal = literalOf(new URL(url))
+      const literal = readLiteral(new URL(url))
       const reach = literal === undefined ? reachOf(host, network) : 'private'
       if (literal !== undefined && !isWithin(reach, literal)) return unavailable('its address is not one of a host')
       try {

@@ -41,7 +41,7 @@ export const connectSocket: ConnectSocket = (url, listener) => {
 }
 
 /** Where a node of this address listens for WebSockets: in the same place, or (Solana's own validator) one port higher. */
-export function socketUrlsOf(nodeUrl: string): readonly string[] {
+export function listSocketUrls(nodeUrl: string): readonly string[] {
   const url = new URL(nodeUrl)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
   url.hash = ''

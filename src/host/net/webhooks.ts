@@ -8,7 +8,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import type { Posted } from '../../core/ports/outbox.ts'
 import type { Webhook, WebhookMessage } from '../../core/service/webhooks.ts'
 import { createWallClock } from '../clock.ts'
-import { createLookup, isWithin, literalOf, type Reach } from './allowed-addresses.ts'
+import { createLookup, isWithin, type Reach, readLiteral } from './allowed-addresses.ts'
 
 export interface WebhookPoster {
   post(webhook: Webhook, message: WebhookMessage, signal: AbortSignal): Promise<Posted>
@@ -34,7 +34,7 @@ export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: Web
   return {
     post: async (webhook, message, signal) => {
       const url = new URL(webhook.url)
-      const literal = literalOf(url)
+      const literal = readLiteral(url)
       const reach = reachOf(webhook, network, literal !== undefined)
       if (literal !== undefined && !isWithin(reach, literal)) return failed('its address is in a private network')
       try {

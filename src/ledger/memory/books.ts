@@ -12,7 +12,7 @@ import { historyIn, problemsIn } from './problems.ts'
 import type { MemoryMove } from './state-changes.ts'
 import { movesIn } from './state-changes.ts'
 import type { MemoryEntry, Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 export function createMemoryBooks(room: Room, now: () => number): Books {
   const { entries, seen, usage } = room
@@ -23,7 +23,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
   const payment = ({ record, account }: MemoryEntry) => listPayment({ ...record, ...account })
   const unclaimed = (time: number) =>
     [...seen.values()]
-      .filter(({ tx, request }) => request !== '' && !entries.has(keyOf(tx)))
+      .filter(({ tx, request }) => request !== '' && !entries.has(formatKey(tx)))
       .map((sighting) => listObservation(sighting, time))
 
   return {
@@ -65,8 +65,8 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
     },
     async findPayment(tx) {
       const time = now()
-      const entry = entries.get(keyOf(tx))
-      return entry ? payment(entry) : unclaimed(time).find((capture) => keyOf(capture.tx) === keyOf(tx))
+      const entry = entries.get(formatKey(tx))
+      return entry ? payment(entry) : unclaimed(time).find((capture) => formatKey(capture.tx) === formatKey(tx))
     },
     history: async (tx) => historyIn(room, tx, now()),
     payers: async (query) => {
@@ -137,7 +137,7 @@ function isWanted(capture: PaymentListItem, query: PaymentListQuery): boolean {
   if (!isWithin(capture.at, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) })) return false
   const names = ['endpoint', 'token', 'status', 'state', 'payer', 'request'] as const
   if (names.some((name) => query[name] !== undefined && query[name] !== capture[name])) return false
-  if (tx && keyOf(tx) !== keyOf(capture.tx)) return false
+  if (tx && formatKey(tx) !== formatKey(capture.tx)) return false
   if (!after) return true
   return order === 'latest' ? compareMarks(capture, after) < 0 : compareMarks(capture, after) > 0
 }

@@ -6,7 +6,7 @@ import { chooseLapsed, keptMs, settlingMs } from '../rules/events.ts'
 import { listPayment } from '../rules/payment-list.ts'
 import { isCounted } from '../rules/totals.ts'
 import type { Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 /** Writes down what is to be told, once somebody listens. */
 export function tell(room: Room, kinds: readonly LedgerEventKind[], tx: Uint8Array, now: number): void {
@@ -17,7 +17,7 @@ export function tell(room: Room, kinds: readonly LedgerEventKind[], tx: Uint8Arr
   }
 }
 
-export function createMemoryNotices(room: Room, now: () => number): LedgerEvents {
+export function createMemoryEvents(room: Room, now: () => number): LedgerEvents {
   const { entries, seen, told, notices } = room
   let mark = 0
   const change = (id: string, changes: Partial<LedgerEvent & { readonly due: number }>): boolean => {
@@ -28,12 +28,12 @@ export function createMemoryNotices(room: Room, now: () => number): LedgerEvents
   const tried = (id: string): number => (notices.get(id)?.attempts ?? 0) + 1
   const unclaimed = (before: number) =>
     [...seen.values()]
-      .filter(({ tx, claimableUntil }) => claimableUntil > 0 && claimableUntil < before && !entries.has(keyOf(tx)))
-      .filter(({ tx }) => !told.has(keyOf(tx)))
+      .filter(({ tx, claimableUntil }) => claimableUntil > 0 && claimableUntil < before && !entries.has(formatKey(tx)))
+      .filter(({ tx }) => !told.has(formatKey(tx)))
       .sort((one, other) => one.claimableUntil - other.claimableUntil)
   const sweepUnclaimed = (most: number, time: number): number => {
     const expired = unclaimed(time - settlingMs).slice(0, most)
-    for (const { tx } of expired) told.add(keyOf(tx))
+    for (const { tx } of expired) told.add(formatKey(tx))
     const real = expired.filter(({ slot, request }) => slot > 0 && request !== '')
     for (const { tx } of real) tell(room, ['payment.expired'], tx, time)
     return real.length
@@ -66,7 +66,7 @@ export function createMemoryNotices(room: Room, now: () => number): LedgerEvents
       if (room.listensSince !== undefined) return
       room.listensSince = time
       mark = time - settlingMs
-      for (const { tx } of unclaimed(time - settlingMs)) told.add(keyOf(tx))
+      for (const { tx } of unclaimed(time - settlingMs)) told.add(formatKey(tx))
     },
     async sweep(most) {
       const time = now()
@@ -119,7 +119,7 @@ export function createMemoryNotices(room: Room, now: () => number): LedgerEvents
   }
 }
 
-export function createMemoryShelf(now: () => number): KeyValueStore {
+export function createMemoryKeyValueStore(now: () => number): KeyValueStore {
   const things = new Map<string, { readonly value: string; readonly until: number }>()
   const find = (name: string) => {
     const thing = things.get(name)

@@ -6,18 +6,18 @@ import { concluded } from '../rules/timeline.ts'
 import { tell } from './events.ts'
 import { ripen } from './rewards.ts'
 import type { Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 export function createMemoryJournal(room: Room, now: () => number): Journal {
   const { entries, seen, seenAt, told } = room
   const marks = new Map<string, Mark>()
   const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')
   const unclaimed = () =>
-    [...seen.values()].filter(({ tx, slot }) => slot > 0 && entries.get(keyOf(tx))?.account.late !== false)
+    [...seen.values()].filter(({ tx, slot }) => slot > 0 && entries.get(formatKey(tx))?.account.late !== false)
   const dropOldest = () => {
     const unproven = [...seen.values()].filter(({ slot }) => slot === 0)
     const marked = unproven.map(({ tx, paidAt }) => ({ tx, at: paidAt })).sort(compareMarks)
-    for (const { tx } of marked.slice(0, Math.max(0, marked.length - mostUnproven))) seen.delete(keyOf(tx))
+    for (const { tx } of marked.slice(0, Math.max(0, marked.length - mostUnproven))) seen.delete(formatKey(tx))
   }
   return {
     async mark(address) {
@@ -27,11 +27,11 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
     async sight(sightings, read) {
       const time = now()
       const fresh = sightings.filter((sighting) => {
-        const before = seen.get(keyOf(sighting.tx))
+        const before = seen.get(formatKey(sighting.tx))
         if (before && (before.slot > 0 || sighting.slot === 0)) return false
-        seen.set(keyOf(sighting.tx), sighting)
-        seenAt.set(keyOf(sighting.tx), time)
-        told.delete(keyOf(sighting.tx))
+        seen.set(formatKey(sighting.tx), sighting)
+        seenAt.set(formatKey(sighting.tx), time)
+        told.delete(formatKey(sighting.tx))
         return true
       })
       if (fresh.some(({ slot }) => slot === 0)) dropOldest()
@@ -53,9 +53,12 @@ export function createMemoryJournal(room: Room, now: () => number): Journal {
     async conclude(conclusions) {
       const time = now()
       return conclusions.filter(({ tx, finality }) => {
-        const entry = entries.get(keyOf(tx))
+        const entry = entries.get(formatKey(tx))
         if (entry?.account.finality !== 'confirmed') return false
-        entries.set(keyOf(tx), { ...entry, account: { ...entry.account, ...concluded(entry.account, finality, time) } })
+        entries.set(formatKey(tx), {
+          ...entry,
+          account: { ...entry.account, ...concluded(entry.account, finality, time) },
+        })
         tell(room, [`payment.${finality}`], tx, time)
         if (finality === 'finalized' && !entry.account.late) ripen(room, tx)
         return true

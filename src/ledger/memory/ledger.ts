@@ -23,13 +23,13 @@ import {
 import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { createMemoryBooks } from './books.ts'
-import { createMemoryNotices, createMemoryShelf, tell } from './events.ts'
+import { createMemoryEvents, createMemoryKeyValueStore, tell } from './events.ts'
 import { createMemoryJournal } from './journal.ts'
-import { createMemoryDispatches } from './outgoing-transactions.ts'
+import { createMemoryOutgoing } from './outgoing-transactions.ts'
 import { createMemoryRates } from './rates.ts'
 import { createMemoryRewards, ripen } from './rewards.ts'
 import type { MemoryEntry } from './tables.ts'
-import { createRoom, keyOf } from './tables.ts'
+import { createRoom, formatKey } from './tables.ts'
 
 export interface MemoryParts {
   readonly clock: Clock
@@ -47,9 +47,9 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
     return readTime(parts.clock)
   }
   /** It goes back, though nobody has claimed it. */
-  const isVoided = (tx: Uint8Array): boolean => room.till.voided.has(keyOf(tx))
+  const isVoided = (tx: Uint8Array): boolean => room.till.voided.has(formatKey(tx))
   const leaseOf = (grant: Grant) => {
-    const entry = entries.get(keyOf(grant.tx))
+    const entry = entries.get(formatKey(grant.tx))
     const lease = entry?.leases.get(grant.fence)
     return entry && lease && { entry, lease }
   }
@@ -57,21 +57,21 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   return {
     journal: createMemoryJournal(room, now),
     books: createMemoryBooks(room, now),
-    kv: createMemoryShelf(now),
-    events: createMemoryNotices(room, now),
+    kv: createMemoryKeyValueStore(now),
+    events: createMemoryEvents(room, now),
     rewards: createMemoryRewards(room, now),
-    outgoing: createMemoryDispatches(room, now),
+    outgoing: createMemoryOutgoing(room, now),
     rates: createMemoryRates(now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
-      const held = holdingOf(entries.get(keyOf(tx)), time)
+      const held = holdingOf(entries.get(formatKey(tx)), time)
       return held && readStatus(held, time)
     },
     async take(take: Take) {
       checkTake(take)
       const time = now()
-      const entry = entries.get(keyOf(take.tx))
+      const entry = entries.get(formatKey(take.tx))
       const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
       if (!entry && registers && isVoided(take.tx)) return { kind: 'spent' }
       const current = registers
@@ -83,12 +83,12 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       tell(room, listEvents({ registers, restores }), take.tx, time)
       if (becomesFinal({ registers, restores })) ripen(room, take.tx)
       if (taken.kind !== 'granted' || !lease) {
-        entries.set(keyOf(take.tx), current)
+        entries.set(formatKey(take.tx), current)
         return taken
       }
       const { fence } = taken.grant
       const leases = new Map([...live(current, time), [fence, lease] as const])
-      entries.set(keyOf(take.tx), { ...current, account: { ...current.account, fence }, leases })
+      entries.set(formatKey(take.tx), { ...current, account: { ...current.account, fence }, leases })
       return taken
     },
     async renew(grant, leaseMs) {
@@ -99,7 +99,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       if (!found) return false
       const lease = { ...found.lease, deadline: renewed(found.lease.deadline, leaseMs, time) }
       const leases = new Map([...found.entry.leases, [grant.fence, lease] as const])
-      entries.set(keyOf(grant.tx), { ...found.entry, leases })
+      entries.set(formatKey(grant.tx), { ...found.entry, leases })
       return true
     },
     async advance(grant, used, more) {
@@ -113,7 +113,7 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const moved = { ...found.entry.account, used: next.used }
       const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', time) } : moved
-      entries.set(keyOf(grant.tx), { ...found.entry, account, leases })
+      entries.set(formatKey(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount
     },
     async end(grant, consequence, used) {
@@ -126,14 +126,14 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
       const account = { ...found.entry.account, ...tallyAfter(found.entry.account, found.lease, consequence, used) }
       const traced = { ...account, ...advanceTimeline(account, consequence, time) }
-      entries.set(keyOf(grant.tx), { ...found.entry, account: traced, leases: left })
+      entries.set(formatKey(grant.tx), { ...found.entry, account: traced, leases: left })
       return true
     },
     async recordLate(payment: PaymentRecord) {
       checkRecord(payment)
       const time = now()
-      if (entries.has(keyOf(payment.tx)) || isVoided(payment.tx)) return
-      entries.set(keyOf(payment.tx), opened(reckoned(payment, reportToken, room.reportToken), time, true))
+      if (entries.has(formatKey(payment.tx)) || isVoided(payment.tx)) return
+      entries.set(formatKey(payment.tx), opened(reckoned(payment, reportToken, room.reportToken), time, true))
       tell(room, ['payment.expired'], payment.tx, time)
     },
     async close() {

@@ -13,13 +13,13 @@ import {
   checkGross,
   checkPlan,
   compareText,
+  computePlanned,
   dropping,
   isCounted,
   isReady,
   keyOfPayee,
   landing,
   paidBy,
-  plannedOf,
   releasedBy,
   reservedBy,
   sentBy,
@@ -30,12 +30,12 @@ import {
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
 import { tell } from './events.ts'
-import type { KeptDispatch, Till } from './payee-balances.ts'
-import { addToPayees, sharesOf } from './payee-balances.ts'
+import type { KeptTransaction, PayeeBalances } from './payee-balances.ts'
+import { addToPayees, listShares } from './payee-balances.ts'
 import type { MemoryEntry, Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
-export function createMemoryDispatches(room: Room, now: () => number): OutgoingTransactions {
+export function createMemoryOutgoing(room: Room, now: () => number): OutgoingTransactions {
   const { entries, till } = room
   const { dispatches, payees, lanes } = till
   const all = (): readonly OutgoingTransaction[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
@@ -58,13 +58,13 @@ export function createMemoryDispatches(room: Room, now: () => number): OutgoingT
   }
   const setRefunded = (tx: Uint8Array | undefined, refundedAt: number | undefined): void => {
     if (!tx) return
-    if (refundedAt === undefined) till.voided.delete(keyOf(tx))
-    else till.voided.add(keyOf(tx))
-    const entry = entries.get(keyOf(tx))
+    if (refundedAt === undefined) till.voided.delete(formatKey(tx))
+    else till.voided.add(formatKey(tx))
+    const entry = entries.get(formatKey(tx))
     if (!entry) return
     const account = { ...entry.account, refundedAt }
     // Who let its lease lapse must not come back to it.
-    entries.set(keyOf(tx), { ...entry, account, leases: new Map() })
+    entries.set(formatKey(tx), { ...entry, account, leases: new Map() })
   }
   const planned = (since: number): bigint => {
     const kept = [...dispatches.values()].filter(
@@ -74,13 +74,13 @@ export function createMemoryDispatches(room: Room, now: () => number): OutgoingT
     return kept.reduce((sum, { lines }) => sum + sentBy(lines), 0n)
   }
   const signings = (since: number): bigint => BigInt(till.signings.filter((at) => at >= since).length)
-  const find = (id: string, version: number, to: StateChange): KeptDispatch | undefined => {
+  const find = (id: string, version: number, to: StateChange): KeptTransaction | undefined => {
     const time = now()
     const kept = dispatches.get(id)
     const dispatch = stepTo(kept?.dispatch, version, to, time)
     return kept && dispatch && { ...kept, dispatch }
   }
-  const step = (id: string, version: number, to: StateChange): KeptDispatch | undefined => {
+  const step = (id: string, version: number, to: StateChange): KeptTransaction | undefined => {
     const next = find(id, version, to)
     if (next) dispatches.set(id, next)
     return next
@@ -92,12 +92,12 @@ export function createMemoryDispatches(room: Room, now: () => number): OutgoingT
       const time = now()
       const { id, lines, cap, voids, refunds } = plan
       if (dispatches.has(id) || isLaneTaken(all(), plan)) return { kind: 'taken' }
-      if (voids && (till.voided.has(keyOf(voids)) || !isVoidable(entries.get(keyOf(voids)), time)))
+      if (voids && (till.voided.has(formatKey(voids)) || !isVoidable(entries.get(formatKey(voids)), time)))
         return { kind: 'in_use' }
       if (!lines.every((line) => isReady(payees.get(keyOfPayee(line)), line))) return { kind: 'taken' }
       for (const line of lines) checkGross(line, grossOf(till, line))
       if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
-      const dispatch = plannedOf(plan, time)
+      const dispatch = computePlanned(plan, time)
       dispatches.set(id, { dispatch, lines, voids, refunds })
       if (plan.lane !== '') lanes.set(plan.lane, [...(lanes.get(plan.lane) ?? []), id])
       setRefunded(voids, time)
@@ -197,8 +197,8 @@ function isVoidable(entry: MemoryEntry | undefined, now: number): boolean {
   return isUnused && !isHeld && account.finality !== 'reverted'
 }
 
-function grossOf(till: Till, line: PayoutLine): bigint {
-  return sharesOf(till, line, line.from, line.upto).reduce((sum, { units }) => sum + units, 0n)
+function grossOf(till: PayeeBalances, line: PayoutLine): bigint {
+  return listShares(till, line, line.from, line.upto).reduce((sum, { units }) => sum + units, 0n)
 }
 
 function compareDispatches(

@@ -4,7 +4,7 @@ import type { NumberedAccrual, Payee, PayeeName, Verification } from '../../core
 import type { Delta } from '../rules/payables.ts'
 import { added, keyOfPayee } from '../rules/payables.ts'
 
-export interface KeptDispatch {
+export interface KeptTransaction {
   readonly dispatch: OutgoingTransaction
   readonly lines: readonly PayoutLine[]
   readonly voids: Uint8Array | undefined
@@ -19,7 +19,7 @@ export interface KeptShare {
   readonly tx: Uint8Array
 }
 
-export interface Till {
+export interface PayeeBalances {
   /** Whether payments that become final ripen. */
   isStarted: boolean
   /** By transaction; from when on each is ripe. */
@@ -32,7 +32,7 @@ export interface Till {
   readonly payees: Map<string, Payee>
   readonly rules: Map<string, string>
   readonly verifications: Verification[]
-  readonly dispatches: Map<string, KeptDispatch>
+  readonly dispatches: Map<string, KeptTransaction>
   /** The ids of what was ever planned in a lane. */
   readonly lanes: Map<string, string[]>
   /** Payments that go back as a whole, by transaction. */
@@ -41,14 +41,14 @@ export interface Till {
   readonly signings: number[]
 }
 
-export function createTill(): Till {
+export function createPayeeBalances(): PayeeBalances {
   const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
   const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map(), lanes: new Map() }
   const voided = new Set<string>()
   return { isStarted: false, ...owed, ...others, voided, signings: [] }
 }
 
-export function addToPayees(till: Till, deltas: readonly Delta[]): void {
+export function addToPayees(till: PayeeBalances, deltas: readonly Delta[]): void {
   for (const delta of deltas) {
     const before = till.payees.get(keyOfPayee(delta))
     const after = before
@@ -58,7 +58,11 @@ export function addToPayees(till: Till, deltas: readonly Delta[]): void {
   }
 }
 
-export function addAccruals(till: Till, accruals: readonly NumberedAccrual[], keyOf: (tx: Uint8Array) => string): void {
+export function addAccruals(
+  till: PayeeBalances,
+  accruals: readonly NumberedAccrual[],
+  keyOf: (tx: Uint8Array) => string,
+): void {
   for (const accrual of accruals) {
     const { tx, number, rate } = accrual
     till.accruals.push(accrual)
@@ -72,6 +76,6 @@ export function addAccruals(till: Till, accruals: readonly NumberedAccrual[], ke
 }
 
 /** The shares of a payee after an accrual, up to another. */
-export function sharesOf(till: Till, name: PayeeName, from: number, upto: number): readonly KeptShare[] {
+export function listShares(till: PayeeBalances, name: PayeeName, from: number, upto: number): readonly KeptShare[] {
   return (till.shares.get(keyOfPayee(name)) ?? []).filter(({ number }) => number > from && number <= upto)
 }

@@ -7,7 +7,7 @@ import type { RegisteredKind } from '../rules/problems.ts'
 import { findFault, readProblem } from '../rules/problems.ts'
 import { isCounted } from '../rules/totals.ts'
 import type { MemoryEntry, Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 export function problemsIn(room: Room, now: number): readonly Problem[] {
   const { entries, seen } = room
@@ -17,7 +17,7 @@ export function problemsIn(room: Room, now: number): readonly Problem[] {
     const capture = listPayment({ ...entry.record, ...entry.account })
     return kind ? [{ kind, capture, required, until: usableUntil }] : []
   })
-  const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(keyOf(tx)))
+  const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(formatKey(tx)))
   const isPaid = paidRequests(room)
   const byRequest = new Map<string, Sighting[]>()
   for (const one of open) byRequest.set(one.request, [...(byRequest.get(one.request) ?? []), one])
@@ -54,9 +54,9 @@ function isPreceded({ tx, paidAt }: Sighting, others: readonly Sighting[]): bool
 }
 
 export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: number): History | undefined {
-  const [entry, sighting] = [entries.get(keyOf(tx)), seen.get(keyOf(tx))]
+  const [entry, sighting] = [entries.get(formatKey(tx)), seen.get(formatKey(tx))]
   const isShown = sighting !== undefined && sighting.slot > 0
-  const shown = { isShown: isShown || entry !== undefined, seenAt: isShown ? seenAt.get(keyOf(tx)) : undefined }
+  const shown = { isShown: isShown || entry !== undefined, seenAt: isShown ? seenAt.get(formatKey(tx)) : undefined }
   if (entry) {
     const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, refundedAt } = entry.account
     const delivery = { registeredAt, deliveredAt, deliveredLast, undeliveredAt }

@@ -7,10 +7,10 @@ import {
   checkAccruals,
   comparePayees,
   compareText,
+  computeReach,
   emptySum,
   keyOfPayee,
   numbered,
-  reachOf,
   sharedBy,
   shownPayee,
 } from '../rules/payables.ts'
@@ -20,21 +20,21 @@ import { compareMarks } from '../rules/payment-list.ts'
 import { checkCount } from '../rules/periods.ts'
 import { isUntouched } from '../rules/timeline.ts'
 import { nextVerifications, revoked } from '../rules/verifications.ts'
-import type { KeptShare, Till } from './payee-balances.ts'
-import { addAccruals, addToPayees, sharesOf } from './payee-balances.ts'
+import type { KeptShare, PayeeBalances } from './payee-balances.ts'
+import { addAccruals, addToPayees, listShares } from './payee-balances.ts'
 import type { MemoryEntry, Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 /** A payment has become final. */
 export function ripen({ till }: Room, tx: Uint8Array): void {
-  if (till.isStarted) till.ripening.set(keyOf(tx), 0)
+  if (till.isStarted) till.ripening.set(formatKey(tx), 0)
 }
 
 export function createMemoryRewards(room: Room, now: () => number): Rewards {
   const { entries, till } = room
   const { accruals, ripening, payees, rules } = till
   const shown = (time: number) => [...payees.values()].map((payee) => shownPayee(payee, time))
-  const byTx = (tx: Uint8Array) => till.byTx.get(keyOf(tx))
+  const byTx = (tx: Uint8Array) => till.byTx.get(formatKey(tx))
 
   return {
     async start() {
@@ -65,14 +65,14 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
       now()
       if (last !== accruals.length) return false
       const fresh = numbered(last, given, (tx) => byTx(tx) !== undefined)
-      addAccruals(till, fresh, keyOf)
+      addAccruals(till, fresh, formatKey)
       addToPayees(till, accruedBy(fresh))
-      for (const { tx } of given) ripening.delete(keyOf(tx))
+      for (const { tx } of given) ripening.delete(formatKey(tx))
       return true
     },
     async postpone(txs, until) {
       now()
-      for (const tx of txs) if (ripening.has(keyOf(tx))) ripening.set(keyOf(tx), Math.ceil(until))
+      for (const tx of txs) if (ripening.has(formatKey(tx))) ripening.set(formatKey(tx), Math.ceil(until))
     },
     async keepRules(id, text) {
       now()
@@ -115,8 +115,8 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
     async owed(name, most) {
       now()
       const from = payees.get(keyOfPayee(name))?.upto ?? 0
-      const all = sharesOf(till, name, from, accruals.length)
-      const reach = most === undefined ? undefined : reachOf(all, most)
+      const all = listShares(till, name, from, accruals.length)
+      const reach = most === undefined ? undefined : computeReach(all, most)
       const shares = reach === undefined ? all : all.filter(({ number }) => number <= reach)
       const last = shares.at(-1)
       if (!last) return undefined
@@ -165,7 +165,7 @@ function ripeningOf({ record, account }: MemoryEntry): Ripening {
   return { ...what, isDelivered: !isUntouched(account) }
 }
 
-function sumsOf({ payees }: Till): readonly RoleSum[] {
+function sumsOf({ payees }: PayeeBalances): readonly RoleSum[] {
   const sums = new Map<string, RoleSum>()
   for (const payee of payees.values()) {
     const before = sums.get(payee.role) ?? emptySum(payee.role)
@@ -176,12 +176,15 @@ function sumsOf({ payees }: Till): readonly RoleSum[] {
     .sort((one, other) => compareText(one.role, other.role))
 }
 
-function countAll(till: Till): readonly PayeeCount[] {
+function countAll(till: PayeeBalances): readonly PayeeCount[] {
   const counts = new Map<string, PayeeCount>()
   const sum = (shares: readonly KeptShare[]) => shares.reduce((all, { units }) => all + units, 0n)
   for (const [name, payee] of till.payees) {
     const last = till.accruals.length
-    const owed = { shares: sum(sharesOf(till, payee, 0, last)), after: sum(sharesOf(till, payee, payee.upto, last)) }
+    const owed = {
+      shares: sum(listShares(till, payee, 0, last)),
+      after: sum(listShares(till, payee, payee.upto, last)),
+    }
     counts.set(name, { ...noCount, ...payee, ...owed })
   }
   for (const { dispatch, lines } of till.dispatches.values())

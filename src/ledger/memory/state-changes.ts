@@ -3,7 +3,7 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Booked, Counts } from '../rules/totals.ts'
 import { computeChange, isCounted, isRefundCounted, refundChange } from '../rules/totals.ts'
 import type { MemoryEntry, Room } from './tables.ts'
-import { keyOf } from './tables.ts'
+import { formatKey } from './tables.ts'
 
 export interface MemoryMove {
   readonly at: number
@@ -16,7 +16,7 @@ export function movesIn({ entries, till }: Room): readonly MemoryMove[] {
     .filter(({ account }) => isCounted(account))
     .map((entry) => ({ at: entry.record.paidAt, record: entry.record, counts: computeChange(bookedOf(entry)).counts }))
   const refunded = [...till.dispatches.values()].flatMap(({ dispatch, refunds }): readonly MemoryMove[] => {
-    const entry = refunds && dispatch.state === 'landed' ? entries.get(keyOf(refunds.tx)) : undefined
+    const entry = refunds && dispatch.state === 'landed' ? entries.get(formatKey(refunds.tx)) : undefined
     if (!refunds || !entry || !isRefundCounted(entry.account)) return []
     const refund = { at: dispatch.changedAt, units: refunds.units }
     return [{ at: refund.at, record: entry.record, counts: refundChange(bookedOf(entry), refund).counts }]

@@ -5,8 +5,8 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { LedgerEvent } from '../../core/ports/outbox.ts'
 import type { Usage } from '../../core/ports/reports.ts'
 import type { Lease, PaymentAccount } from '../rules/grants.ts'
-import type { Till } from './payee-balances.ts'
-import { createTill } from './payee-balances.ts'
+import type { PayeeBalances } from './payee-balances.ts'
+import { createPayeeBalances } from './payee-balances.ts'
 
 export interface MemoryEntry {
   readonly record: PaymentRecord
@@ -26,7 +26,7 @@ export interface Room {
   readonly notices: Map<string, LedgerEvent & { readonly due: number }>
   readonly usage: Map<string, Usage>
   /** What is owed and what goes out. */
-  readonly till: Till
+  readonly till: PayeeBalances
   reportToken: TokenCode | undefined
   /** Undefined while nobody wants to be told. */
   listensSince: number | undefined
@@ -35,9 +35,9 @@ export interface Room {
 export function createRoom(reportToken: TokenCode | undefined): Room {
   const sightings = { seen: new Map(), seenAt: new Map(), told: new Set<string>() }
   const maps = { entries: new Map(), ...sightings, notices: new Map(), usage: new Map() }
-  return { ...maps, till: createTill(), reportToken, listensSince: undefined }
+  return { ...maps, till: createPayeeBalances(), reportToken, listensSince: undefined }
 }
 
-export function keyOf(tx: Uint8Array): string {
+export function formatKey(tx: Uint8Array): string {
   return String.fromCharCode(...tx)
 }

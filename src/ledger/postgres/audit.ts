@@ -8,7 +8,7 @@ import type { Grain, Line } from '../rules/totals.ts'
 import { parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { readRefund, readRefunds } from './refunds.ts'
-import { hexOf } from './rows.ts'
+import { formatHex } from './rows.ts'
 import type { PostgresBookedRow, PostgresCountsRow } from './totals.ts'
 import { addLines, bookedColumns, readBooked, readCounts, sums } from './totals.ts'
 
@@ -42,7 +42,7 @@ export function auditPostgres(database: Database): Promise<readonly Discrepancy[
 async function readPage(query: Query, after: PaymentListMark | undefined) {
   const beyond = after ? 'WHERE (paid_at, tx) > ($1, $2)' : ''
   const sql = `SELECT ${bookedColumns}, rates FROM paystile_payments ${beyond} ORDER BY paid_at, tx LIMIT ${pageSize}`
-  const rows = await query(sql, after ? [after.at, hexOf(after.tx)] : [])
+  const rows = await query(sql, after ? [after.at, formatHex(after.tx)] : [])
   return rows as unknown as readonly (PostgresBookedRow & { readonly rates: string | null })[]
 }
 
@@ -83,7 +83,7 @@ export async function rebuildPostgres(database: Database, reportToken: TokenCode
       })
       const changed = page.filter(({ isNew }) => isNew)
       const worths = changed.map(({ worth }) => (worth === undefined ? null : String(worth)))
-      if (changed.length > 0) await query(setWorth, [changed.map(({ tx }) => hexOf(tx)), worths])
+      if (changed.length > 0) await query(setWorth, [changed.map(({ tx }) => formatHex(tx)), worths])
       return page
     }
     const refunds = async (span: readonly [from: number, to: number]) =>

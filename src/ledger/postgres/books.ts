@@ -9,16 +9,16 @@ import { readPayers } from '../rules/payers.ts'
 import { listObservation, mergeLists } from '../rules/payment-list.ts'
 import { checkCount, checkPeriod, computeBounds, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
 import { countEach, mergeProblems } from '../rules/problems.ts'
-import type { CaptureRow, Statement } from '../sql/payment-list.ts'
-import { paymentColumns, readCapture, selectPayments, selectSightings } from '../sql/payment-list.ts'
+import type { PaymentListRow, Statement } from '../sql/payment-list.ts'
+import { paymentColumns, readPaymentListItem, selectPayments, selectSightings } from '../sql/payment-list.ts'
 import type { HistoryRow, RegisteredRow, SeenRow } from '../sql/problems.ts'
-import { countOf, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from '../sql/problems.ts'
+import { readCount, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from '../sql/problems.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import { auditPostgres, rebuildPostgres } from './audit.ts'
 import type { Database } from './database.ts'
 import { isUnclaimed } from './effects.ts'
 import { createPostgresPayers } from './payers.ts'
-import { hexOf, isHeldAt } from './rows.ts'
+import { formatHex, isHeldAt } from './rows.ts'
 import type { PostgresCountsRow } from './totals.ts'
 import { countColumns, isAny, readCounts, sums } from './totals.ts'
 
@@ -29,7 +29,7 @@ const spelling = {
   isUnclaimed: `NOT late AND ${isUnclaimed(false)}`,
   isUntold: 'NOT told',
   place: (number: number) => `$${number}`,
-  bytes: hexOf,
+  bytes: formatHex,
   isMore: (one: string, other: string) => `${one} > ${other}`,
   isHeld: isHeldAt,
 }
@@ -51,8 +51,8 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
   const list = async (payments: Statement | undefined, sightings: Statement | undefined, now: number) => {
     // In this order: what is claimed between the two is in both, and not in none.
     const seen = sightings ? await all<SightingRow>(sightings.sql, sightings.values) : []
-    const paid = payments ? await all<CaptureRow>(payments.sql, payments.values) : []
-    return [paid.map(readCapture), seen.map((row) => listObservation(readSighting(row), now))] as const
+    const paid = payments ? await all<PaymentListRow>(payments.sql, payments.values) : []
+    return [paid.map(readPaymentListItem), seen.map((row) => listObservation(readSighting(row), now))] as const
   }
 
   const each = async <Row>(statements: readonly Statement[]): Promise<readonly Row[]> =>
@@ -100,7 +100,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     },
     async findPayment(tx) {
       checkTx(tx)
-      const values = [hexOf(tx)]
+      const values = [formatHex(tx)]
       const payment = `SELECT ${paymentColumns}, late FROM paystile_payments WHERE tx = $1`
       const sighting = `SELECT ${sightingColumns} FROM paystile_unclaimed WHERE tx = $1 AND NOT late AND request <> ''`
       const [paid, seen] = await list({ sql: payment, values }, { sql: sighting, values }, readTime(clock))
@@ -108,7 +108,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
     },
     async history(tx) {
       checkTx(tx)
-      const key = hexOf(tx)
+      const key = formatHex(tx)
       const [unclaimed] = await all<SightingRow>(history.unclaimed, [key])
       const [registered] = await all<HistoryRow>(history.registered, [key])
       const [seen] = await all<{ readonly seen_at: string | null }>(history.seen, [key])
@@ -128,7 +128,7 @@ export function createPostgresBooks(database: Database, clock: Clock, lane: numb
       countEach(most, async (kind) => {
         const counted = { most: checkCount(most), now: readTime(clock), isCount: true }
         const { seen, registered } = selectProblems(kind, counted, spelling)
-        const counts = await each<{ readonly count: string }>([...seen, ...registered].map(countOf))
+        const counts = await each<{ readonly count: string }>([...seen, ...registered].map(readCount))
         return counts.reduce((sum, { count }) => sum + Number(count), 0)
       }),
     async count(usage) {

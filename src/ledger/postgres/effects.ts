@@ -90,7 +90,7 @@ export const isUnclaimed = (orLate: boolean): string =>
   `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
 
 /** $1 are transactions, $2 what is told of each, $3 the time. */
-export const writeNotices = `INSERT INTO paystile_notices (id, kind, tx, at, due)
+export const writeEvents = `INSERT INTO paystile_notices (id, kind, tx, at, due)
   SELECT ${noticeId}, kind, tx, $3, $3 FROM unnest($1::bytea[], $2::text[]) AS given (tx, kind) WHERE ${isListening}`
 
 /** In the order of the payments that are written. */

@@ -7,9 +7,9 @@ import { readTime } from '../rules/grants.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import { isUnclaimed, writeNotices } from './effects.ts'
+import { isUnclaimed, writeEvents } from './effects.ts'
 import type { LedgerRow } from './rows.ts'
-import { hexOf, parseLeases } from './rows.ts'
+import { formatHex, parseLeases } from './rows.ts'
 
 /** How many payments are looked at in one transaction, and how many such a sweep makes at the most. */
 const visitedAtOnce = 5_000
@@ -56,7 +56,7 @@ const lapsed = `SELECT tx, usable_until, leases FROM paystile_payments
   WHERE usable_until > $1 AND usable_until <= $2 AND NOT late AND finality <> 'reverted' AND unit <> 'second'
     AND used = 0 AND deliveries = 0 AND positions = '' AND refunded_at IS NULL ORDER BY usable_until`
 
-export function createPostgresNotices(database: Database, clock: Clock): LedgerEvents {
+export function createPostgresEvents(database: Database, clock: Clock): LedgerEvents {
   const all = async <Row>(query: Database['query'], sql: string, values: readonly unknown[]) =>
     (await query(sql, values)) as unknown as readonly Row[]
   const notices = async (sql: string, values: readonly unknown[]) =>
@@ -111,7 +111,7 @@ export function createPostgresNotices(database: Database, clock: Clock): LedgerE
     const [swept] = await all<{ readonly value: string }>(query, hold, [])
     if (!swept) return { written: 0, isMore: false }
     const tell = (kind: LedgerEventKind, rows: readonly { readonly tx: Uint8Array }[]) =>
-      query(writeNotices, [rows.map(({ tx }) => hexOf(tx)), rows.map(() => kind), now])
+      query(writeEvents, [rows.map(({ tx }) => formatHex(tx)), rows.map(() => kind), now])
     type SeenRow = Record<'tx', Uint8Array> & Record<'slot' | 'request', string> & Record<'unclaimed', boolean>
     const seen = await all<SeenRow>(query, expire, [now - settlingMs, most])
     // Of what only a proof has named nobody knows whether it was ever paid.

@@ -16,8 +16,8 @@ import {
 import { changesBetween, listLines } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import { isUnclaimed, ripen, writeNotices } from './effects.ts'
-import { hexOf } from './rows.ts'
+import { isUnclaimed, ripen, writeEvents } from './effects.ts'
+import { formatHex } from './rows.ts'
 import type { PostgresBookedRow } from './totals.ts'
 import { addLines, bookedColumns, readBooked } from './totals.ts'
 
@@ -57,7 +57,7 @@ const exposure = `SELECT recipient, payer, token, sum(received) AS units FROM pa
 
 export function createPostgresJournal(database: Database, clock: Clock, lane: number): Journal {
   const touched = (rows: readonly unknown[]): ReadonlySet<string> =>
-    new Set((rows as readonly { readonly tx: Uint8Array }[]).map(({ tx }) => hexOf(tx)))
+    new Set((rows as readonly { readonly tx: Uint8Array }[]).map(({ tx }) => formatHex(tx)))
 
   return {
     async mark(address) {
@@ -69,7 +69,7 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
         const fresh =
           sightings.length === 0 ? new Set() : touched(await query(sight, [...listsOf(sightings), readTime(clock)]))
         if (read) await query(setMark, [read.address, read.mark.signature, read.mark.slot])
-        return sightings.filter(({ tx }) => fresh.has(hexOf(tx)))
+        return sightings.filter(({ tx }) => fresh.has(formatHex(tx)))
       })
       if (noted.some(({ slot }) => slot === 0)) await database.query(forgetOldest)
       return noted
@@ -84,26 +84,27 @@ export function createPostgresJournal(database: Database, clock: Clock, lane: nu
     async conclude(conclusions) {
       if (conclusions.length === 0) return []
       return database.transact(async (query) => {
-        const rows = (await query(hold, [conclusions.map(({ tx }) => hexOf(tx))])) as unknown as PostgresBookedRow[]
-        const held = new Map(rows.map((row) => [hexOf(row.tx), readBooked(row)]))
+        const rows = (await query(hold, [conclusions.map(({ tx }) => formatHex(tx))])) as unknown as PostgresBookedRow[]
+        const held = new Map(rows.map((row) => [formatHex(row.tx), readBooked(row)]))
         // Each once, however often it is named: the first word counts, as everywhere.
         const unended = new Set(held.keys())
-        const done = conclusions.filter(({ tx }) => unended.delete(hexOf(tx)))
+        const done = conclusions.filter(({ tx }) => unended.delete(formatHex(tx)))
         if (done.length === 0) return []
-        const keys = done.map(({ tx }) => hexOf(tx))
+        const keys = done.map(({ tx }) => formatHex(tx))
         const now = readTime(clock)
         await query(conclude, [keys, done.map(({ finality }) => finality), now])
         const changes = done.flatMap(({ tx, finality }) => {
-          const before = held.get(hexOf(tx))
+          const before = held.get(formatHex(tx))
           return before ? changesBetween(before, { ...before, finality }) : []
         })
         await addLines(query, listLines(changes), lane)
-        await query(writeNotices, [keys, done.map(kindOf), now])
+        await query(writeEvents, [keys, done.map(kindOf), now])
         const final = done.flatMap(({ tx, finality }) => {
-          const before = held.get(hexOf(tx))
+          const before = held.get(formatHex(tx))
           return before && !before.late && finality === 'finalized' ? [before] : []
         })
-        if (final.length > 0) await query(ripen, [final.map(({ tx }) => hexOf(tx)), final.map(({ paidAt }) => paidAt)])
+        if (final.length > 0)
+          await query(ripen, [final.map(({ tx }) => formatHex(tx)), final.map(({ paidAt }) => paidAt)])
         return done
       })
     },
@@ -126,7 +127,7 @@ function kindOf({ finality }: Conclusion): LedgerEventKind {
 /** Column by column, in the order of `columns`. */
 function listsOf(sightings: readonly Sighting[]): readonly (readonly unknown[])[] {
   return [
-    sightings.map(({ tx }) => hexOf(tx)),
+    sightings.map(({ tx }) => formatHex(tx)),
     sightings.map(({ recipient }) => recipient),
     sightings.map(({ request }) => request),
     sightings.map(({ payer }) => payer),

@@ -16,7 +16,7 @@ const remove = 'DELETE FROM paystile_shelf WHERE name = $1 AND until > $2 RETURN
 const list = `SELECT name, value, until FROM paystile_shelf
   WHERE name >= $1 AND name < $1 || chr(1114111) AND until > $2 ORDER BY name`
 
-export function createPostgresShelf(database: Database, clock: Clock): KeyValueStore {
+export function createPostgresKeyValueStore(database: Database, clock: Clock): KeyValueStore {
   return {
     async put(name, value, until) {
       const now = readTime(clock)

@@ -35,14 +35,14 @@ import { createPostgresBooks } from './books.ts'
 import type { Database } from './database.ts'
 import { longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
-import { createPostgresNotices } from './events.ts'
+import { createPostgresEvents } from './events.ts'
 import { createPostgresJournal } from './journal.ts'
-import { createPostgresShelf } from './key-value-store.ts'
-import { createPostgresDispatches } from './outgoing-transactions.ts'
+import { createPostgresKeyValueStore } from './key-value-store.ts'
+import { createPostgresOutgoing } from './outgoing-transactions.ts'
 import { createPostgresRates } from './rates.ts'
 import { createPostgresRewards } from './rewards.ts'
 import type { LedgerRow } from './rows.ts'
-import { bookedOf, createRows, holdingOf } from './rows.ts'
+import { createRows, readBooked, readHolding } from './rows.ts'
 import { prepareSchema } from './schema.ts'
 
 export interface PostgresParts {
@@ -107,7 +107,7 @@ function createPostgresLedger(
   const write = async (before: LedgerRow | undefined, { entry, notices }: Change<unknown>): Promise<boolean> => {
     if (!entry) return true
     if (!notices) return rows.replace(entry)
-    const changes = changesBetween(before && bookedOf(before), bookedOf(entry))
+    const changes = changesBetween(before && readBooked(before), readBooked(entry))
     const effect = { changes, notices, at: readTime(clock), reckonedIn: reportToken && keptIn }
     return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
   }
@@ -135,16 +135,16 @@ function createPostgresLedger(
     clock,
     journal: createPostgresJournal(database, clock, lane),
     books,
-    kv: createPostgresShelf(database, clock),
-    events: createPostgresNotices(database, clock),
+    kv: createPostgresKeyValueStore(database, clock),
+    events: createPostgresEvents(database, clock),
     rewards: createPostgresRewards(database, clock),
-    outgoing: createPostgresDispatches(database, clock, lane),
+    outgoing: createPostgresOutgoing(database, clock, lane),
     rates: createPostgresRates(database, clock),
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
       const now = readTime(clock)
-      return entry && readStatus(holdingOf(entry, now), now)
+      return entry && readStatus(readHolding(entry, now), now)
     },
     async take(take) {
       checkTake(take)
@@ -155,7 +155,7 @@ function createPostgresLedger(
         take.payment ? undefined : 'unknown',
         (before, isVoided) => {
           const now = readTime(clock)
-          const { taken, registers, restores, lease } = judgeTake(order, before && holdingOf(before, now), now)
+          const { taken, registers, restores, lease } = judgeTake(order, before && readHolding(before, now), now)
           if (registers && isVoided) return { answer: { kind: 'spent' } }
           const current = registers
             ? replacing(before, reckon(registers), now)
@@ -193,7 +193,7 @@ function createPostgresLedger(
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: undefined }
         const now = readTime(clock)
-        const next = advanced(holdingOf(before, now), lease, used, more, now)
+        const next = advanced(readHolding(before, now), lease, used, more, now)
         const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map([...live, [fence, next.lease] as const])
         const moved = { ...before.account, used: next.used }

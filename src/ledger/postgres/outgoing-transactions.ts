@@ -13,39 +13,39 @@ import type { StateChange } from '../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
+  computePlanned,
+  computeSent,
   dropping,
   isCounted,
   isReady,
   keyOfPayee,
   landing,
   paidBy,
-  plannedOf,
   releasedBy,
   reservedBy,
   sentBy,
-  sentOf,
   signing,
   stepTo,
   unsigning,
 } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import { listLines as linesOfBooks, refundChange } from '../rules/totals.ts'
-import type { DispatchRow, LineRow, PayeeRow } from '../sql/payables.ts'
+import type { LineRow, OutgoingTransactionRow, PayeeRow } from '../sql/payables.ts'
 import {
   dispatchColumns,
   lineColumns,
-  readDispatch,
   readLine,
+  readOutgoingTransaction,
   readPayee,
   steppedColumns,
   steppedValues,
 } from '../sql/payables.ts'
 import { formatText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import { writeNotices } from './effects.ts'
-import { addToPayees, transactDues } from './payee-balances.ts'
+import { writeEvents } from './effects.ts'
+import { addToPayees, transactPayables } from './payee-balances.ts'
 import { findRefund } from './refunds.ts'
-import { hexOf, isHeldAt } from './rows.ts'
+import { formatHex, isHeldAt } from './rows.ts'
 import { addLines } from './totals.ts'
 
 type Query = Database['query']
@@ -100,17 +100,17 @@ const known = `SELECT 1 FROM paystile_payments WHERE tx = $1 UNION ALL
 const unvoid = 'UPDATE paystile_payments SET refunded_at = NULL, version = version + 1 WHERE tx = $1'
 
 /** `lane` is where this server adds to the books. */
-export function createPostgresDispatches(database: Database, clock: Clock, lane: number): OutgoingTransactions {
+export function createPostgresOutgoing(database: Database, clock: Clock, lane: number): OutgoingTransactions {
   const readAll = async (sql: string, values: readonly unknown[]): Promise<readonly OutgoingTransaction[]> =>
-    ((await database.query(sql, values)) as unknown as DispatchRow[]).map(readDispatch)
+    ((await database.query(sql, values)) as unknown as OutgoingTransactionRow[]).map(readOutgoingTransaction)
   const next = async (
     query: Query,
     id: string,
     version: number,
     to: StateChange,
   ): Promise<OutgoingTransaction | undefined> => {
-    const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as DispatchRow[]
-    return stepTo(row && readDispatch(row), version, to, readTime(clock))
+    const [row] = (await query(`${find} FOR UPDATE`, [formatText(id)])) as unknown as OutgoingTransactionRow[]
+    return stepTo(row && readOutgoingTransaction(row), version, to, readTime(clock))
   }
   const write = async (query: Query, dispatch: OutgoingTransaction): Promise<Uint8Array | null> => {
     const [kept] = await query(update, [formatText(dispatch.id), ...steppedValues(dispatch)])
@@ -130,13 +130,13 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
       await then?.(query, voids, dispatch)
       return dispatch
     }
-    return then ? transactDues(database, work) : database.transact(work)
+    return then ? transactPayables(database, work) : database.transact(work)
   }
 
   return {
     async plan(plan) {
       checkPlan(plan)
-      const planning = await transactDues(database, (query) => planWith(query, plan, readTime(clock)))
+      const planning = await transactPayables(database, (query) => planWith(query, plan, readTime(clock)))
       // Not inside: there it would be taken for a failure of the database.
       if (planning.kind === 'wrong') checkGross(planning.line, planning.gross)
       return planning as Planning
@@ -152,7 +152,7 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
         await write(query, dispatch)
         return dispatch
       }
-      return budget ? transactDues(database, work) : database.transact(work)
+      return budget ? transactPayables(database, work) : database.transact(work)
     },
     unsign: (id, version, why, hasFailed) => step(id, version, unsigning(why, hasFailed)),
     land: (id, version, slot, about) =>
@@ -161,14 +161,14 @@ export function createPostgresDispatches(database: Database, clock: Clock, lane:
         const refunded = dispatch.kind === 'refund' ? await findRefund(query, id) : undefined
         if (refunded) await addLines(query, linesOfBooks([refundChange(refunded.booked, refunded.refund)]), lane)
         const notice = createLandingEvent(dispatch)
-        await query(writeNotices, [[hexOf(notice.tx)], [notice.kind], dispatch.changedAt])
+        await query(writeEvents, [[formatHex(notice.tx)], [notice.kind], dispatch.changedAt])
       }),
     drop: (id, version, why) =>
       step(id, version, dropping(why), async (query, voids) => {
         const given = await readLines(query, id)
         await addToPayees(query, releasedBy(given))
         await query(fallBack, [...namesOf(given), given.map(({ from }) => from)])
-        if (voids) await query(unvoid, [hexOf(voids)])
+        if (voids) await query(unvoid, [formatHex(voids)])
       }),
     open: () => readAll(open, []),
     get: async (id) => (await readAll(find, [formatText(id)]))[0],
@@ -215,9 +215,9 @@ async function planWith(query: Query, plan: PlannedTransaction, now: number): Pr
   if (refusal) return refusal
   if (cap && kind === 'payout' && (await sumPlanned(query, cap.since)) + sentBy(lines) > cap.units)
     return { kind: 'capped' }
-  const dispatch = plannedOf(plan, now)
-  const about = [voids, refunds?.tx].map((tx) => (tx ? hexOf(tx) : null))
-  const facts = [kind, formatText(lane), now, String(sentOf(plan)), ...about]
+  const dispatch = computePlanned(plan, now)
+  const about = [voids, refunds?.tx].map((tx) => (tx ? formatHex(tx) : null))
+  const facts = [kind, formatText(lane), now, String(computeSent(plan)), ...about]
   await query(insert, [formatText(id), ...facts, ...steppedValues(dispatch)])
   if (lines.length > 0) await reserve(query, dispatch, lines)
   return { kind: 'planned', dispatch }
@@ -229,7 +229,7 @@ async function planWith(query: Query, plan: PlannedTransaction, now: number): Pr
  * the table of payments would be held by whoever vacuums it, for as long as that takes.
  */
 async function makeVoid(query: Query, tx: Uint8Array, now: number): Promise<boolean> {
-  const key = hexOf(tx)
+  const key = formatHex(tx)
   if ((await query(setVoid, [key, now])).length > 0) return true
   if ((await query(known, [key])).length > 0) return false
   await query(`SET LOCAL lock_timeout = ${lockMs}`)

@@ -24,7 +24,7 @@ const numbers = 'SELECT coalesce(max(number), 0) AS last, count(*) AS count FROM
 
 type Row = Record<(typeof money)[number], string> & PayeeName
 
-export function auditPostgresDues(database: Database): Promise<readonly Discrepancy[]> {
+export function auditPostgresPayables(database: Database): Promise<readonly Discrepancy[]> {
   return database.transact(async (query) => {
     await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
     const all = async <Row>(sql: string) => (await query(sql, [], { timeoutMs: auditMs })) as unknown as readonly Row[]

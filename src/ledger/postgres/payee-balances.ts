@@ -12,7 +12,7 @@ import type { Database } from './database.ts'
 /** Any number will do, as long as it stays the same. That of the schema is another. */
 const lock = 7_402_402_403
 
-export function transactDues<T>(database: Database, work: (query: Database['query']) => Promise<T>): Promise<T> {
+export function transactPayables<T>(database: Database, work: (query: Database['query']) => Promise<T>): Promise<T> {
   return database.transact(async (query) => {
     await query('SELECT pg_advisory_xact_lock($1)', [lock])
     return work(query)

@@ -2,7 +2,7 @@
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { PayerSource } from '../rules/payers.ts'
 import { dayMs } from '../rules/totals.ts'
-import { hexOf } from './rows.ts'
+import { formatHex } from './rows.ts'
 import type { PostgresCountsRow } from './totals.ts'
 import { isAny, readCounts, sums } from './totals.ts'
 
@@ -40,11 +40,11 @@ export function createPostgresPayers(all: All): PayerSource {
     },
     walk: async ({ from, to }, after, most) => {
       const sql = walk(after ? ' AND (paid_at, tx) < ($4, $5)' : '')
-      const values = [from, to, most, ...(after ? [after.at, hexOf(after.tx)] : [])]
+      const values = [from, to, most, ...(after ? [after.at, formatHex(after.tx)] : [])]
       const rows = await all<Payer & { readonly at: string; readonly tx: Uint8Array }>(sql, values)
       return rows.map(({ payer, at, tx }) => ({ payer, at: Number(at), tx: new Uint8Array(tx) }))
     },
     seen: async ({ from, to }, payers, until) =>
-      (await all<Payer>(seen, [payers, from, to, until.at, hexOf(until.tx)])).map(({ payer }) => payer),
+      (await all<Payer>(seen, [payers, from, to, until.at, formatHex(until.tx)])).map(({ payer }) => payer),
   }
 }

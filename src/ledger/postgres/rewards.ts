@@ -2,7 +2,7 @@
 import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { checkTx, readTime } from '../rules/grants.ts'
-import { accruedBy, checkAccruals, hourOf, numbered, spendingSpan } from '../rules/payables.ts'
+import { accruedBy, checkAccruals, computeHour, numbered, spendingSpan } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import type { AccrualRow, PayeeRow, RipeningRow, ShareRow, SumsRow, VerificationRow } from '../sql/payables.ts'
 import {
@@ -17,9 +17,9 @@ import {
 } from '../sql/payables.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import { auditPostgresDues } from './payables-audit.ts'
-import { addToPayees, transactDues } from './payee-balances.ts'
-import { hexOf } from './rows.ts'
+import { auditPostgresPayables } from './payables-audit.ts'
+import { addToPayees, transactPayables } from './payee-balances.ts'
+import { formatHex } from './rows.ts'
 
 const start = "INSERT INTO paystile_meta (key, value) VALUES ('rewards', $1) ON CONFLICT (key) DO NOTHING"
 const last = 'SELECT coalesce(max(number), 0) AS last FROM paystile_accruals'
@@ -85,20 +85,20 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
     },
     async accrue(number, given) {
       checkAccruals(given)
-      return transactDues(database, async (query) => {
+      return transactPayables(database, async (query) => {
         if ((await lastOf(query)) !== number) return false
-        const keys = given.map(({ tx }) => hexOf(tx))
-        const before = new Set((await all<AccrualRow>(query, known, [keys])).map(({ tx }) => hexOf(tx)))
+        const keys = given.map(({ tx }) => formatHex(tx))
+        const before = new Set((await all<AccrualRow>(query, known, [keys])).map(({ tx }) => formatHex(tx)))
         await write(
           query,
-          numbered(number, given, (tx) => before.has(hexOf(tx))),
+          numbered(number, given, (tx) => before.has(formatHex(tx))),
         )
         await query(remove, [keys])
         return true
       })
     },
     async postpone(txs, until) {
-      await query(postpone, [txs.map(hexOf), Math.ceil(until)])
+      await query(postpone, [txs.map(formatHex), Math.ceil(until)])
     },
     async keepRules(id, text) {
       await query(keepRules, [formatText(id), formatText(text)])
@@ -110,9 +110,9 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
     accruals: async (after, most) => readAll(await all<AccrualRow>(query, accruals, [after, checkCount(most)])),
     async shared(txs) {
       for (const tx of txs) checkTx(tx)
-      const keys = txs.map(hexOf)
+      const keys = txs.map(formatHex)
       const rows = await all<AccrualRow>(query, shared, [keys])
-      const byTx = new Map(rows.map((row) => [hexOf(row.tx), row]))
+      const byTx = new Map(rows.map((row) => [formatHex(row.tx), row]))
       return keys.map((key): SharedOut | undefined => {
         const row = byTx.get(key)
         return row && { at: Number(row.at), units: BigInt(row.units), why: row.why }
@@ -123,14 +123,14 @@ export function createPostgresRewards(database: Database, clock: Clock): Rewards
     },
     ...payeesOf(database, clock),
     ...verificationsOf(database),
-    audit: () => auditPostgresDues(database),
+    audit: () => auditPostgresPayables(database),
   }
 }
 
 async function write(query: Query, fresh: readonly NumberedAccrual[]): Promise<void> {
   if (fresh.length === 0) return
   const columns = Object.values(accrualColumns).map(([, read]) => fresh.map(read))
-  await query(insert, [fresh.map(({ tx }) => hexOf(tx)), ...columns])
+  await query(insert, [fresh.map(({ tx }) => formatHex(tx)), ...columns])
   const shares = fresh.flatMap(({ number, rate, shares }) => shares.map((share) => ({ ...share, number, rate })))
   await query(insertShares, [
     shares.map(({ number }) => number),
@@ -142,7 +142,7 @@ async function write(query: Query, fresh: readonly NumberedAccrual[]): Promise<v
   const shared = fresh.filter(({ why }) => why === '')
   await query(spend, [
     shared.map(({ payer }) => formatText(payer)),
-    shared.map(({ paidAt }) => hourOf(paidAt)),
+    shared.map(({ paidAt }) => computeHour(paidAt)),
     shared.map(({ worth }) => String(worth)),
   ])
   await addToPayees(query, accruedBy(fresh), true)
@@ -227,13 +227,13 @@ const verifications = (isOwn: string) =>
 function verificationsOf(database: Database): Pick<Rewards, 'verify' | 'revoke' | 'verifications'> {
   return {
     verify: ({ host, wallet, from, until }) =>
-      transactDues(database, async (query) => {
+      transactPayables(database, async (query) => {
         await query(forget, [formatText(host), from])
         await query(end, [formatText(host), from])
         await query(verify, [formatText(host), from, until, formatText(wallet)])
       }),
     revoke: (host, at) =>
-      transactDues(database, async (query) => (await query(revoke, [formatText(host), at])).length > 0),
+      transactPayables(database, async (query) => (await query(revoke, [formatText(host), at])).length > 0),
     async verifications(host) {
       const rows =
         host === undefined

@@ -36,7 +36,7 @@ export interface PostgresRows {
 
 /** Column by column: its type in SQL, and its value as text. One list for all statements, so that none forgets one. */
 const columns = {
-  tx: ['bytea', ({ record }) => hexOf(record.tx)],
+  tx: ['bytea', ({ record }) => formatHex(record.tx)],
   request: ['text', ({ account }) => account.request],
   payer: ['text', ({ account }) => account.payer],
   scope: ['text', ({ account }) => formatText(account.scope)],
@@ -114,7 +114,7 @@ interface Writing {
 export function createRows(database: Database, lane: number): PostgresRows {
   const finding = createBatch(async (keys: readonly string[]) => {
     const rows = (await database.query(select, [keys])) as unknown as Row[]
-    const found = new Map(rows.map((row) => [hexOf(row.tx), readEntry(row)]))
+    const found = new Map(rows.map((row) => [formatHex(row.tx), readEntry(row)]))
     return keys.map((key) => found.get(key))
   })
   const write = async (
@@ -124,8 +124,8 @@ export function createRows(database: Database, lane: number): PostgresRows {
     isFrequent = false,
   ) => {
     const rows = (await database.query(statement, values, { isFrequent })) as unknown as Pick<Row, 'tx'>[]
-    const written = new Set(rows.map((row) => hexOf(row.tx)))
-    return entries.map(({ record }) => written.has(hexOf(record.tx)))
+    const written = new Set(rows.map((row) => formatHex(row.tx)))
+    return entries.map(({ record }) => written.has(formatHex(record.tx)))
   }
   const [claiming, claimingLate] = [claim, claimLate].map((statement) =>
     createBatch(async (keys: readonly string[]) => {
@@ -135,7 +135,7 @@ export function createRows(database: Database, lane: number): PostgresRows {
   ) as [StatementBatch<string, string>, StatementBatch<string, string>]
   /** Nobody waits for it, nor misses it: who reads what is unclaimed looks at the payments as well. */
   const clearAway = ({ record, account }: LedgerRow): void => {
-    const key = hexOf(record.tx)
+    const key = formatHex(record.tx)
     const batch = account.late ? claimingLate : claiming
     batch.run(key, key).catch(() => {})
   }
@@ -160,11 +160,11 @@ export function createRows(database: Database, lane: number): PostgresRows {
   const updating = createBatch((entries: readonly LedgerRow[]) => write(using, valuesOf(changing, entries), entries))
   const [inserting, replacing] = [writing(insert), writing(replace(names, givenWhole, ` AND ${isReckoned}`))]
   return {
-    find: (tx) => finding.run(hexOf(tx), hexOf(tx)),
-    isVoided: async (tx) => (await database.query(voided('$1::bytea'), [hexOf(tx)])).length > 0,
-    insert: (entry, effect) => inserting.run(hexOf(entry.record.tx), { entry, effect }),
+    find: (tx) => finding.run(formatHex(tx), formatHex(tx)),
+    isVoided: async (tx) => (await database.query(voided('$1::bytea'), [formatHex(tx)])).length > 0,
+    insert: (entry, effect) => inserting.run(formatHex(entry.record.tx), { entry, effect }),
     replace: (entry, effect) => {
-      const key = hexOf(entry.record.tx)
+      const key = formatHex(entry.record.tx)
       return effect ? replacing.run(key, { entry, effect }) : updating.run(key, entry)
     },
     drain: async () => {
@@ -245,11 +245,11 @@ function readEntry(row: Row): LedgerRow {
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }
 
-export function holdingOf({ account, leases }: LedgerRow, now: number): Holding {
+export function readHolding({ account, leases }: LedgerRow, now: number): Holding {
   return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
 }
 
-export function bookedOf({ record, account: { late, finality } }: LedgerRow): Booked {
+export function readBooked({ record, account: { late, finality } }: LedgerRow): Booked {
   return { ...record, late, finality }
 }
 
@@ -283,6 +283,6 @@ export const isHeldAt = (
     WHERE split_part(lease, ':', 3)::bigint > ${time})`
 
 /** Bytes as PostgreSQL reads and writes them in text. */
-export function hexOf(bytes: Uint8Array): string {
+export function formatHex(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }

@@ -87,7 +87,7 @@ export function checkGross(line: PayoutLine, gross: bigint): void {
 }
 
 /** The number up to which shares come to no more than that together, given in their order; the first of them in any case. */
-export function reachOf(
+export function computeReach(
   shares: Iterable<{ readonly number: number; readonly units: bigint }>,
   most: bigint,
 ): number | undefined {
@@ -107,11 +107,11 @@ export function sentBy(lines: readonly PayoutLine[]): bigint {
 }
 
 /** What a dispatch sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
-export function sentOf({ lines, refunds }: Pick<PlannedTransaction, 'lines' | 'refunds'>): bigint {
+export function computeSent({ lines, refunds }: Pick<PlannedTransaction, 'lines' | 'refunds'>): bigint {
   return refunds?.units ?? sentBy(lines)
 }
 
-export function plannedOf({ id, kind, lane, about }: PlannedTransaction, now: number): OutgoingTransaction {
+export function computePlanned({ id, kind, lane, about }: PlannedTransaction, now: number): OutgoingTransaction {
   const times = { version: 1, at: now, changedAt: now, attempts: 0, failures: 0 }
   return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
 }
@@ -181,13 +181,13 @@ export function numbered(
 const spendingMs = 3_600_000
 
 /** What payers spent is summed up by the hour: who pays ten times a second has millions of payments in a week. */
-export function hourOf(paidAt: number): number {
+export function computeHour(paidAt: number): number {
   return computeStart(paidAt, spendingMs)
 }
 
 /** After a time and up to another: whole hours from one on and before another, and what is left at both ends. */
 export function spendingSpan(from: number, to: number) {
-  const [first, last] = [hourOf(from + spendingMs), hourOf(to + 1)]
+  const [first, last] = [computeHour(from + spendingMs), computeHour(to + 1)]
   // Each from a time on, and before another.
   if (first >= last) return { hours: [0, 0], ends: [from + 1, to + 1, 0, 0] } as const
   return { hours: [first, last], ends: [from + 1, first, last, to + 1] } as const

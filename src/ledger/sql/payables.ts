@@ -179,7 +179,7 @@ export function readVerification({ host, wallet, begins, ends, revoked }: Verifi
   return { host: parseText(host), wallet: parseText(wallet), ...times, isRevoked: Boolean(revoked) }
 }
 
-export interface DispatchRow {
+export interface OutgoingTransactionRow {
   readonly id: string
   readonly kind: OutgoingTransactionKind
   readonly lane: string
@@ -201,7 +201,7 @@ export interface DispatchRow {
 export const dispatchColumns = `id, kind, lane, state, version, at, changed_at, attempts, failures, signature, last_valid,
   signed_slot, sealed, slot, why, about`
 
-export function readDispatch(row: DispatchRow): OutgoingTransaction {
+export function readOutgoingTransaction(row: OutgoingTransactionRow): OutgoingTransaction {
   const { kind, state } = row
   return {
     id: parseText(row.id),
@@ -220,7 +220,7 @@ export function readDispatch(row: DispatchRow): OutgoingTransaction {
   }
 }
 
-function readSigned({ signature, last_valid, signed_slot, sealed }: DispatchRow): KeptBytes | undefined {
+function readSigned({ signature, last_valid, signed_slot, sealed }: OutgoingTransactionRow): KeptBytes | undefined {
   if (signature === null) return undefined
   const place = { lastValidBlockHeight: Number(last_valid), slot: Number(signed_slot) }
   return { signature: parseText(signature), ...place, sealed: parseText(sealed) }

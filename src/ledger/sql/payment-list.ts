@@ -39,7 +39,7 @@ export const paymentColumns = `tx, request, payer, recipient, endpoint, token, r
   used, deliveries, positions, finality`
 
 /** As the databases give it: money and, in PostgreSQL, all numbers are text. */
-export interface CaptureRow {
+export interface PaymentListRow {
   readonly tx: Uint8Array
   readonly request: string
   readonly payer: string
@@ -58,7 +58,7 @@ export interface CaptureRow {
   readonly late: boolean | bigint
 }
 
-export function readCapture(row: CaptureRow): PaymentListItem {
+export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
   const { request, payer, recipient, token, unit, finality } = row
   return listPayment({
     tx: new Uint8Array(row.tx),
@@ -83,7 +83,7 @@ export function readCapture(row: CaptureRow): PaymentListItem {
 export function selectPayments(query: PaymentListQuery, spelling: Spelling): Statement | undefined {
   if (query.status === 'pending' || query.state === 'unclaimed') return undefined
   const { payments, late } = spelling
-  const isVoid = voidOf(spelling)
+  const isVoid = readVoid(spelling)
   const status = query.status === undefined ? [] : [query.status === 'expired' ? isVoid : `NOT ${isVoid}`]
   const columns = `${paymentColumns}, ${late} AS late`
   if (query.state === 'confirmed') {
@@ -103,7 +103,7 @@ export function selectPayments(query: PaymentListQuery, spelling: Spelling): Sta
   return { sql: `SELECT ${columns} FROM ${payments} ${text}`, values }
 }
 
-export function voidOf({ late }: Spelling): string {
+export function readVoid({ late }: Spelling): string {
   return `(${late} OR finality = 'reverted')`
 }
 

@@ -9,8 +9,8 @@ import { readSighting, sightingColumns } from '../rules/observations.ts'
 import { listObservation } from '../rules/payment-list.ts'
 import type { RegisteredKind, SeenKind } from '../rules/problems.ts'
 import { claimingMs, readProblem, registeredKinds, seenKinds } from '../rules/problems.ts'
-import type { CaptureRow, Spelling, Statement } from './payment-list.ts'
-import { paymentColumns, readCapture, voidOf } from './payment-list.ts'
+import type { PaymentListRow, Spelling, Statement } from './payment-list.ts'
+import { paymentColumns, readPaymentListItem, readVoid } from './payment-list.ts'
 
 interface Asked {
   readonly after?: PaymentListMark
@@ -28,7 +28,7 @@ function selectRegistered(kind: RegisteredKind, asked: Asked, spelling: Spelling
   const isGood = `NOT (${late}) AND ${isStanding}`
   const conditions: Record<RegisteredKind, () => string> = {
     reverted: () => "finality = 'reverted'",
-    late: () => `${voidOf(spelling)} AND ${late} AND ${isStanding}`,
+    late: () => `${readVoid(spelling)} AND ${late} AND ${isStanding}`,
     undelivered: () => `undelivered_at IS NOT NULL AND ${isGood} AND NOT (${spelling.isHeld(next(asked.now))})`,
     surplus: () => `${spelling.isMore('received', 'required')} AND undelivered_at IS NULL AND ${isGood}`,
   }
@@ -81,11 +81,11 @@ export function selectProblems(kind: ProblemKind | undefined, asked: Asked, spel
   }
 }
 
-export function countOf({ sql, values }: Statement): Statement {
+export function readCount({ sql, values }: Statement): Statement {
   return { sql: `SELECT count(*) AS count FROM (${sql}) AS found`, values }
 }
 
-export type RegisteredRow = CaptureRow & {
+export type RegisteredRow = PaymentListRow & {
   readonly kind: RegisteredKind
   readonly required: string
   readonly usable_until: bigint | string
@@ -94,7 +94,7 @@ export type SeenRow = SightingRow & { readonly kind: SeenKind }
 
 export function readRegistered(row: RegisteredRow): Problem {
   const { kind, required, usable_until } = row
-  return { kind, capture: readCapture(row), required: BigInt(required), until: Number(usable_until) }
+  return { kind, capture: readPaymentListItem(row), required: BigInt(required), until: Number(usable_until) }
 }
 
 export function readSeen(row: SeenRow, now: number): Problem {
@@ -113,7 +113,7 @@ export function selectHistory({ payments, late, place }: Spelling, sightings: st
 
 type Time = bigint | string | null
 
-export type HistoryRow = CaptureRow & {
+export type HistoryRow = PaymentListRow & {
   readonly required: string
   readonly registered_at: bigint | string
   readonly delivered_at: Time
@@ -132,7 +132,7 @@ export function readHistory(
   const seenAt = timeOf(seen?.seen_at ?? null)
   const shown = { isShown: row !== undefined || seen !== undefined, seenAt }
   if (row) {
-    const capture: PaymentListItem = readCapture(row)
+    const capture: PaymentListItem = readPaymentListItem(row)
     return { capture, required: BigInt(row.required), ...shown, ...timesOf(row), claimableUntil: undefined }
   }
   if (!unclaimed) return undefined

@@ -10,10 +10,10 @@ import { readPayers } from '../rules/payers.ts'
 import { listObservation, mergeLists } from '../rules/payment-list.ts'
 import { checkCount, checkPeriod, computeBounds, endpointRanges, seriesRanges, sumRange } from '../rules/periods.ts'
 import { countEach, mergeProblems } from '../rules/problems.ts'
-import type { CaptureRow, Statement } from '../sql/payment-list.ts'
-import { paymentColumns, readCapture, selectPayments, selectSightings } from '../sql/payment-list.ts'
+import type { PaymentListRow, Statement } from '../sql/payment-list.ts'
+import { paymentColumns, readPaymentListItem, selectPayments, selectSightings } from '../sql/payment-list.ts'
 import type { HistoryRow, RegisteredRow, SeenRow } from '../sql/problems.ts'
-import { countOf, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from '../sql/problems.ts'
+import { readCount, readHistory, readRegistered, readSeen, selectHistory, selectProblems } from '../sql/problems.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import { auditSqlite, rebuildSqlite } from './audit.ts'
 import type { SqliteFile } from './file.ts'
@@ -61,7 +61,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
   const list = (payments: Statement | undefined, sightings: Statement | undefined, now: number) => {
     // In this order: what is claimed between the two is in both, and not in none.
     const seen = sightings ? all<SightingRow>(sightings).map((row) => listObservation(readSighting(row), now)) : []
-    const paid = payments ? all<CaptureRow>(payments).map(readCapture) : []
+    const paid = payments ? all<PaymentListRow>(payments).map(readPaymentListItem) : []
     return [paid, seen] as const
   }
 
@@ -138,7 +138,7 @@ export function createSqliteBooks(file: SqliteFile, clock: Clock): Books {
       countEach(most, async (kind) => {
         const counted = { most: checkCount(most), now: readTime(clock), isCount: true }
         const { seen, registered } = selectProblems(kind, counted, spelling)
-        const statements = [...seen, ...registered].map(countOf)
+        const statements = [...seen, ...registered].map(readCount)
         const counts = await read(() => statements.flatMap((one) => all<{ readonly count: bigint }>(one)))
         return counts.reduce((sum, { count }) => sum + Number(count), 0)
       }),

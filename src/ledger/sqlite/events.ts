@@ -25,7 +25,7 @@ export function prepareTelling(db: DatabaseSyncInstance): Tell {
   }
 }
 
-export function createSqliteNotices({ db, read, write }: SqliteFile, clock: Clock): LedgerEvents {
+export function createSqliteEvents({ db, read, write }: SqliteFile, clock: Clock): LedgerEvents {
   const sweep = prepareSweep(db)
   const due = db.prepare(`
     UPDATE notices SET due = ?2 WHERE id IN

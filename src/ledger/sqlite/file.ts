@@ -9,7 +9,7 @@ import { LedgerConfigurationError } from '../identity.ts'
 import { checkDurability, checkOrigin, migrate } from './migrations.ts'
 import { prepareRollups } from './totals.ts'
 import type { Enter } from './writer.ts'
-import { codeOf, createWriter, isOutage, patiently, rollBack } from './writer.ts'
+import { createWriter, isOutage, patiently, readErrorCode, rollBack } from './writer.ts'
 
 export interface SqliteFile {
   readonly path: string
@@ -160,7 +160,7 @@ function checkPlace(path: string): void {
 }
 
 function explainOpening(path: string, error: unknown): unknown {
-  const code = codeOf(error)
+  const code = readErrorCode(error)
   if (notDatabase.includes(code)) {
     return new LedgerConfigurationError(
       `The file ${path} is not a SQLite database, or is damaged: restore it from a backup, or name another file.`,

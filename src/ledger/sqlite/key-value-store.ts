@@ -12,7 +12,7 @@ interface Row {
   readonly until: number
 }
 
-export function createSqliteShelf({ db, read, write }: SqliteFile, clock: Clock): KeyValueStore {
+export function createSqliteKeyValueStore({ db, read, write }: SqliteFile, clock: Clock): KeyValueStore {
   const put = db.prepare(`
     INSERT INTO shelf (name, value, until) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, until = excluded.until WHERE shelf.until <= ?`)

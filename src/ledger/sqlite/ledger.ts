@@ -30,12 +30,12 @@ import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createSqliteBooks } from './books.ts'
-import { createSqliteNotices, prepareTelling } from './events.ts'
+import { createSqliteEvents, prepareTelling } from './events.ts'
 import type { SqliteFile } from './file.ts'
 import { openSqliteFile } from './file.ts'
 import { createSqliteJournal } from './journal.ts'
-import { createSqliteShelf } from './key-value-store.ts'
-import { createSqliteDispatches } from './outgoing-transactions.ts'
+import { createSqliteKeyValueStore } from './key-value-store.ts'
+import { createSqliteOutgoing } from './outgoing-transactions.ts'
 import { createSqliteRates } from './rates.ts'
 import { createSqliteRewards, prepareRipening } from './rewards.ts'
 import { prepareRows } from './rows.ts'
@@ -153,10 +153,10 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     },
     journal: createSqliteJournal(file, clock),
     books: createSqliteBooks(file, clock),
-    kv: createSqliteShelf(file, clock),
-    events: createSqliteNotices(file, clock),
+    kv: createSqliteKeyValueStore(file, clock),
+    events: createSqliteEvents(file, clock),
     rewards: createSqliteRewards(file, clock),
-    outgoing: createSqliteDispatches(file, clock),
+    outgoing: createSqliteOutgoing(file, clock),
     rates: createSqliteRates(file, clock),
     async close() {
       await file.close()

@@ -14,28 +14,28 @@ import type { StateChange } from '../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
+  computePlanned,
+  computeSent,
   dropping,
   isCounted,
   isReady,
   landing,
   paidBy,
-  plannedOf,
   releasedBy,
   reservedBy,
   sentBy,
-  sentOf,
   signing,
   stepTo,
   unsigning,
 } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import { refundChange } from '../rules/totals.ts'
-import type { DispatchRow, LineRow } from '../sql/payables.ts'
+import type { LineRow, OutgoingTransactionRow } from '../sql/payables.ts'
 import {
   dispatchColumns,
   lineColumns,
-  readDispatch,
   readLine,
+  readOutgoingTransaction,
   readPayee,
   steppedColumns,
   steppedValues,
@@ -44,13 +44,13 @@ import { formatText } from '../stored-text.ts'
 import { prepareTelling } from './events.ts'
 import type { SqliteFile } from './file.ts'
 import type { TotalRow } from './payee-balances.ts'
-import { prepareTill, readTotal, totalOf } from './payee-balances.ts'
+import { preparePayeeBalances, readTotal, totalOf } from './payee-balances.ts'
 import { prepareRefund } from './refunds.ts'
 import type { Enter } from './writer.ts'
 
 const isOpen = "state IN ('planned', 'signed')"
 
-export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: Clock): OutgoingTransactions {
+export function createSqliteOutgoing({ db, read, write }: SqliteFile, clock: Clock): OutgoingTransactions {
   const rows = prepareDispatches(db)
   const reserve = prepareReserving(db)
   const tell = prepareTelling(db)
@@ -71,7 +71,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
   const paid = db.prepare(`SELECT ${lineColumns}, dispatch FROM payout_lines WHERE role = ? AND payee = ?
     ORDER BY at DESC, dispatch DESC LIMIT ?`)
   const readAll = (found: readonly unknown[]): readonly OutgoingTransaction[] =>
-    (found as DispatchRow[]).map(readDispatch)
+    (found as OutgoingTransactionRow[]).map(readOutgoingTransaction)
 
   const step = (
     id: string,
@@ -98,7 +98,7 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
         if (!reserve.canReserve(lines, now)) return { kind: 'taken' }
         if (cap && plan.kind === 'payout' && rows.planned(cap.since) + sentBy(lines) > cap.units)
           return { kind: 'capped' }
-        const dispatch = plannedOf(plan, now)
+        const dispatch = computePlanned(plan, now)
         rows.insert(dispatch, plan)
         if (voids) reserve.setVoid(voids, now)
         reserve.reserve(lines)
@@ -160,8 +160,8 @@ export function createSqliteDispatches({ db, read, write }: SqliteFile, clock: C
 function prepareDispatches(db: DatabaseSyncInstance) {
   const find = db.prepare(`SELECT ${dispatchColumns} FROM dispatches WHERE id = ?`)
   const findStored = (id: string): OutgoingTransaction | undefined => {
-    const row = find.get(id) as DispatchRow | undefined
-    return row && readDispatch(row)
+    const row = find.get(id) as OutgoingTransactionRow | undefined
+    return row && readOutgoingTransaction(row)
   }
   const underWay = db.prepare(`SELECT 1 FROM dispatches WHERE lane = ? AND lane <> '' AND ${isOpen}`)
   const refund = db.prepare("SELECT 1 FROM dispatches WHERE lane = ? AND kind = 'refund' AND state <> 'dropped'")
@@ -190,7 +190,7 @@ function prepareDispatches(db: DatabaseSyncInstance) {
     insert: (dispatch: OutgoingTransaction, plan: PlannedTransaction): void => {
       const { kind, lane, at } = dispatch
       const id = formatText(dispatch.id)
-      const about = [String(sentOf(plan)), plan.voids ?? null, plan.refunds?.tx ?? null] as const
+      const about = [String(computeSent(plan)), plan.voids ?? null, plan.refunds?.tx ?? null] as const
       insert.run(id, kind, formatText(lane), at, ...about, ...steppedValues(dispatch))
       for (const [place, { role, payee, from, upto, gross, units, opening }] of plan.lines.entries()) {
         const money = [gross, units, opening].map(String)
@@ -211,7 +211,7 @@ function prepareDispatches(db: DatabaseSyncInstance) {
 
 /** What is set aside for a dispatch: what payees are owed, or a payment that is to be refunded. */
 function prepareReserving(db: DatabaseSyncInstance) {
-  const till = prepareTill(db)
+  const till = preparePayeeBalances(db)
   const gross = db.prepare(`
     SELECT ${totalOf('units')} FROM shares WHERE role = ? AND payee = ? AND number > ? AND number <= ?`)
   gross.setReadBigInts(true)

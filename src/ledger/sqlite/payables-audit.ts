@@ -29,7 +29,7 @@ const counts: Readonly<Record<Name, string>> = {
   sent: lines('units', "state = 'landed'"),
 }
 
-export async function auditSqliteDues({ path, read }: SqliteFile): Promise<readonly Discrepancy[]> {
+export async function auditSqlitePayables({ path, read }: SqliteFile): Promise<readonly Discrepancy[]> {
   // Refuses a file that is closed or was moved away.
   await read(() => {})
   const db = new DatabaseSync(path, { readOnly: true })

@@ -21,7 +21,7 @@ export function readTotal({ total_hi, total_lo }: TotalRow): bigint {
   return total_hi * 10n ** 12n + total_lo
 }
 
-export function prepareTill(db: DatabaseSyncInstance) {
+export function preparePayeeBalances(db: DatabaseSyncInstance) {
   const find = db.prepare(`SELECT ${payeeColumns} FROM payees WHERE role = ? AND payee = ?`)
   const insert = db.prepare(`
     INSERT INTO payees (accrued, owed, reserved, paid, role, payee, upto) VALUES (?, ?, ?, ?, ?, ?, 0)`)

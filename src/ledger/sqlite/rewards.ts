@@ -3,7 +3,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { NumberedAccrual, PayeeName, Rewards, RoleSum, SharedOut } from '../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { checkTx, readTime } from '../rules/grants.ts'
-import { accruedBy, checkAccruals, hourOf, numbered, reachOf, spendingSpan } from '../rules/payables.ts'
+import { accruedBy, checkAccruals, computeHour, computeReach, numbered, spendingSpan } from '../rules/payables.ts'
 import { checkCount } from '../rules/periods.ts'
 import type { AccrualRow, PayeeRow, RipeningRow, ShareRow, SumsRow, VerificationRow } from '../sql/payables.ts'
 import {
@@ -18,9 +18,9 @@ import {
 } from '../sql/payables.ts'
 import { formatText, parseText } from '../stored-text.ts'
 import type { SqliteFile } from './file.ts'
-import { auditSqliteDues } from './payables-audit.ts'
+import { auditSqlitePayables } from './payables-audit.ts'
 import type { TotalRow } from './payee-balances.ts'
-import { prepareTill, readTotal, totalOf } from './payee-balances.ts'
+import { preparePayeeBalances, readTotal, totalOf } from './payee-balances.ts'
 
 export type Ripen = (tx: Uint8Array, paidAt: number) => void
 
@@ -107,7 +107,7 @@ export function createSqliteRewards(file: SqliteFile, clock: Clock): Rewards {
     countAccruable: () => read(() => (count.get() as { readonly count: number }).count),
     ...payeesOf(file, clock),
     ...verificationsOf(file),
-    audit: () => auditSqliteDues(file),
+    audit: () => auditSqlitePayables(file),
   }
 }
 
@@ -125,7 +125,7 @@ function prepareShared(db: DatabaseSyncInstance): (tx: Uint8Array) => SharedOut 
 
 /** Writes accruals that are numbered, and takes all that are given off the list of what ripens. */
 function prepareAccruing(db: DatabaseSyncInstance) {
-  const till = prepareTill(db)
+  const till = preparePayeeBalances(db)
   const names = Object.keys(accrualColumns)
   const insert = db.prepare(`
     INSERT INTO accruals (tx, ${names.join(', ')}) VALUES (?, ${names.map(() => '?').join(', ')})`)
@@ -134,7 +134,7 @@ function prepareAccruing(db: DatabaseSyncInstance) {
   const setSpent = db.prepare('INSERT OR REPLACE INTO spendings (payer, at, worth) VALUES (?, ?, ?)')
   const remove = db.prepare('DELETE FROM ripening WHERE tx = ?')
   const spend = ({ payer, paidAt, worth }: NumberedAccrual): void => {
-    const [name, hour] = [formatText(payer), hourOf(paidAt)]
+    const [name, hour] = [formatText(payer), computeHour(paidAt)]
     const row = spentBefore.get(name, hour) as { readonly worth: string } | undefined
     setSpent.run(name, hour, String(BigInt(row?.worth ?? 0) + worth))
   }
@@ -211,7 +211,7 @@ function payeesOf({ db, read, write }: SqliteFile, clock: Clock): PayeePart {
     owed: (name, most) =>
       read(() => {
         // Whoever pays in between leaves less, of which all is told that follows: it comes to what its accruals say.
-        const reach = most === undefined ? undefined : reachOf(sharesOf(name), most)
+        const reach = most === undefined ? undefined : computeReach(sharesOf(name), most)
         const rows = owed.all(...named(name), reach ?? Number.MAX_SAFE_INTEGER) as unknown as OwedRow[]
         if (rows.length === 0) return undefined
         const upto = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)

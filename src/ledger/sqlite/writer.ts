@@ -131,7 +131,7 @@ export async function patiently<T>(work: () => T, timeoutMs: number): Promise<T>
     try {
       return work()
     } catch (error) {
-      if (codeOf(error) !== busy || left <= 0) throw error
+      if (readErrorCode(error) !== busy || left <= 0) throw error
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
@@ -147,12 +147,12 @@ export function rollBack(db: DatabaseSyncInstance): void {
 
 /** What the store could not do is an outage; what it was wrongly asked to do is a fault of the program. */
 export function isOutage(error: unknown): boolean {
-  const code = codeOf(error)
+  const code = readErrorCode(error)
   return code !== undefined && code !== constraint
 }
 
 /** SQLite's primary error code. */
-export function codeOf(error: unknown): number | undefined {
+export function readErrorCode(error: unknown): number | undefined {
   const code = (error as { readonly errcode?: unknown } | undefined)?.errcode
   return typeof code === 'number' ? code & 0xff : undefined
 }

@@ -6,7 +6,7 @@ import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
 import * as words from './messages.ts'
 import { isEnded, isHeldBack, isOffered, type Scene, tell } from './page-state.ts'
-import { pay, payWithTestMoney, type Till } from './payment.ts'
+import { type PaymentScreen, pay, payWithTestMoney } from './payment.ts'
 import { type Heard, keepAsking } from './polling.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
@@ -40,9 +40,9 @@ function drawWallets(): void {
 }
 
 /** A second click finds it under way, and does nothing. */
-async function start(work: (till: Till) => Promise<void>): Promise<void> {
+async function start(work: (till: PaymentScreen) => Promise<void>): Promise<void> {
   if (scene.step?.isBusy || scene.isDown || !isOffered(scene)) return
-  const till: Till = {
+  const till: PaymentScreen = {
     facts,
     price: choice.price(),
     under: (notice) => change({ step: { notice, isBusy: true } }),

@@ -14,7 +14,7 @@ import * as words from './messages.ts'
 import { type Answer, ask } from './service.ts'
 import { isDeclined, type Purse, sends, signs } from './wallets.ts'
 
-export interface Till {
+export interface PaymentScreen {
   readonly facts: CheckoutFacts
   readonly price: CheckoutToken
   /** Says how far it is; while it is under way nothing else begins. */
@@ -31,7 +31,7 @@ export interface Till {
   pause(ms: number): Promise<void>
 }
 
-export async function pay(purse: Purse, till: Till): Promise<void> {
+export async function pay(purse: Purse, till: PaymentScreen): Promise<void> {
   const account = await connect(purse, till)
   if (!account) return
   const transaction = await prepare(account, till)
@@ -56,7 +56,7 @@ export async function pay(purse: Purse, till: Till): Promise<void> {
 }
 
 /** On a local chain the service pays itself, with money that is worth nothing. */
-export async function payWithTestMoney(till: Till): Promise<void> {
+export async function payWithTestMoney(till: PaymentScreen): Promise<void> {
   const { facts, price } = till
   till.under(words.sending)
   const answer = await ask<Sending>({ kind: 'test', requestId: facts.requestId, token: price.token })
@@ -69,7 +69,7 @@ export async function payWithTestMoney(till: Till): Promise<void> {
 }
 
 /** The account that pays, on the right network; undefined when it was told why there is none. */
-async function connect(purse: Purse, till: Till): Promise<WalletAccount | undefined> {
+async function connect(purse: Purse, till: PaymentScreen): Promise<WalletAccount | undefined> {
   const { facts } = till
   const knows = ({ chains }: Pick<WalletAccount, 'chains'>) => chains.includes(facts.chain as IdentifierString)
   till.under(words.connecting(purse.name))
@@ -89,7 +89,7 @@ async function connect(purse: Purse, till: Till): Promise<WalletAccount | undefi
   return undefined
 }
 
-async function prepare({ address }: WalletAccount, till: Till): Promise<Uint8Array | undefined> {
+async function prepare({ address }: WalletAccount, till: PaymentScreen): Promise<Uint8Array | undefined> {
   const { facts, price } = till
   till.under(words.preparing)
   const answer = await ask<Preparation>({
@@ -108,7 +108,7 @@ async function prepare({ address }: WalletAccount, till: Till): Promise<Uint8Arr
 }
 
 /** Goes on until the service has answered: what is signed lands once, however often it is sent. */
-async function submit(signed: Uint8Array, till: Till): Promise<void> {
+async function submit(signed: Uint8Array, till: PaymentScreen): Promise<void> {
   const { requestId } = till.facts
   const order = { kind: 'submit', requestId, transaction: toBase64url(signed) } as const
   for (let wasTried = false; ; wasTried = true) {
@@ -128,14 +128,14 @@ async function submit(signed: Uint8Array, till: Till): Promise<void> {
   }
 }
 
-async function send(order: CheckoutOrder, wasTried: boolean, till: Till): Promise<Answer<Sending>> {
+async function send(order: CheckoutOrder, wasTried: boolean, till: PaymentScreen): Promise<Answer<Sending>> {
   till.under(wasTried ? words.sendingAgain : words.sending)
   const answer = await ask<Sending>(order)
   till.down(answer.kind === 'down')
   return answer
 }
 
-function settle({ kind: _, ...state }: { readonly kind: 'state' } & CheckoutState, till: Till): void {
+function settle({ kind: _, ...state }: { readonly kind: 'state' } & CheckoutState, till: PaymentScreen): void {
   till.learn(state as CheckoutState)
   till.end(undefined)
 }

@@ -17,7 +17,7 @@ const wrappings: Readonly<Record<Envelope, Wrapping | undefined>> = {
 }
 
 /** Only a whole, unencoded JSON body can be wrapped; everything else passes bare. */
-export function wrappingFor(
+export function findWrapping(
   envelope: Envelope,
   response: { readonly status: number; readonly type: string | undefined; readonly encoding: string | undefined },
 ): Wrapping | undefined {
