@@ -1,5 +1,5 @@
 /** When a gateway reads its configuration again: at SIGHUP and, where that is wanted, whenever a file beside it is saved. */
-import { watch } from 'node:fs'
+import { realpathSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { envFileName } from '../../host/env-file.ts'
 
@@ -33,10 +33,17 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
   }
   process.on('SIGHUP', want)
   const names = [basename(path), envFileName]
+  let place = realPathOf(path)
+  /** A directory of Kubernetes holds links through a directory that is exchanged: the file's own name tells nothing. */
+  const isMoved = (): boolean => {
+    const before = place
+    place = realPathOf(path)
+    return place !== before
+  }
   // The directory, since many editors put a new file in the place of the old one.
   const watcher = isWatching
     ? watch(dirname(resolve(path)), (_event, name) => {
-        if (name === null || names.includes(name)) soon()
+        if (name === null || names.includes(name) || isMoved()) soon()
       })
     : undefined
   return {
@@ -47,5 +54,14 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
       isWanted = false
       await running
     },
+  }
+}
+
+/** Where a file really is; undefined for one that is gone. */
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
   }
 }
