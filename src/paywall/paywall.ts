@@ -68,6 +68,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   let routeRuntime: RouteRuntime | undefined
   let deafen: () => void = () => {}
   let delist: () => void = () => {}
+  let isLeft = false
+  /** From now on it is not among the routes that sell. */
+  const leave = (): void => {
+    isLeft = true
+    delist()
+    routeRuntime?.probe.stop()
+  }
 
   const openRoute = (service: Runtime): RouteRuntime => {
     if (!routeRuntime) {
@@ -78,7 +85,6 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const { kv } = service.ledger
       const visits =
         config.route.checkout && kv ? createVisitors(service, createActions(service, route, probe, kv)) : undefined
-      if (visits) for (const tag of route.tags) service.desks.set(encodeBase58(tag), createPayDesk(gate, visits))
       routeRuntime = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
@@ -89,12 +95,17 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
         silence()
       }
       const opened = routeRuntime
-      delist = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
+      const leaveCatalog = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
+      const leaveDesk = visits ? service.desks.add(route.tags.map(encodeBase58), createPayDesk(gate, visits)) : () => {}
+      delist = () => {
+        leaveCatalog()
+        leaveDesk()
+      }
       measurePause(service)
       watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
     }
     // Closed before it had started: nobody is left to ask for.
-    if (!gate.open) routeRuntime.probe.stop()
+    if (isLeft) leave()
     return routeRuntime
   }
   const report = async (open: () => Promise<RouteRuntime>): Promise<ReadinessReport> => {
@@ -158,16 +169,14 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     },
     close: async () => {
       gate.open = false
-      delist()
-      routeRuntime?.probe.stop()
+      leave()
       await Promise.race([running.drained(), pause(drainMs)])
       running.breakOff()
       if (running.count() > 0) await Promise.race([running.drained(), pause(giveBackMs)])
       await letGo()
     },
     retire: async () => {
-      delist()
-      routeRuntime?.probe.stop()
+      leave()
       await running.drained()
       await letGo()
     },

@@ -23,7 +23,7 @@ const over: readonly CheckoutState['state'][] = ['expired', 'used']
 
 /** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
 export async function findStaleCookies(
-  { desks }: { readonly desks: ReadonlyMap<string, Pick<PayDesk, 'stateOf'>> },
+  { desks }: { readonly desks: { get(tag: string): Pick<PayDesk, 'stateOf'> | undefined } },
   incoming: Incoming,
   place: TicketPlace,
   newBytes: number,

@@ -21,3 +21,29 @@ export interface PayDesk {
     incoming: Incoming,
   ): Promise<Preparation | Refusal>
 }
+
+/** The desks of a service's routes, by the route's tag in base58. */
+export interface PayDesks {
+  get(tag: string): PayDesk | undefined
+  /** The function returned takes the desk away again. */
+  add(tags: readonly string[], desk: PayDesk): () => void
+}
+
+/** The desk that came first serves its tags until it is taken away: one that is to replace it may never get that far. */
+export function createPayDesks(): PayDesks {
+  const desks = new Map<string, readonly PayDesk[]>()
+  const at = (tag: string): readonly PayDesk[] => desks.get(tag) ?? []
+  return {
+    get: (tag) => at(tag)[0],
+    add: (tags, desk) => {
+      for (const tag of tags) desks.set(tag, [...at(tag), desk])
+      return () => {
+        for (const tag of tags) {
+          const rest = at(tag).filter((one) => one !== desk)
+          if (rest.length > 0) desks.set(tag, rest)
+          else desks.delete(tag)
+        }
+      }
+    },
+  }
+}

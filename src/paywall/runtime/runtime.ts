@@ -36,7 +36,7 @@ import { createChanges } from './changes.ts'
 import type { Deadlines } from './deadlines.ts'
 import { createDeadlines } from './deadlines.ts'
 import type { FaucetOptions, FaucetSource } from './faucet-source.ts'
-import type { PayDesk } from './pay-desk.ts'
+import { createPayDesks, type PayDesks } from './pay-desk.ts'
 import type { PendingPayments } from './pending-payments.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { RouteWarnings } from './route-warnings.ts'
@@ -153,8 +153,8 @@ export interface Runtime extends RuntimeParts {
   findRoute(tag: Uint8Array): RouteFacts | undefined
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
-  /** Where people pay for what a route sells, by the route's tag in base58. */
-  readonly desks: Map<string, PayDesk>
+  /** Where people pay for what a route sells. */
+  readonly desks: PayDesks
   /** Where the service's own addresses are, if they are in this process and known from outside. */
   publicUrl: string | undefined
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
@@ -209,7 +209,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     config,
     tags,
     watched: new Map(),
-    desks: new Map(),
+    desks: createPayDesks(),
     publicUrl: undefined,
     catalog: createCatalog(),
     warnings: createRouteWarnings(parts.log),
