@@ -14,7 +14,7 @@ import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
 import type { GatewayConfig } from './config/options.ts'
 import type { Plan } from './config/plan.ts'
 import { createPlan } from './config/plan.ts'
-import { findFixed, honourQuotes, type QuoteFacts, readQuoteFacts } from './config/reload.ts'
+import { type FixedFacts, findFixed, fixedFactsOf, honourQuotes, type Quotes, quotesOf } from './config/reload.ts'
 import { findSelf } from './config/self.ts'
 import type { OpenRoute, OwnRoutes } from './proxy/handle-request.ts'
 import { serve } from './proxy/handle-request.ts'
@@ -68,10 +68,13 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 /** The same from a plan that was read before. */
 export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Gateway {
   let plan = given
-  let quotes: ReadonlyMap<string, QuoteFacts> = new Map()
+  let quotes: Quotes = new Map()
+  let fixed: FixedFacts = { place: [], service: undefined }
   const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
   let url: string | undefined
+  /** One reload after the other: each knows the quotes of the one before. */
+  let last: Promise<unknown> = Promise.resolve()
   const readiness = async (): Promise<ReadinessReport> => {
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
@@ -101,6 +104,36 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('upgrade', upgrades.listener)
   }
 
+  const takeOver = async (wanted: Plan): Promise<void> => {
+    if (!current || url === undefined) throw new Error('the gateway does not listen')
+    const facts = fixedFactsOf(wanted, process.env)
+    const problems = [...findFixed(fixed, facts), ...(await findSelf(wanted))]
+    if (problems.length > 0) throw new ConfigurationError(problems)
+    const next = honourQuotes(wanted, quotes, process.env)
+    const opened = openRouteSet(next, openLog(next.service.log))
+    let routes: OwnRoutes | undefined
+    try {
+      routes = openOwn(next)
+      await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
+      if (url === undefined) throw new Error('the gateway was closed meanwhile')
+    } catch (error) {
+      void opened.retire()
+      if (routes !== own) void routes?.close()
+      throw error
+    }
+    const before = { set: current, own: floor.own }
+    plan = next
+    quotes = quotesOf(next, quotes, process.env)
+    fixed = { ...facts, service: facts.service ?? fixed.service }
+    current = opened
+    floor.find = createFinding(opened.routes)
+    floor.own = routes
+    takeUpgrades()
+    retiring.add(before.set)
+    void before.set.retire().finally(() => retiring.delete(before.set))
+    if (before.own !== routes) await before.own.close()
+  }
+
   return {
     get url() {
       return url
@@ -120,7 +153,8 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      quotes = readQuoteFacts(plan, process.env)
+      quotes = quotesOf(plan, quotes, process.env)
+      fixed = fixedFactsOf(plan, process.env)
       floor.own = openOwn(plan)
       floor.find = createFinding(current.routes)
       takeUpgrades()
@@ -129,31 +163,10 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       return url
     },
     readiness,
-    reload: async (wanted) => {
-      if (!current || url === undefined) throw new Error('the gateway does not listen')
-      const problems = [...findFixed(plan, wanted, process.env), ...(await findSelf(wanted))]
-      if (problems.length > 0) throw new ConfigurationError(problems)
-      const next = honourQuotes(wanted, quotes, process.env)
-      const opened = openRouteSet(next, openLog(next.service.log))
-      let routes: OwnRoutes | undefined
-      try {
-        routes = openOwn(next)
-        await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
-      } catch (error) {
-        void opened.retire()
-        if (routes !== own) void routes?.close()
-        throw error
-      }
-      const before = { set: current, own: floor.own }
-      plan = next
-      quotes = readQuoteFacts(next, process.env)
-      current = opened
-      floor.find = createFinding(opened.routes)
-      floor.own = routes
-      takeUpgrades()
-      retiring.add(before.set)
-      void before.set.retire().finally(() => retiring.delete(before.set))
-      if (before.own !== routes) await before.own.close()
+    reload: (wanted) => {
+      const taken = last.then(() => takeOver(wanted))
+      last = taken.catch(() => {})
+      return taken
     },
     close: async () => {
       url = undefined
@@ -161,6 +174,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       if (server.listening) await drain(server, ...sets().flatMap(({ paywalls }) => paywalls), floor.own)
       await floor.own.close()
       await Promise.all(sets().map((set) => set.close()))
+      await last
     },
   }
 }

@@ -47,6 +47,8 @@ export interface Scene {
   readonly world: World
   readonly payer: KeyPairSigner
   readonly logged: string[]
+  /** For files of its own, and gone with it. */
+  readonly directory: string
   readonly upstream: Upstream
   open(config: Partial<GatewayConfig> & Pick<GatewayConfig, 'routes'>): Promise<Gate>
   startUpstream(): Promise<Upstream>
@@ -72,6 +74,7 @@ export async function createScene(): Promise<Scene> {
     world,
     payer,
     logged,
+    directory: home.path,
     upstream,
     startUpstream,
     open: async (config) => {

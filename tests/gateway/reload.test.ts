@@ -1,5 +1,7 @@
 /** A gateway that takes over another configuration while it runs. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { createPlan } from '../../src/gateway/config/plan.ts'
 import { codeOf } from '../harness/shop.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
@@ -10,6 +12,7 @@ beforeAll(async () => {
   scene = await createScene()
 })
 afterAll(() => scene.close())
+afterEach(() => void vi.unstubAllEnvs())
 
 const common = () => ({
   network: 'localnet' as const,
@@ -24,7 +27,23 @@ const common = () => ({
 })
 type Change = Partial<Parameters<typeof createPlan>[0]>
 const reload = (gate: Gate, change: Change) =>
-  gate.gateway.reload(createPlan({ ...common(), routes: [{ path: '/data', price: 0.01 }], ...change }, {}))
+  gate.gateway.reload(createPlan({ ...common(), routes: [{ path: '/data', price: 0.01 }], ...change }, process.env))
+/** What a wallet on a phone gets at the address of a quote. */
+const draftFor = (gate: Gate, { requestId }: { readonly requestId: string }) =>
+  fetch(`${gate.url}/pay/${requestId}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ account: scene.payer.address }),
+  })
+const labelOf = async (gate: Gate, { requestId }: { readonly requestId: string }) =>
+  ((await (await fetch(`${gate.url}/pay/${requestId}`)).json()) as { readonly label: string }).label
+const newRecipient = async () => {
+  const { address } = await newSigner()
+  await scene.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 0n })
+  return address
+}
+const payFor = async (quote: Awaited<ReturnType<Gate['challenge']>>) =>
+  proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer)
 const priceAt = async (gate: Gate, path = '/data') => (await gate.challenge(path)).amount
 
 describe('a reload', () => {
@@ -32,18 +51,18 @@ describe('a reload', () => {
     ['another price', () => ({ routes: [{ path: '/data', price: 5 }] }), '5'],
     ['another recipient', (recipient) => ({ recipient }), '0.01'],
     ['another scope', () => ({ routes: [{ path: '/data', price: 0.02, scope: 'other' }] }), '0.02'],
+    ['other methods', () => ({ routes: [{ path: '/data', price: 0.02, methods: ['POST', 'GET'] }] }), '0.02'],
     ['another binding', () => ({ routes: [{ path: '/data', price: 0.02, bind: { headers: ['x-a'] } }] }), '0.02'],
   ])('to %s honours the quotes that are open, also after the next one', async (_name, change, price) => {
     const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
     const quotes = [await gate.challenge('/data'), await gate.challenge('/data')]
-    const next = await newSigner()
-    await scene.world.localnet.fund(next.address, { SOL: 1_000_000_000n, USDC: 0n })
-    await reload(gate, change(next.address))
+    const next = await newRecipient()
+    await reload(gate, change(next))
     expect(await priceAt(gate)).toBe(price)
     for (const [turn, quote] of quotes.entries()) {
-      const proof = proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer)
+      const proof = await payFor(quote)
       expect([turn, (await gate.claim(proof, '/data')).status]).toEqual([turn, 200])
-      if (turn === 0) await reload(gate, change(next.address))
+      if (turn === 0) await reload(gate, change(next))
     }
     expect((await gate.claim(await gate.buy('/data'), '/data')).status).toBe(200)
   })
@@ -89,5 +108,89 @@ describe('a reload', () => {
     expect(await priceAt(gate)).toBe('0.01')
     expect((await gate.claim(proof, '/data')).status).toBe(200)
     expect(await codeOf(await gate.claim(proof, '/data'))).toBe('409 payment_replay')
+  })
+
+  it('honours the quotes of a route that was taken out and came back with another recipient', async () => {
+    const both = [
+      { path: '/data', price: 0.01 },
+      { path: '/more', price: 0.01 },
+    ]
+    const gate = await scene.open({ routes: both })
+    const quote = await gate.challenge('/data')
+    await reload(gate, { routes: both.slice(1) })
+    await reload(gate, { routes: both, recipient: await newRecipient() })
+    expect((await gate.claim(await payFor(quote), '/data')).status).toBe(200)
+  })
+
+  it('refuses another ledger that only the environment names: used payments stay used', async () => {
+    const ledgerAt = (name: string) => vi.stubEnv('PAYSTILE_LEDGER', join(scene.directory, name))
+    ledgerAt('one.sqlite')
+    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }], ledger: undefined as never })
+    const proof = await gate.buy('/data')
+    expect((await gate.claim(proof, '/data')).status).toBe(200)
+    ledgerAt('two.sqlite')
+    await expect(reload(gate, { ledger: undefined as never })).rejects.toThrow(/ledger: a change needs a restart/)
+    // Also by way of a configuration that sells nothing.
+    await reload(gate, { routes: [{ path: '/open', free: true }], ledger: undefined as never })
+    await expect(reload(gate, { ledger: undefined as never })).rejects.toThrow(/ledger: a change needs a restart/)
+    ledgerAt('one.sqlite')
+    await reload(gate, { ledger: undefined as never })
+    expect(await codeOf(await gate.claim(proof, '/data'))).toBe('409 payment_replay')
+  })
+
+  it('that fails leaves the pay pages as they were', async () => {
+    const gate = await scene.open({ routes: [{ path: '/page', price: 0.01, description: 'before' }] })
+    const quote = await gate.challenge('/page')
+    const mints = { USDC: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yq' }
+    const routes = [{ path: '/page', price: 0.01, description: 'after' }]
+    await expect(reload(gate, { routes, mints })).rejects.toThrow(/USDC/)
+    expect(await labelOf(gate, quote)).toBe('before')
+    expect((await draftFor(gate, quote)).status).toBe(200)
+    await reload(gate, { routes })
+    expect(await labelOf(gate, quote)).toBe('after')
+  })
+
+  it('takes no more payments for a route that it takes out', async () => {
+    const gate = await scene.open({
+      routes: [
+        { path: '/data', price: 0.01 },
+        { path: '/gone', price: 0.01 },
+      ],
+    })
+    const quote = await gate.challenge('/gone')
+    expect((await draftFor(gate, quote)).status).toBe(200)
+    await reload(gate, {})
+    expect((await draftFor(gate, quote)).status).toBe(404)
+  })
+
+  it('waits for the one before, whose quotes it honours', async () => {
+    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const [first, second] = [await newRecipient(), await newRecipient()]
+    const quoted = reload(gate, { recipient: first }).then(() => gate.challenge('/data'))
+    const last = reload(gate, { recipient: second })
+    const quote = await quoted
+    await last
+    expect(gate.gateway.plan.routes[0]?.provider).toMatchObject({
+      recipient: second,
+      retired: { recipients: [first, scene.world.recipient.address] },
+    })
+    expect((await gate.claim(await payFor(quote), '/data')).status).toBe(200)
+  })
+
+  it('ends with the gateway that is closed meanwhile, and leaves nothing open', async () => {
+    const open = listOpen().length
+    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const upstream = await scene.startUpstream()
+    let goOn: (() => void) | undefined
+    upstream.answer((_request, response) => {
+      goOn = () => response.end()
+    })
+    const going = reload(gate, { upstream: upstream.url, probe: { path: '/health' } }).catch(String)
+    await expect.poll(() => goOn).toBeDefined()
+    const closed = gate.gateway.close()
+    goOn?.()
+    expect(await going).toContain('the gateway was closed meanwhile')
+    await closed
+    await expect.poll(() => listOpen().length).toBe(open)
   })
 })

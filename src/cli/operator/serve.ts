@@ -72,8 +72,8 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
-    await reloads?.stop()
-    await gateway.close()
+    // A reload that runs ends because the gateway does.
+    await Promise.all([reloads?.stop(), gateway.close()])
   }
 }
 
