@@ -29,6 +29,7 @@ const sizes: Readonly<Record<string, number>> = {
   '/2': 2 * megabyte,
   '/8': 8 * megabyte,
   '/64k': 64 * kilobyte,
+  '/96k': 96 * kilobyte,
   '/missing': 2 * megabyte,
 }
 
@@ -231,6 +232,34 @@ describe.each(places)('%s', (_name, serve) => {
     once.socket.resetAndDestroy()
     await breathe()
     expect(endings(shop, second)).toEqual(['settle'])
+  })
+
+  it('awaits many bodies on one connection without a warning of Node, and gives all of them back at a reset', async () => {
+    const pass = holdQuietTime()
+    const warnings: string[] = []
+    const note = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', note)
+    const paths = Array.from({ length: 12 }, (_, at) => `/96k?${at}`)
+    const proofs: string[] = []
+    for (const path of paths) proofs.push(await shop.buy(stand.payer, path))
+    const askAll = async (): Promise<Reader> => {
+      const reader = await open(shop)
+      // In one piece: a request that comes after a body tells that the body arrived.
+      reader.socket.cork()
+      for (const [at, path] of paths.entries()) reader.ask(path, { 'Payment-Proof': proofs[at] ?? '' })
+      reader.socket.uncork()
+      await reader.read(12 * 96 * kilobyte)
+      await breathe()
+      return reader
+    }
+    const ends = () => proofs.map((proof) => endings(shop, proof).at(-1))
+    ;(await askAll()).socket.resetAndDestroy()
+    await expect.poll(ends).toEqual(paths.map(() => 'count'))
+    await askAll()
+    pass()
+    await expect.poll(ends).toEqual(paths.map(() => 'settle'))
+    process.off('warning', note)
+    expect(warnings.filter((message) => message.includes('data listeners'))).toEqual([])
   })
 
   it('T117: three resets use a payment up', async () => {

@@ -31,3 +31,16 @@ it('takes a PING that could not be sent for no sign, and tells once', () => {
 it('awaits nothing without a connection', () => {
   expect(awaitArrival({ req: { socket: {} } } as ServerResponse, undefined, () => {})).toBeUndefined()
 })
+
+it('shares the listeners of a connection among the bodies that are awaited on it, and leaves none behind', () => {
+  const { emitter, session, answer } = openSession()
+  const told: boolean[] = []
+  const tell = (hasArrived: boolean) => void told.push(hasArrived)
+  const arrivals = Array.from({ length: 12 }, () => awaitArrival({} as ServerResponse, session, tell))
+  const count = () => [emitter.listenerCount('error'), emitter.listenerCount('close')]
+  expect(count()).toEqual([1, 1])
+  answer(null)
+  expect([told, count()]).toEqual([[true], [1, 1]])
+  for (const arrive of arrivals) arrive?.()
+  expect([told.length, count()]).toEqual([12, [0, 0]])
+})

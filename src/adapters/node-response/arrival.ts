@@ -60,44 +60,84 @@ export function awaitEnd(response: ServerResponse, tell: Tell): () => void {
   return () => (arrive ? arrive() : end(true))
 }
 
-/** `isAsked`: the request has arrived whole, so that bytes that follow are of the next one. */
-function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
-  let isLast = false
-  const end = (hasArrived: boolean): void => {
-    clearTimeout(timer)
-    socket.off('data', arrive).off('close', close)
-    Reflect.deleteProperty(socket, 'destroySoon')
-    if (isLast) socket.destroySoon()
-    tell(hasArrived)
+/** One body that is awaited. */
+interface Wait {
+  /** Its request has arrived whole, so that bytes that follow are of the next one. */
+  readonly isAsked: boolean
+  end(hasArrived: boolean): void
+}
+
+interface Watch {
+  readonly waits: Set<Wait>
+  stop(): void
+}
+
+/** Many bodies may be awaited on one connection at once. They share its listeners, which end with the last of them. */
+const watches = new WeakMap<object, Watch>()
+
+function waitOn(connection: object, watch: (waits: ReadonlySet<Wait>) => () => void, isAsked: boolean, tell: Tell) {
+  let shared = watches.get(connection)
+  if (!shared) {
+    const waits = new Set<Wait>()
+    shared = { waits, stop: watch(waits) }
+    watches.set(connection, shared)
   }
-  const arrive = (): void => end(true)
-  const close = (hadError: boolean): void => end(!hadError)
+  const { waits, stop } = shared
+  const wait: Wait = {
+    isAsked,
+    end: (hasArrived) => {
+      if (!waits.delete(wait)) return
+      clearTimeout(timer)
+      if (waits.size === 0) {
+        watches.delete(connection)
+        stop()
+      }
+      tell(hasArrived)
+    },
+  }
+  waits.add(wait)
+  const arrive = (): void => wait.end(true)
   const timer = setTimeout(arrive, quietMs)
-  // A client that closes its side makes Node close the connection.
-  socket.once('close', close)
-  if (isAsked) socket.once('data', arrive)
-  // Node would close the connection with this, and then hear no reset. The client gets the same end by half of it.
-  socket.destroySoon = () => {
-    isLast = true
-    socket.end()
-  }
   return arrive
+}
+
+function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
+  const watch = (waits: ReadonlySet<Wait>) => {
+    let isLast = false
+    const close = (hadError: boolean): void => {
+      for (const wait of [...waits]) wait.end(!hadError)
+    }
+    const arrive = (): void => {
+      for (const wait of [...waits]) if (wait.isAsked) wait.end(true)
+    }
+    // A client that closes its side makes Node close the connection.
+    socket.on('close', close).on('data', arrive)
+    // Node would close the connection with this, and then hear no reset. The client gets the same end by half of it.
+    socket.destroySoon = () => {
+      isLast = true
+      socket.end()
+    }
+    return () => {
+      socket.off('data', arrive).off('close', close)
+      Reflect.deleteProperty(socket, 'destroySoon')
+      if (isLast) socket.destroySoon()
+    }
+  }
+  return waitOn(socket, watch, isAsked, tell)
 }
 
 /** Requests on other streams show nothing, since they do not wait for each other; a PING follows the body in order. */
 function watchSession(session: ServerHttp2Session, tell: Tell): () => void {
-  let isOver = false
-  const end = (hasArrived: boolean): void => {
-    if (isOver) return
-    isOver = true
-    clearTimeout(timer)
-    session.off('error', reset).off('close', arrive)
-    tell(hasArrived)
+  const watch = (waits: ReadonlySet<Wait>) => {
+    const endAll = (hasArrived: boolean): void => {
+      for (const wait of [...waits]) wait.end(hasArrived)
+    }
+    const reset = (): void => endAll(false)
+    const close = (): void => endAll(true)
+    session.on('error', reset).on('close', close)
+    return () => void session.off('error', reset).off('close', close)
   }
-  const arrive = (): void => end(true)
-  const reset = (): void => end(false)
-  const timer = setTimeout(arrive, quietMs)
-  session.once('error', reset).once('close', arrive)
+  const arrive = waitOn(session, watch, true, tell)
   // It also fails where too many are on their way, which shows nothing.
   if (!session.destroyed) session.ping((error) => error || arrive())
   return arrive
