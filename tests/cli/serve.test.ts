@@ -1,5 +1,5 @@
 /** `paystile serve` as an operator meets it. The gateway itself runs as a process of its own. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -102,6 +102,14 @@ describe('paystile serve', () => {
       expect(await price()).toBe('0.02')
       put(text.replace('price: 0.01', 'price: 0.04'), '')
       await eventually(price, (found) => found === '0.04', 2_000)
+      rmSync(join(own, '.env'))
+      mkdirSync(join(own, '.env'))
+      if (how === 'SIGHUP') child.kill('SIGHUP')
+      await eventually(
+        () => notes,
+        (words) => /Not reloaded.* \.env cannot be read/.test(words),
+        2_000,
+      )
       child.kill('SIGTERM')
       expect((await end).code).toBe(0)
     },

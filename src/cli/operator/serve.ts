@@ -58,8 +58,10 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     ])
     void tellReadiness(terminal, gateway)
     reloads = followChanges(path, options.watch === true, async () => {
-      const { undo } = secrets.load()
+      const { reading, undo } = secrets.load()
       try {
+        // Its secrets would be missing without a word.
+        if (reading.kind === 'unreadable') throw new Error(`${envFileName} cannot be read (${reading.why}).`)
         await gateway.reload(await readPlan())
         terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
       } catch (error) {
