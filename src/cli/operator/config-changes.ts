@@ -45,6 +45,8 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
     ? watch(dirname(resolve(path)), (_event, name) => {
         if (name === null || names.includes(name) || isMoved()) soon()
       })
+        // A folder that can no longer be watched does not end the service. SIGHUP still works.
+        .on('error', () => {})
     : undefined
   return {
     stop: async () => {
