@@ -206,9 +206,12 @@ describe('Ctrl-C', () => {
 
 describe('--keep', () => {
   const open = async () => {
-    const child = start(['dist/cli/main.js', 'demo', '--json', '--keep', '--port', '0', '--slot-ms', '50'])
+    const child = start(['dist/cli/main.js', 'demo', '--alone', '--json', '--keep', '--port', '0', '--slot-ms', '50'])
     const end = finished(child)
-    const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
+    const line = await new Promise<string>((resolve, reject) => {
+      child.stdout?.once('data', (data) => resolve(String(data)))
+      void end.then(({ code, stderr }) => reject(new Error(`it ended with ${code} before it was ready: ${stderr}`)))
+    })
     const stop = () => {
       child.kill('SIGTERM')
       return end
