@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { slowestFiles } from './tests/setup/slowest.ts'
@@ -38,10 +38,20 @@ const setups: Readonly<Partial<Record<Project, string>>> = {
   e2e: 'tests/setup/postgres.ts',
 }
 
-/** A worker takes over the modules of the file before if that was of the same project. */
+/**
+ * A worker keeps its modules for the next file of the same Vitest project. A run of everything therefore joins the
+ * projects into one, except for the isolated files: it loads each module once for each worker. `--project contract` and
+ * `npm test -- path` run the projects apart, with only the setup that their files need.
+ */
+const isWhole = process.argv.slice(2).every((argument) => argument === 'run')
+const joined = (name: Project) => (isWhole && name !== 'isolated' ? 'all' : name)
+const groups = [...new Set(projects.map(joined))]
+
+/** Starts the files project by project. */
 class ByProject extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project }: TestSpecification) => projects.indexOf(project.name as Project)
+    const rank = ({ moduleId }: TestSpecification) =>
+      projects.indexOf(projectOf(relative(import.meta.dirname, moduleId)))
     return (await super.sort(specifications)).sort((one, other) => rank(one) - rank(other))
   }
 }
@@ -63,13 +73,15 @@ export default defineConfig({
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
-    projects: projects.map((name) => ({
+    projects: groups.map((group) => ({
       extends: true,
       test: {
-        name,
-        include: chosen.filter((file) => projectOf(file) === name),
-        isolate: name === 'isolated',
-        globalSetup: setups[name] ?? [],
+        name: group,
+        include: chosen.filter((file) => joined(projectOf(file)) === group),
+        isolate: group === 'isolated',
+        globalSetup: [
+          ...new Set(projects.filter((name) => joined(name) === group).flatMap((name) => setups[name] ?? [])),
+        ],
       },
     })),
   },

@@ -25,10 +25,10 @@ it('measures every result of every benchmark, and leaves the results of the last
   expect(rows.map(({ name }) => name)).toEqual(benchmarks.flatMap(({ names }) => names))
   for (const { name, unit, value, baseline, ratio, spread } of rows) {
     expect(unit, name).not.toBe('')
-    // Memory may shrink; all else that is measured is there.
-    expect(Number.isFinite(value) && (value > 0 || name.startsWith('memory/')), `${name}: value ${value}`).toBe(true)
+    // Memory may shrink. At this size, the clock may be too coarse for a small difference, which is then 0.
+    expect(Number.isFinite(value) && (value >= 0 || name.startsWith('memory/')), `${name}: value ${value}`).toBe(true)
     expect(Number.isFinite(baseline) && baseline > 0, `${name}: baseline ${baseline}`).toBe(true)
-    expect(Number.isFinite(ratio) && ratio > 0, `${name}: ratio ${ratio}`).toBe(true)
+    expect(Number.isFinite(ratio) && ratio >= 0, `${name}: ratio ${ratio}`).toBe(true)
     expect(Number.isFinite(spread) && spread >= 0, `${name}: spread ${spread}`).toBe(true)
   }
   expect(readTime(`${root}/bench-results.json`)).toBe(before)

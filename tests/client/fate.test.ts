@@ -130,7 +130,7 @@ describe('T172: several nodes behind one address, of which some are behind', () 
     const options = desk.options({ journal: newJournal() })
     const buyOnce = (timeoutMs: number) => fetchWith402(`${shop.url}/data`, { ...options, timeoutMs })
     // While the block expires, no node that is asked has seen the payment yet.
-    for (const end = localnet.slot() + 260; localnet.slot() < end; localnet.advanceSlots(30))
+    for (const end = localnet.slot() + 200; localnet.slot() < end; localnet.advanceSlots(30))
       await expect(buyOnce(300)).rejects.toMatchObject({ code: 'payment_unknown' })
     localnet.advanceSlots(250)
     expect((await buyOnce(10_000)).status).toBe(200)

@@ -72,7 +72,7 @@ describe('whatever a source says', () => {
           expect(kindAt(state, then)).not.toBe('offered')
         })
       }),
-      { numRuns: 1_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 
@@ -92,7 +92,7 @@ describe('whatever a source says', () => {
           }
         })
       }),
-      { numRuns: 1_000 },
+      { numRuns: size(300, 3_000) },
     )
   })
 
