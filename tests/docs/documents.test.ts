@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { createAnchor } from '../../site/anchor.mjs'
 import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import { pageQuery, seriesQuery } from '../../src/api/analytics/queries.ts'
 import { problems } from '../../src/api/http/errors.ts'
@@ -24,7 +25,7 @@ const documents = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...readdirSync(join(root, 'docs'))
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),
 ]
@@ -167,8 +168,8 @@ describe('snippets', () => {
     })),
   )
 
-  it('of the quickstart are the examples', () => {
-    expect(blocks.map(({ path }) => path).sort()).toEqual(
+  it('of all pages are the examples', () => {
+    expect([...new Set(blocks.map(({ path }) => path))].sort()).toEqual(
       readdirSync(join(root, 'examples'))
         .map((file) => `examples/${file}`)
         .sort(),
@@ -192,19 +193,41 @@ describe('snippets', () => {
   })
 })
 
+function withoutCode(file: string): string {
+  return read(file).replace(/^```[\s\S]*?^```$/gm, '')
+}
+
+/** The anchors of a document's headings, as GitHub and the site name them. */
+function listAnchors(file: string): readonly string[] {
+  const headings = [...withoutCode(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading ?? '')
+  const anchors = headings.map((heading) => createAnchor(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')))
+  return anchors.map((anchor, index) => {
+    const before = anchors.slice(0, index).filter((other) => other === anchor).length
+    return before === 0 ? anchor : `${anchor}-${before}`
+  })
+}
+
 describe('links', () => {
   it.each(documents)('of %s lead somewhere', (file) => {
-    const text = read(file).replace(/^```[\s\S]*?^```$/gm, '')
-    const targets = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target ?? '')
-    const broken = targets.filter(
-      (target) => !/^https?:/.test(target) && !existsSync(join(root, dirname(file), target)),
-    )
+    const targets = [...withoutCode(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '')
+    const broken = targets.filter((target) => {
+      const [path = '', anchor] = target.split('#')
+      if (/^https?:/.test(target)) return false
+      const leadsTo = path === '' ? file : join(dirname(file), path)
+      return !existsSync(join(root, leadsTo)) || (anchor !== undefined && !listAnchors(leadsTo).includes(anchor))
+    })
     expect(broken).toEqual([])
   })
 })
 
 it('ARCHITECTURE.md stays short', () => {
-  expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(150)
+  expect(read('ARCHITECTURE.md').split(/\s+/).length).toBeLessThanOrEqual(4_600)
+})
+
+it('the site has every page in its navigation', () => {
+  const navigation = read('site/.vitepress/config.mts')
+  const pages = documents.filter((file) => file.startsWith('docs/') && !file.startsWith('docs/decisions/'))
+  expect(pages.filter((file) => !navigation.includes(`'${file.slice('docs/'.length, -'.md'.length)}'`))).toEqual([])
 })
 
 describe('docs/gateway.md', () => {

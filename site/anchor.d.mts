@@ -1,0 +1,1 @@
+export function createAnchor(heading: string): string
